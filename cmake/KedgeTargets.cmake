@@ -1,0 +1,26 @@
+# kedge_mlir_library(NAME [DEPENDS generated-headers...] [LINK libs...])
+# One static library of all .cpp files below the current folder; sees MLIR.
+function(kedge_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include
+                                            ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${KEDGE_LLVM_DEFINITIONS})
+  add_dependencies(${name} kedge-generated-headers ${ARG_DEPENDS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+endfunction()
+
+# kedge_library(NAME [LINK libs...]): a static library that knows no MLIR.
+function(kedge_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()

@@ -1,0 +1,17 @@
+// The compiler's exception outside MLIR passes: one message that names file, node, expected, found, remedy.
+#pragma once
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace kedge {
+
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Error with a formatted message.
+template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+} // namespace kedge

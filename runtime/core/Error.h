@@ -1,0 +1,17 @@
+// The one exception type of the runtime: a message that names file, thing, expected, found and remedy.
+#pragma once
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace kedge::rt {
+
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Error with a formatted message.
+template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,29 @@
+// Element types and shapes as the runtime sees them: static, row-major, contiguous.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kedge::rt {
+
+/// Element types that a program may hold. Values are part of no file format: names are (dtypeName).
+enum class DType : uint8_t { F32, F64, F16, BF16, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
+
+/// Size of one element in bytes (Bool is one byte, 0 or 1).
+size_t dtypeSize(DType type);
+/// "f32", "i64", "bool", ...: the spelling used in a program's launch table.
+std::string_view dtypeName(DType type);
+/// Throws rt::Error on an unknown name.
+DType parseDType(std::string_view name);
+
+struct TensorDesc {
+  DType type = DType::F32;
+  std::vector<int64_t> shape;
+
+  int64_t elements() const;
+  size_t bytes() const;
+};
+
+} // namespace kedge::rt
