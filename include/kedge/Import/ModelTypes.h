@@ -1,0 +1,109 @@
+// Element types, tensors and attributes of an ONNX file, as plain structs without protobuf classes.
+// Values refer to the memory-mapped file; nothing here copies a weight.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kedge::model {
+
+class MappedFile;
+struct Graph;
+
+/// ONNX's TensorProto.DataType numbers.
+enum class DType : uint8_t {
+  Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7, String = 8,
+  Bool = 9, Float16 = 10, Double = 11, UInt32 = 12, UInt64 = 13, Complex64 = 14, Complex128 = 15,
+  BFloat16 = 16, Float8E4M3FN = 17, Float8E4M3FNUZ = 18, Float8E5M2 = 19, Float8E5M2FNUZ = 20, UInt4 = 21,
+  Int4 = 22, Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26
+};
+/// "float32", "int64", "bfloat16", ...
+std::string_view dtypeName(DType);
+/// Bits of one element (4 for int4); 0 for String and Undefined.
+unsigned dtypeBits(DType);
+/// float16, bfloat16, float32, float64 (8- and 4-bit floats are storage types and answer false).
+bool isFloat(DType);
+bool isInteger(DType); // signed and unsigned, without bool
+
+using Metadata = std::map<std::string, std::string>;
+
+/// Decoded contiguous little-endian elements; `keepAlive` holds the file or the decoded copy.
+struct Bytes {
+  const uint8_t *data = nullptr;
+  size_t size = 0;
+  std::shared_ptr<const void> keepAlive;
+};
+
+/// A constant or weight.
+struct Tensor {
+  enum class Storage {
+    Inline,   // contiguous little-endian bytes in the model file (raw_data, or float_data and the like packed)
+    Encoded,  // varint-coded field of the model file (int32_data, int64_data, ...): only bytes() can read it
+    External, // bytes in another file beside the model
+    Owned     // made by the compiler: `owned` or `strings` has the values
+  };
+  std::string name;
+  DType dtype = DType::Undefined;
+  std::vector<int64_t> dims;
+  Storage storage = Storage::Owned;
+  std::string path;              // file that has the bytes (model file or external file, resolved); empty if Owned
+  uint64_t offset = 0;           // Inline, External: first byte of the elements in `path`
+  uint64_t length = 0;           // Inline, External, Owned: bytes of the elements
+  std::string externalLocation;  // External: location as written in the model
+  std::vector<std::string> strings; // elements when dtype is String
+  std::string doc;
+  Metadata metadata;
+  uint64_t place = 0;            // byte place of the TensorProto in the model file; 0 when not from a file
+
+  int64_t numElements() const;
+  uint64_t byteSize() const;     // numElements at dtypeBits, rounded up to bytes
+  /// Maps external files on first use. Throws kedge::Error for String tensors, missing or short files.
+  Bytes bytes() const;
+  /// All elements converted (bool, any integer, any 16-, 32-, 64-bit float). Throws if the type does not fit.
+  std::vector<int64_t> ints() const;
+  std::vector<double> floats() const;
+  /// True when the tensor has one element (any rank).
+  bool isScalarLike() const { return numElements() == 1; }
+  std::string describe() const;  // "tensor 'w' (float32[2x3])"
+
+  static Tensor make(std::string name, DType, std::vector<int64_t> dims, std::vector<uint8_t> bytes);
+  static Tensor makeInts(std::string name, std::vector<int64_t> dims, const std::vector<int64_t> &values);
+  static Tensor makeFloats(std::string name, std::vector<int64_t> dims, const std::vector<float> &values);
+
+  std::shared_ptr<const std::vector<uint8_t>> owned;
+  std::shared_ptr<const MappedFile> file; // the model file for Inline and Encoded
+};
+
+/// One attribute of a node. Exactly the member of `kind` is meaningful.
+struct Attribute {
+  enum class Kind : uint8_t {
+    Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8,
+    Tensors = 9, Graphs = 10, SparseTensor = 11, SparseTensors = 12, TypeProto = 13, TypeProtos = 14
+  };
+  std::string name;
+  Kind kind = Kind::Undefined;
+  int64_t i = 0;
+  float f = 0;
+  std::string s;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string> strings;
+  std::vector<std::shared_ptr<Tensor>> tensors; // Tensor: one element
+  std::vector<std::shared_ptr<Graph>> graphs;   // Graph: one element
+  std::string refAttrName; // inside function bodies only; gone after inlining
+  std::string doc;
+
+  static Attribute makeInt(std::string name, int64_t);
+  static Attribute makeFloat(std::string name, float);
+  static Attribute makeString(std::string name, std::string);
+  static Attribute makeInts(std::string name, std::vector<int64_t>);
+  static Attribute makeFloats(std::string name, std::vector<float>);
+  static Attribute makeTensor(std::string name, Tensor);
+};
+std::string_view attributeKindName(Attribute::Kind);
+
+} // namespace kedge::model
