@@ -29,7 +29,8 @@ public:
 
 using KernelFactory = std::function<std::unique_ptr<LibraryKernel>(const LibraryCall &, int threads)>;
 
-/// Registers a factory under an op name; used by static objects of runtime/cpu (REGISTER_KERNEL).
+/// Registers a factory under an op name; the CPU kernels enter by registerCpuKernels (runtime/cpu/Kernels.h),
+/// which makeKernel and hasKernel call themselves.
 void registerKernel(const std::string &name, KernelFactory factory);
 /// Throws rt::Error when there is no kernel of this name or it does not take these types and shapes.
 std::unique_ptr<LibraryKernel> makeKernel(const LibraryCall &call, int threads);

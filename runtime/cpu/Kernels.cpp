@@ -1,0 +1,7 @@
+#include "runtime/cpu/Kernels.h"
+
+namespace kedge::rt {
+
+void registerCpuKernels() {}
+
+} // namespace kedge::rt
