@@ -9,18 +9,18 @@ namespace kedge::model {
 
 struct Node {
   std::string opType;
-  std::string domain;        // "" is the default domain ("ai.onnx" is read as "")
+  std::string domain; // "" is the default domain ("ai.onnx" is read as "")
   std::string name;
-  std::string overload;      // which overload of a model-local function is called
+  std::string overload;             // which overload of a model-local function is called
   std::vector<std::string> inputs;  // "" is an omitted optional input
   std::vector<std::string> outputs; // "" is an unused optional output
   std::vector<Attribute> attributes;
   Metadata metadata;
   std::string doc;
-  int64_t opset = 0;         // version of `domain` in effect here (functions may import their own)
-  int64_t id = -1;           // import-time index after inlining, over the model and its subgraphs; keys random numbers
-  uint64_t place = 0;        // byte place of the NodeProto in the model file (several nodes of an inlined function
-                             // share one place); 0 when made by the compiler
+  int64_t opset = 0; // version of `domain` in effect here (functions may import their own)
+  int64_t id = -1; // import-time index after inlining, over the model and its subgraphs; keys random numbers
+  uint64_t place = 0; // byte place of the NodeProto in the model file (several nodes of an inlined function
+                      // share one place); 0 when made by the compiler
 
   bool is(std::string_view type, std::string_view inDomain = "") const {
     return opType == type && domain == inDomain;
@@ -86,7 +86,8 @@ struct ValueInfo {
   std::vector<Dim> dims;
   std::string doc;
   Metadata metadata;
-  std::string describe() const;   // "'x' (float32[batch x 3])"
+  uint64_t place = 0;           // byte place of the ValueInfoProto in the model file; 0 when not from a file
+  std::string describe() const; // "'x' (float32[batch x 3])"
 };
 
 struct Graph {
@@ -113,7 +114,7 @@ struct Graph {
 struct Function {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> attributes;       // without default
+  std::vector<std::string> attributes; // without default
   std::vector<Attribute> attributeDefaults;
   std::vector<Node> nodes;
   std::vector<ValueInfo> valueInfos;
@@ -122,7 +123,8 @@ struct Function {
   Metadata metadata;
 };
 
-/// ONNX TrainingInfoProto. Bindings: first = initializer of the main or training graphs, second = graph output.
+/// ONNX TrainingInfoProto. Bindings: first = initializer of the main or training graphs, second = graph
+/// output.
 struct TrainingInfo {
   std::optional<Graph> initialization;
   std::optional<Graph> algorithm;
@@ -137,12 +139,12 @@ struct Model {
   std::string producer, producerVersion, domain, doc;
   int64_t modelVersion = 0;
   Graph graph;
-  std::vector<Function> functions;       // empty after inlining
+  std::vector<Function> functions; // empty after inlining
   std::vector<TrainingInfo> trainingInfo;
   Metadata metadata;
   /// hashGraph() with all contiguous initializers taken as weights.
   std::string graphHash;
-  bool usesExternalData = false;         // whether any initializer of the file lies in another file
+  bool usesExternalData = false; // whether any initializer of the file lies in another file
   std::shared_ptr<const MappedFile> file;
 };
 
@@ -158,15 +160,15 @@ Model loadModel(const std::string &path, const LoadOptions & = {});
 Model parseModel(std::vector<uint8_t> bytes, const std::string &path, const LoadOptions & = {});
 
 /// Replaces calls of model-local functions by their bodies, recursively; renumbers node ids.
-/// Inner value names become "<call name>/<inner name>", made unique; inner nodes keep their metadata and inherit
-/// keys of the call that they lack.
+/// Inner value names become "<call name>/<inner name>", made unique; inner nodes keep their metadata and
+/// inherit keys of the call that they lack.
 void inlineFunctions(Model &);
 
 /// Values of a Constant node in any of its forms (value, value_float, value_ints, ...), named by its output.
 Tensor constantValue(const Node &);
 
-/// 16 hex digits over all bytes of the model file except the given weights' Inline bytes, over these weights' places
-/// and lengths. The runtime computes the same (runtime/core/GraphHash.h).
+/// 16 hex digits over all bytes of the model file except the given weights' Inline bytes, over these weights'
+/// places and lengths. The runtime computes the same (runtime/core/GraphHash.h).
 std::string hashGraph(const Model &, const std::vector<const Tensor *> &weights);
 
 /// Calls `visit` for every node, those of subgraphs after their owner.

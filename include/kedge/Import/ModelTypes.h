@@ -16,10 +16,33 @@ struct Graph;
 
 /// ONNX's TensorProto.DataType numbers.
 enum class DType : uint8_t {
-  Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7, String = 8,
-  Bool = 9, Float16 = 10, Double = 11, UInt32 = 12, UInt64 = 13, Complex64 = 14, Complex128 = 15,
-  BFloat16 = 16, Float8E4M3FN = 17, Float8E4M3FNUZ = 18, Float8E5M2 = 19, Float8E5M2FNUZ = 20, UInt4 = 21,
-  Int4 = 22, Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26
+  Undefined = 0,
+  Float = 1,
+  UInt8 = 2,
+  Int8 = 3,
+  UInt16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  String = 8,
+  Bool = 9,
+  Float16 = 10,
+  Double = 11,
+  UInt32 = 12,
+  UInt64 = 13,
+  Complex64 = 14,
+  Complex128 = 15,
+  BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  UInt4 = 21,
+  Int4 = 22,
+  Float4E2M1 = 23,
+  Float8E8M0 = 24,
+  UInt2 = 25,
+  Int2 = 26
 };
 /// "float32", "int64", "bfloat16", ...
 std::string_view dtypeName(DType);
@@ -41,8 +64,8 @@ struct Bytes {
 /// A constant or weight.
 struct Tensor {
   enum class Storage {
-    Inline,   // contiguous little-endian bytes in the model file (raw_data, or float_data and the like packed)
-    Encoded,  // varint-coded field of the model file (int32_data, int64_data, ...): only bytes() can read it
+    Inline,  // contiguous little-endian bytes in the model file (raw_data, or float_data and the like packed)
+    Encoded, // varint-coded field of the model file (int32_data, int64_data, ...): only bytes() can read it
     External, // bytes in another file beside the model
     Owned     // made by the compiler: `owned` or `strings` has the values
   };
@@ -50,17 +73,18 @@ struct Tensor {
   DType dtype = DType::Undefined;
   std::vector<int64_t> dims;
   Storage storage = Storage::Owned;
-  std::string path;              // file that has the bytes (model file or external file, resolved); empty if Owned
-  uint64_t offset = 0;           // Inline, External: first byte of the elements in `path`
-  uint64_t length = 0;           // Inline, External, Owned: bytes of the elements
-  std::string externalLocation;  // External: location as written in the model
+  std::string path;    // file that has the bytes (model file or external file, resolved); empty if Owned
+  uint64_t offset = 0; // Inline, External: first byte of the elements in `path`
+  uint64_t length = 0; // Inline, External, Owned: bytes of the elements
+  std::string externalLocation;     // External: location as written in the model
   std::vector<std::string> strings; // elements when dtype is String
   std::string doc;
   Metadata metadata;
-  uint64_t place = 0;            // byte place of the TensorProto in the model file; 0 when not from a file
+  uint64_t place = 0;       // byte place of the TensorProto in the model file; 0 when not from a file
+  uint64_t placeLength = 0; // its bytes
 
   int64_t numElements() const;
-  uint64_t byteSize() const;     // numElements at dtypeBits, rounded up to bytes
+  uint64_t byteSize() const; // numElements at dtypeBits, rounded up to bytes
   /// Maps external files on first use. Throws kedge::Error for String tensors, missing or short files.
   Bytes bytes() const;
   /// All elements converted (bool, any integer, any 16-, 32-, 64-bit float). Throws if the type does not fit.
@@ -68,7 +92,7 @@ struct Tensor {
   std::vector<double> floats() const;
   /// True when the tensor has one element (any rank).
   bool isScalarLike() const { return numElements() == 1; }
-  std::string describe() const;  // "tensor 'w' (float32[2x3])"
+  std::string describe() const; // "tensor 'w' (float32[2x3])"
 
   static Tensor make(std::string name, DType, std::vector<int64_t> dims, std::vector<uint8_t> bytes);
   static Tensor makeInts(std::string name, std::vector<int64_t> dims, const std::vector<int64_t> &values);
@@ -81,8 +105,21 @@ struct Tensor {
 /// One attribute of a node. Exactly the member of `kind` is meaningful.
 struct Attribute {
   enum class Kind : uint8_t {
-    Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8,
-    Tensors = 9, Graphs = 10, SparseTensor = 11, SparseTensors = 12, TypeProto = 13, TypeProtos = 14
+    Undefined = 0,
+    Float = 1,
+    Int = 2,
+    String = 3,
+    Tensor = 4,
+    Graph = 5,
+    Floats = 6,
+    Ints = 7,
+    Strings = 8,
+    Tensors = 9,
+    Graphs = 10,
+    SparseTensor = 11,
+    SparseTensors = 12,
+    TypeProto = 13,
+    TypeProtos = 14
   };
   std::string name;
   Kind kind = Kind::Undefined;
@@ -94,7 +131,7 @@ struct Attribute {
   std::vector<std::string> strings;
   std::vector<std::shared_ptr<Tensor>> tensors; // Tensor: one element
   std::vector<std::shared_ptr<Graph>> graphs;   // Graph: one element
-  std::string refAttrName; // inside function bodies only; gone after inlining
+  std::string refAttrName;                      // inside function bodies only; gone after inlining
   std::string doc;
 
   static Attribute makeInt(std::string name, int64_t);

@@ -1,0 +1,42 @@
+// A read-only file in memory: mapped from disk, or bytes that a caller handed over.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kedge::model {
+
+class MappedFile {
+public:
+  /// Maps a regular file. Throws kedge::Error that names the file and the system's reason.
+  static std::shared_ptr<const MappedFile> open(const std::string &path);
+  /// Takes bytes as if they were the content of `path`.
+  static std::shared_ptr<const MappedFile> fromBytes(std::vector<uint8_t> bytes, std::string path);
+  ~MappedFile();
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  const uint8_t *data() const { return bytes; }
+  uint64_t size() const { return length; }
+  const std::string &path() const { return name; }
+
+private:
+  MappedFile() = default;
+  const uint8_t *bytes = nullptr;
+  uint64_t length = 0;
+  bool mapped = false;
+  std::vector<uint8_t> owned;
+  std::string name;
+};
+
+/// Resolves the location of external data against the model's folder. Throws kedge::Error when it is
+/// absolute, climbs out of the folder, or (through a symbolic link) lies outside of it. `what` names the
+/// tensor in messages. The file need not exist.
+std::string resolveExternalPath(const std::string &modelPath, const std::string &location,
+                                const std::string &what);
+
+/// Size of a regular file; -1 when there is none.
+int64_t regularFileSize(const std::string &path);
+
+} // namespace kedge::model
