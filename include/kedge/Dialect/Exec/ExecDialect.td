@@ -1,0 +1,10 @@
+#ifndef KEDGE_EXEC_DIALECT
+#define KEDGE_EXEC_DIALECT
+include "mlir/IR/OpBase.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::kedge::exec";
+  let summary = "Bytes, lifetimes and launches: what the machine does";
+}
+#endif

@@ -1,0 +1,52 @@
+// One arena, buffers with offsets and lifetimes, launches in order.
+#ifndef KEDGE_EXEC_OPS
+#define KEDGE_EXEC_OPS
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "kedge/Dialect/Exec/ExecDialect.td"
+
+class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
+
+def Exec_ArenaOp : Exec_Op<"arena", []> {
+  let summary = "The one allocation of the program, in bytes";
+  let description = [{ The first `persistent` bytes hold state and scalars; the rest is shared by all functions. }];
+  let arguments = (ins I64Attr:$bytes, I64Attr:$persistent, I64Attr:$align);
+  let assemblyFormat = "$bytes `persistent` $persistent `align` $align attr-dict";
+}
+
+def Exec_FunctionOp : Exec_Op<"function", [Symbol, NoTerminator, SingleBlock]> {
+  let summary = "A schedule: buffers, then launches in order";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+}
+
+def Exec_BufferOp : Exec_Op<"buffer", []> {
+  let summary = "A byte range of the arena with a lifetime";
+  let description = [{
+    Holds one tensor from launch `first` to launch `last` inclusive (indices of this function's launches;
+    -1: from before the first; the number of launches: beyond the last). `state` names the symbol of a
+    persistent buffer, `binding` what the host writes or reads ("input:x", "scalar:lr", "result:loss_sum",
+    "output:logits").
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$offset, I64Attr:$size, I64Attr:$first, I64Attr:$last, TypeAttr:$type,
+    OptionalAttr<FlatSymbolRefAttr>:$state, OptionalAttr<StrArrayAttr>:$bindings);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$name `at` $offset `size` $size `live` `[` $first `,` $last `]` $type (`state` $state^)? (`binds` $bindings^)? attr-dict";
+}
+
+def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments]> {
+  let summary = "One kernel over declared buffers";
+  let description = [{
+    `kernel` is a generated function (run as slices of [0, iterations)) or, with `library`, the name of a
+    runtime kernel with its `attrs`. Every byte that the kernel touches is in `reads`, `writes` or
+    `workspace`.
+  }];
+  let arguments = (ins StrAttr:$kernel, Variadic<Index>:$reads, Variadic<Index>:$writes, Optional<Index>:$workspace,
+    I64Attr:$iterations, I64Attr:$grain, I64Attr:$stream, TypeArrayAttr:$read_types, TypeArrayAttr:$write_types,
+    UnitAttr:$library, OptionalAttr<DictionaryAttr>:$attrs);
+  let assemblyFormat = [{ (`library` $library^)? $kernel `reads` `(` $reads `)` `writes` `(` $writes `)`
+    (`workspace` $workspace^)? `iterations` $iterations `grain` $grain `stream` $stream
+    `types` $read_types `->` $write_types attr-dict ($attrs^)? }];
+}
+#endif

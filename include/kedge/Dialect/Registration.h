@@ -1,0 +1,17 @@
+// All dialects of the compiler in one registry.
+#pragma once
+#include "kedge/Dialect/Exec/ExecDialect.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace kedge {
+inline void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<onnx::ONNXDialect, train::TrainDialect, sched::SchedDialect, exec::ExecDialect, mlir::func::FuncDialect,
+                  mlir::arith::ArithDialect, mlir::math::MathDialect>();
+}
+} // namespace kedge

@@ -1,0 +1,80 @@
+// Clusters, library calls and views.
+#ifndef KEDGE_SCHED_OPS
+#define KEDGE_SCHED_OPS
+include "kedge/Dialect/ONNX/OnnxBase.td"
+include "kedge/Dialect/Sched/SchedAttrs.td"
+
+class Sched_Op<string mnemonic, list<Trait> traits = []> : Op<Sched_Dialect, mnemonic, traits>;
+
+def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "A loop nest that becomes one generated kernel";
+  let description = [{
+    Iterates over `domain`; `reduced` lists the dims that `sched.reduce` folds. `input_maps` and
+    `output_maps` take domain indices to each tensor's indices. The body's arguments are the inputs'
+    scalars (16-bit floats as themselves: the body widens them), its yield the outputs' scalars; all
+    scalars are signless, bool is i1. An output whose map names no reduced dim is written once a fold, any
+    other once a point. The reduction tree depends on domain and body only.
+
+    ```mlir
+    %y = sched.cluster domain [8, 768] reduced [1] (%x)
+           maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r)>] {
+      ^bb0(%v: f32):
+        %s = sched.reduce add %v : f32
+        sched.yield %s : f32
+    } : (tensor<8x768xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<ONNX_Tensor>:$inputs, DenseI64ArrayAttr:$domain, DenseI64ArrayAttr:$reduced,
+    AffineMapArrayAttr:$input_maps, AffineMapArrayAttr:$output_maps, OptionalAttr<I64Attr>:$clone);
+  let results = (outs Variadic<ONNX_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{ `domain` $domain `reduced` $reduced `(` $inputs `)` `maps` $input_maps `->` $output_maps
+    $body attr-dict `:` functional-type($inputs, $outputs) }];
+  let hasVerifier = 1;
+}
+
+def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator]> {
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType]> {
+  let summary = "Folds a scalar over the cluster's reduced dims";
+  let description = [{ max and min propagate NaN; of no element: the fold's identity. }];
+  let arguments = (ins Sched_FoldKind:$kind, AnyType:$input);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+}
+
+def Sched_IndexOp : Sched_Op<"index", [Pure]> {
+  let summary = "The current index of a domain dim";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def Sched_RandomOp : Sched_Op<"random", [Pure]> {
+  let summary = "Uniform in [0, 1): Philox keyed by (seed, op), counted by (step, row, element)";
+  let description = [{ Equal to the bit to runtime/core/Philox.h, so that recomputation, resume and any number of
+    ranks draw the same numbers. }];
+  let arguments = (ins I64:$seed, I64:$step, I64:$row, I64:$element, I64Attr:$op_id);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$op_id `(` $seed `,` $step `,` $row `,` $element `)` attr-dict";
+}
+
+def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
+  let summary = "A call of a runtime kernel by name";
+  let description = [{ `attrs` goes to the kernel as JSON; see runtime/core/LibraryKernel.h. }];
+  let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
+    OptionalAttr<I64Attr>:$clone);
+  let results = (outs Variadic<ONNX_Tensor>:$outputs);
+  let assemblyFormat = "$kernel `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Sched_ViewOp : Sched_Op<"view", [Pure]> {
+  let summary = "The same bytes under another shape";
+  let arguments = (ins ONNX_Tensor:$input);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+}
+#endif

@@ -1,0 +1,4 @@
+#pragma once
+#include "kedge/Interfaces/ClusterBody.h"
+#include "mlir/IR/OpDefinition.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h.inc"

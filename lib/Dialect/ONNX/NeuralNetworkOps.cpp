@@ -1,0 +1,14 @@
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.cpp.inc"
+
+void kedge::onnx::ONNXDialect::registerNeuralNetworkOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,14 @@
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Train/GradientOps.cpp.inc"
+
+void kedge::train::TrainDialect::registerGradientOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/GradientOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,32 @@
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Dialect/Train/LossOps.h"
+#include "kedge/Dialect/Train/OptimizerOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kedge::train;
+
+#include "kedge/Dialect/Train/TrainAttrsEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kedge/Dialect/Train/TrainAttrs.cpp.inc"
+#include "kedge/Dialect/Train/TrainDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Train/StateOps.cpp.inc"
+
+void TrainDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "kedge/Dialect/Train/TrainAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/StateOps.cpp.inc"
+      >();
+  registerLossOps();
+  registerOptimizerOps();
+  registerGradientOps();
+}

@@ -1,0 +1,9 @@
+// kedge-opt: passes and pipelines on .mlir files, like mlir-opt.
+#include "kedge/Dialect/Registration.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  kedge::registerDialects(registry);
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kedge's optimizer driver\n", registry));
+}
