@@ -12,6 +12,7 @@ function(kedge_mlir_library name)
   target_compile_definitions(${name} PUBLIC ${KEDGE_LLVM_DEFINITIONS})
   add_dependencies(${name} kedge-generated-headers ${ARG_DEPENDS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY KEDGE_LIBRARIES ${name})
 endfunction()
 
 # kedge_library(NAME [LINK libs...]): a static library that knows no MLIR.
@@ -23,4 +24,5 @@ function(kedge_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY KEDGE_LIBRARIES ${name})
 endfunction()

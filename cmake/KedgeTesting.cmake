@@ -1,0 +1,26 @@
+# kedge_unit_test(NAME [LINK libs...]): the .cpp files of the current folder as one GoogleTest binary that
+# check-kedge runs. Every library of the project registers itself in KEDGE_LIBRARIES (KedgeTargets.cmake).
+function(kedge_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/test)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE KEDGE_SHARED_DIR="${KEDGE_SHARED_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_property(GLOBAL APPEND PROPERTY KEDGE_UNIT_TESTS ${name})
+endfunction()
+
+# kedge_tool(NAME [SOURCES ...] [LINK libs...]): an executable in <build>/bin that lit tests may call.
+function(kedge_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY KEDGE_TOOLS ${name})
+endfunction()

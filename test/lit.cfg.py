@@ -1,0 +1,46 @@
+# lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
+# %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests).
+# Features: `shared`, `python-onnx`, `mpirun`; say REQUIRES: where a test needs one.
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "kedge"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.kedge_binary_dir, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.kedge_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
+for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+
+
+def has_packages(python, *packages):
+    """Whether that interpreter finds the packages (without importing them)."""
+    if not python:
+        return False
+    code = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
+    try:
+        return subprocess.run([python, "-c", code, *packages], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+if os.path.isdir(os.path.join(config.kedge_shared_dir, "models")):
+    config.available_features.add("shared")
+test_python = config.test_python or os.environ.get("KEDGE_TEST_PYTHON", "")
+if has_packages(test_python, "onnx", "onnxruntime"):
+    config.available_features.add("python-onnx")
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")
+
+config.substitutions.append(("%shared", os.path.realpath(config.kedge_shared_dir)))
+config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
+config.substitutions.append(("%test-python", test_python or "python3"))
+config.substitutions.append(("%python", config.python or "python3"))
