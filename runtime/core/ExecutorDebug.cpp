@@ -1,0 +1,108 @@
+// What a run does when something is wrong: finding the first value that is not finite, poisoning dead bytes.
+#include "runtime/core/Convert.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/ExecutorInternal.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what) {
+  if (!isFloat(desc.type))
+    return std::nullopt;
+  const int64_t count = desc.elements();
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = loadAsDouble(desc.type, data, i);
+    if (!std::isfinite(value))
+      return NonFinite{what, i, value};
+  }
+  return std::nullopt;
+}
+
+/// `from` without the bytes that `taken` covers.
+Ranges subtract(Ranges from, const Ranges &taken) {
+  for (const auto &[begin, end] : taken) {
+    Ranges rest;
+    for (const auto &[low, high] : from) {
+      if (end <= low || begin >= high) {
+        rest.push_back({low, high});
+        continue;
+      }
+      if (low < begin)
+        rest.push_back({low, begin});
+      if (end < high)
+        rest.push_back({end, high});
+    }
+    from = std::move(rest);
+  }
+  return from;
+}
+
+/// Bytes of buffers that hold a value between launch `after` and the next one.
+Ranges live(const Function &function, int after) {
+  Ranges result;
+  for (const BufferLife &buffer : function.buffers)
+    if (buffer.first <= after && buffer.last > after)
+      result.push_back({buffer.offset, buffer.offset + buffer.bytes});
+  return result;
+}
+
+} // namespace
+
+std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int last) {
+  for (const State &state : prog.states)
+    if (state.role != StateRole::Constant && state.role != StateRole::Accumulator)
+      if (auto found = scan(state.desc, base + state.offset,
+                            std::string(roleName(state.role)) + " '" +
+                                (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step"))
+        return found;
+  PreparedFunction &ready = prepared(name);
+  const Function &function = *ready.function;
+  for (const Place &place : function.inputs)
+    if (const InputSpec *input = prog.input(place.name))
+      if (auto found = scan(input->desc, base + place.offset, "input '" + place.name + "'"))
+        return found;
+  const int end = std::min(last < 0 ? INT32_MAX : last + 1, static_cast<int>(ready.launches.size()));
+  for (int i = 0; i < end; ++i) {
+    const Launch &source = function.launches[static_cast<size_t>(i)];
+    launch(ready.launches[static_cast<size_t>(i)]);
+    for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
+      if (auto found = scan(source.outputs[k], base + source.args[source.reads + k],
+                            (source.library.empty() ? "the result of " + source.kernel
+                                                    : "the result of " + source.library) +
+                                (source.loc.empty() ? "" : " at " + source.loc)))
+        return found;
+  }
+  return std::nullopt;
+}
+
+void Executor::poisonDeadRanges() {
+  poisoning = true;
+  for (auto &[name, ready] : functions) {
+    const Function &function = *ready->function;
+    const int count = static_cast<int>(function.launches.size());
+    ready->dead.clear();
+    ready->dead.push_back(subtract({{prog.persistentBytes, prog.arenaBytes}}, live(function, -1)));
+    for (int i = 0; i < count; ++i) {
+      Ranges dying;
+      for (const BufferLife &buffer : function.buffers)
+        if (buffer.last == i)
+          dying.push_back({buffer.offset, buffer.offset + buffer.bytes});
+      const Launch &source = function.launches[static_cast<size_t>(i)];
+      if (source.workspaceBytes != 0)
+        dying.push_back({source.workspaceOffset, source.workspaceOffset + source.workspaceBytes});
+      ready->dead.push_back(subtract(std::move(dying), live(function, i)));
+    }
+  }
+}
+
+void Executor::poison(const PreparedFunction &function, int after) {
+  for (const auto &[begin, end] : function.dead[static_cast<size_t>(after + 1)])
+    std::memset(base + begin, 0xff, end - begin);
+}
+
+} // namespace kedge::rt

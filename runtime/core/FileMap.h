@@ -1,0 +1,29 @@
+// A whole file mapped read-only.
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace kedge::rt {
+
+class FileMap {
+public:
+  FileMap() = default;
+  /// Throws rt::Error that names `what` (e.g. "data file") and the path when it cannot be read.
+  FileMap(const std::string &path, const std::string &what);
+  ~FileMap();
+  FileMap(FileMap &&other) noexcept;
+  FileMap &operator=(FileMap &&other) noexcept;
+  FileMap(const FileMap &) = delete;
+  FileMap &operator=(const FileMap &) = delete;
+
+  const char *data() const { return bytes; }
+  size_t size() const { return length; }
+  const std::string &path() const { return name; }
+
+private:
+  std::string name;
+  const char *bytes = nullptr;
+  size_t length = 0;
+};
+
+} // namespace kedge::rt

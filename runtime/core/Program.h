@@ -1,0 +1,172 @@
+// A compiled program as structs: what runtime/abi/program.md describes.
+#pragma once
+#include "runtime/abi/kedge_abi.h"
+#include "runtime/core/Tensor.h"
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kedge::rt {
+
+/// What the object file (or the compiler, in-process) hands over. Must outlive everything made from it.
+struct ProgramImage {
+  std::string_view json;
+  const unsigned char *data = nullptr;
+  size_t dataSize = 0;
+  std::function<KedgeKernel(const std::string &name)> kernel; ///< null when there is none of that name
+};
+
+enum class StateRole : uint8_t {
+  Parameter,
+  Frozen,
+  Buffer,
+  Constant,
+  Moment1,
+  Moment2,
+  Momentum,
+  Accumulator,
+  Counter,
+  State
+};
+
+struct StateInit {
+  enum class Kind : uint8_t { File, Data, Zeros, Fill } kind = Kind::Zeros;
+  int file = 0;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  DType type = DType::F32; ///< of the bytes at that place
+  std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: as they are
+  double value = 0;        ///< Fill
+};
+
+struct State {
+  std::string name;
+  StateRole role = StateRole::Constant;
+  std::string onnxName; ///< empty for moments, accumulators, counters
+  std::string of;       ///< `name` of the parameter that a moment or accumulator belongs to
+  TensorDesc desc;      ///< in the arena
+  uint64_t offset = 0;
+  std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
+  StateInit init;
+
+  /// Shape in the exported file, safetensors and checkpoints.
+  std::vector<int64_t> fileShape() const;
+};
+
+struct ScalarSlot {
+  std::string name;
+  DType type = DType::F32;
+  uint64_t offset = 0;
+};
+
+struct ResultSlot {
+  std::string name, function;
+  TensorDesc desc;
+  uint64_t offset = 0;
+};
+
+struct InputSpec {
+  std::string name;
+  TensorDesc desc;
+  bool labels = false;
+  std::optional<int64_t> lo, hi; ///< inclusive
+  std::vector<int64_t> allowed;  ///< also fine
+  /// Leading dimension is the micro-batch; otherwise the file holds the whole tensor.
+  bool batched = true;
+};
+
+struct Place {
+  std::string name;
+  uint64_t offset = 0;
+  TensorDesc desc; ///< of outputs
+};
+
+struct BufferLife {
+  uint64_t offset = 0, bytes = 0;
+  int first = -1, last = 0;
+  std::string name;
+};
+
+struct Launch {
+  std::string kernel;  ///< generated, or empty
+  std::string library; ///< op name, or empty
+  nlohmann::json attrs;
+  std::vector<uint64_t> args;
+  size_t reads = 0;
+  int64_t iterations = 1, grain = 1;
+  std::vector<TensorDesc> inputs, outputs;
+  uint64_t workspaceOffset = 0, workspaceBytes = 0;
+  std::string loc;
+};
+
+struct GradientPlace {
+  std::string parameter; ///< the state's name
+  uint64_t offset = 0;
+  DType type = DType::F32;
+  int afterLaunch = -1;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Place> inputs, outputs;
+  std::vector<BufferLife> buffers;
+  std::vector<Launch> launches;
+  int lossReady = -1; ///< -1: at the function's end
+  std::vector<GradientPlace> gradients;
+  bool gradientsPerItems = false; ///< still to be multiplied by nominal items / items
+};
+
+struct ModelFile {
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+enum class LossKind : uint8_t { Items, Mean, None };
+
+struct CompileOptions {
+  LossKind loss = LossKind::Items;
+  int64_t batch = 1, accumulate = 1;
+  std::vector<int> ranks{1};
+  double nominalItems = 0, itemsPerBatch = 0;
+  std::optional<int64_t> ignoreIndex;
+  std::string labels;
+  double tokensPerRow = 1;
+  std::string optimizer = "adamw";
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
+  int64_t seed = 0;
+  int64_t parameters = 0;
+  bool trainingInfo = false;
+};
+
+struct Program {
+  std::string name;
+  std::vector<ModelFile> files;
+  std::string graphHash;
+  bool embedded = false;
+  std::vector<std::string> features;
+  int defaultThreads = 0; ///< 0: unknown
+  uint64_t arenaBytes = 0, persistentBytes = 0;
+  std::vector<State> states;
+  std::vector<ScalarSlot> scalars;
+  std::vector<ResultSlot> results;
+  std::vector<InputSpec> inputs;
+  std::map<std::string, Function> functions;
+  CompileOptions options;
+  nlohmann::json plan, exportSkeleton;
+
+  const Function *function(const std::string &name) const; ///< null when absent
+  const State *state(const std::string &name) const;
+  const InputSpec *input(const std::string &name) const;
+  const ResultSlot *result(const std::string &function, const std::string &name) const;
+};
+
+/// Throws rt::Error on text that is no program, another format, or offsets outside the arena.
+Program parseProgram(std::string_view json);
+
+std::string_view roleName(StateRole role);
+
+} // namespace kedge::rt
