@@ -1,0 +1,14 @@
+// Objects + runtime -> executable, through the system's C++ compiler driver.
+#pragma once
+#include "kedge/Support/ObjectFile.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+
+namespace kedge {
+
+/// Links a program and puts it at `output` in one step (an older file there stays whole until then). Equal
+/// objects give equal bytes. The runtime's archives are found beside the running executable: in the build
+/// tree, or in ../lib of an installation. Throws Error with the driver's message when linking fails.
+void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
+
+} // namespace kedge

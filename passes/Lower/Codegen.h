@@ -1,0 +1,31 @@
+// Kernel functions -> native object code.
+#pragma once
+#include "kedge/Support/ObjectFile.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+#include <string>
+#include <vector>
+
+namespace kedge::lower {
+
+struct KernelTarget {
+  std::string triple; ///< "x86_64-unknown-linux-gnu"
+  std::string cpu;    ///< as LLVM names it: "znver4"
+  std::string features; ///< LLVM's feature string
+  /// Features that the program checks at start, as __builtin_cpu_supports spells them; sorted.
+  std::vector<std::string> required;
+
+  /// The machine that the compiler runs on.
+  static KernelTarget host();
+};
+
+/// Lowers a module of kernels (destroying its contents) and generates position-independent code, on a few
+/// threads. Equal modules give equal bytes. No value-changing transformation is used: results depend on the
+/// IR only, not on `optLevel` (0 to 3) or the target.
+mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const KernelTarget &target, int optLevel = 2);
+
+/// The object that defines the symbols of runtime/abi/kedge_abi.h. Kernels are declared, not defined, here.
+ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data, llvm::ArrayRef<std::string> kernelNames,
+                            const KernelTarget &target);
+
+} // namespace kedge::lower
