@@ -1,4 +1,5 @@
 #include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "ElementwiseUtils.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

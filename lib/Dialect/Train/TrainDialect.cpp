@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
@@ -29,4 +30,5 @@ void TrainDialect::initialize() {
   registerLossOps();
   registerOptimizerOps();
   registerGradientOps();
+  registerElementwiseOps();
 }

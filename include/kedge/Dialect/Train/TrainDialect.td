@@ -17,6 +17,7 @@ def Train_Dialect : Dialect {
     void registerLossOps();
     void registerOptimizerOps();
     void registerGradientOps();
+    void registerElementwiseOps();
   }];
   let useDefaultAttributePrinterParser = 1;
 }

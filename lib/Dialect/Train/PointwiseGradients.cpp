@@ -1,0 +1,43 @@
+// train.PointwiseGrad: the scalar gradients of elementwise functions.
+#include "PointwiseGradients.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::train;
+
+static const PointwiseGradient *findGradient(StringRef function) {
+  static const llvm::StringMap<PointwiseGradient> table = [] {
+    llvm::StringMap<PointwiseGradient> gradients;
+    addFunctionGradients(gradients);
+    addActivationGradients(gradients);
+    return gradients;
+  }();
+  auto found = table.find(function);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+LogicalResult PointwiseGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  if (adaptor.getInputs().empty())
+    return emitOptionalError(location, "expected the gradient of the result as first input");
+  return inferBroadcast(location, adaptor.getInputs(), types);
+}
+
+LogicalResult PointwiseGradOp::verify() {
+  const PointwiseGradient *gradient = findGradient(getFunction());
+  if (!gradient)
+    return emitOpError("has no gradient of function '") << getFunction() << "'";
+  if (getInputs().size() != gradient->inputs)
+    return emitOpError("of '") << getFunction() << "' has " << getInputs().size() << " inputs, expected "
+                               << gradient->inputs;
+  return success();
+}
+
+void PointwiseGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+  PointwiseScalars at{body, scalars, getParametersAttr()};
+  results.push_back(findGradient(getFunction())->build(at));
+}
