@@ -1,6 +1,6 @@
 // From wire format to structs, one function a message type. Field numbers are those of onnx.proto.
 #pragma once
-#include "ModelWire.h"
+#include "kedge/Import/ModelWire.h"
 #include "kedge/Import/Model.h"
 
 namespace kedge::model {

@@ -1,5 +1,5 @@
 // Reading the elements of a tensor, wherever they are.
-#include "ModelWire.h"
+#include "kedge/Import/ModelWire.h"
 #include "kedge/Import/ModelTypes.h"
 #include "kedge/Support/Error.h"
 #include <cmath>

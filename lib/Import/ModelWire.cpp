@@ -1,4 +1,4 @@
-#include "ModelWire.h"
+#include "kedge/Import/ModelWire.h"
 #include "kedge/Support/Error.h"
 #include <climits>
 
