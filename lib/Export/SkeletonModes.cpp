@@ -1,5 +1,6 @@
 // Ready-made edits.
 #include "kedge/Export/SkeletonEdits.h"
+#include <algorithm>
 #include <unordered_set>
 
 namespace kedge::exporter {
@@ -65,7 +66,7 @@ std::vector<std::string> setInferenceMode(const model::Model &model, Edits &edit
       return;
     }
     edit.keepOutputs = 1;
-    if (edit.erase.empty())
+    if (std::find(edit.erase.begin(), edit.erase.end(), "training_mode") == edit.erase.end())
       edit.erase.push_back("training_mode");
     for (size_t k = 1; k < node.outputs.size(); ++k)
       goneOutputs.insert(node.outputs[k]);

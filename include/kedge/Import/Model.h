@@ -142,7 +142,7 @@ struct Model {
   std::vector<Function> functions; // empty after inlining
   std::vector<TrainingInfo> trainingInfo;
   Metadata metadata;
-  /// hashGraph() with all contiguous initializers taken as weights.
+  /// hashGraph() with all Inline initializers taken as weights.
   std::string graphHash;
   bool usesExternalData = false; // whether any initializer of the file lies in another file
   std::shared_ptr<const MappedFile> file;
@@ -167,8 +167,9 @@ void inlineFunctions(Model &);
 /// Values of a Constant node in any of its forms (value, value_float, value_ints, ...), named by its output.
 Tensor constantValue(const Node &);
 
-/// 16 hex digits over all bytes of the model file except the given weights' Inline bytes, over these weights'
-/// places and lengths. The runtime computes the same (runtime/core/GraphHash.h).
+/// 16 hex digits over all bytes of the model file but the given weights' Inline ones, over whose places and lengths
+/// it goes instead (those of external weights are in the file's own bytes): rt::modelHash, which the program
+/// computes at start.
 std::string hashGraph(const Model &, const std::vector<const Tensor *> &weights);
 
 /// Calls `visit` for every node, those of subgraphs after their owner.
