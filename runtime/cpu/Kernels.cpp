@@ -1,7 +1,10 @@
 #include "runtime/cpu/Kernels.h"
+#include "runtime/cpu/Registration.h"
 
 namespace kedge::rt {
 
-void registerCpuKernels() {}
+void registerCpuKernels() {
+  cpu::registerMatMul();
+}
 
 } // namespace kedge::rt

@@ -1,0 +1,80 @@
+// Packing of matrices into the panels that GemmTile reads. A source element may be 16 bits wide: it is
+// widened here, so that every product of a narrow type runs in the float tile.
+#pragma once
+#include "runtime/core/Float16.h"
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace kedge::rt::cpu {
+
+/// Element (i, j) of a matrix is base[i * rowStride + j * columnStride].
+template <typename S> struct Strided {
+  const S *base;
+  int64_t rowStride, columnStride;
+
+  Strided transposed() const { return {base, columnStride, rowStride}; }
+  Strided at(int64_t i, int64_t j) const {
+    return {base + i * rowStride + j * columnStride, rowStride, columnStride};
+  }
+};
+
+namespace detail {
+
+typedef float Float4 __attribute__((vector_size(16)));
+typedef float Float4Unaligned __attribute__((vector_size(16), aligned(4)));
+typedef int32_t Int4 __attribute__((vector_size(16)));
+
+/// dst[p * width + i] = src[i * stride + p] for i, p < 4.
+inline void transpose4x4(float *dst, int64_t width, const float *src, int64_t stride) {
+  Float4 r0 = *reinterpret_cast<const Float4Unaligned *>(src);
+  Float4 r1 = *reinterpret_cast<const Float4Unaligned *>(src + stride);
+  Float4 r2 = *reinterpret_cast<const Float4Unaligned *>(src + 2 * stride);
+  Float4 r3 = *reinterpret_cast<const Float4Unaligned *>(src + 3 * stride);
+  Float4 low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+  Float4 low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5), high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  auto store = [&](int64_t p, Float4 value) { *reinterpret_cast<Float4Unaligned *>(dst + p * width) = value; };
+  store(0, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
+  store(1, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
+  store(2, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
+  store(3, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
+}
+
+template <typename T, typename S>
+void packByElement(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) {
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t i = 0; i < lanes; ++i)
+      dst[p * width + i] = static_cast<T>(src.base[i * src.rowStride + p * src.columnStride]);
+}
+
+} // namespace detail
+
+/// One panel: dst[p * width + i] = src(i, p) for i < lanes, p < k; lanes up to width are zero.
+template <typename T, typename S>
+void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) {
+  if (lanes < width)
+    std::memset(dst, 0, sizeof(T) * width * k);
+  if constexpr (std::is_same_v<T, S>) {
+    if (src.rowStride == 1) {
+      for (int64_t p = 0; p < k; ++p)
+        std::memcpy(dst + p * width, src.base + p * src.columnStride, sizeof(T) * lanes);
+      return;
+    }
+  }
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
+    if (src.columnStride == 1) {
+      int64_t wholeLanes = lanes / 4 * 4, wholeK = k / 4 * 4;
+      for (int64_t p = 0; p < wholeK; p += 4)
+        for (int64_t i = 0; i < wholeLanes; i += 4)
+          detail::transpose4x4(dst + p * width + i, width, src.base + i * src.rowStride + p, src.rowStride);
+      if (wholeK < k)
+        detail::packByElement(dst + wholeK * width, width, src.at(0, wholeK), wholeLanes, k - wholeK);
+      if (wholeLanes < lanes)
+        detail::packByElement(dst + wholeLanes, width, src.at(wholeLanes, 0), lanes - wholeLanes, k);
+      return;
+    }
+  }
+  detail::packByElement(dst, width, src, lanes, k);
+}
+
+} // namespace kedge::rt::cpu
