@@ -47,6 +47,8 @@ bool hasAttr(const LibraryCall &call, const char *name) {
 }
 
 int64_t intAttr(const LibraryCall &call, const char *name, int64_t missing) {
+  if (auto found = call.attrs.find(name); found != call.attrs.end() && found->is_boolean())
+    return found->get<bool>();
   return read<int64_t>(call, name, missing);
 }
 

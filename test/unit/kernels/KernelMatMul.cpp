@@ -1,0 +1,113 @@
+#include "test/unit/kernels/KernelTest.h"
+
+namespace kedge::rt::test {
+namespace {
+
+struct Sizes {
+  int64_t m, n, k;
+};
+
+template <typename T>
+std::vector<double> naive(const Array &a, const Array &b, Sizes s, bool transA, bool transB) {
+  std::vector<double> y(s.m * s.n);
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t j = 0; j < s.n; ++j)
+      for (int64_t p = 0; p < s.k; ++p)
+        y[i * s.n + j] += static_cast<double>(a.data<T>()[transA ? p * s.m + i : i * s.k + p]) *
+                          static_cast<double>(b.data<T>()[transB ? j * s.k + p : p * s.n + j]);
+  return y;
+}
+
+template <typename T> void checkProducts(double tolerance) {
+  for (Sizes s : {Sizes{1, 1, 1}, {5, 7, 3}, {12, 32, 8}, {13, 33, 9}, {64, 96, 130}, {100, 70, 515},
+                  {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 65, 400}, {130, 1, 33}})
+    for (int mode = 0; mode < 4; ++mode) {
+      bool transA = mode & 1, transB = mode & 2;
+      Array a = Array::random<T>(transA ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
+      Array b = Array::random<T>(transB ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
+      Array y = runKernel1("onnx.MatMul", {{"transA", transA}, {"transB", transB}}, {a, b},
+                           {dtypeOf<T>(), {s.m, s.n}});
+      expectNear(y, naive<T>(a, b, s, transA, transB), tolerance);
+    }
+}
+
+TEST(KernelMatMul, FloatsOfAllSizesAndLayouts) {
+  checkProducts<float>(3e-5);
+  checkProducts<double>(1e-13);
+  checkProducts<BFloat16>(5e-3);
+  checkProducts<Float16>(1e-3);
+}
+
+TEST(KernelMatMul, IntegersAreExact) {
+  checkProducts<int32_t>(0);
+  checkProducts<int64_t>(0);
+}
+
+TEST(KernelMatMul, NarrowOperandsMayHaveAWideResult) {
+  Array a = Array::random<BFloat16>({30, 300}, 1), b = Array::random<BFloat16>({300, 40}, 2);
+  Array y = runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {30, 40}});
+  expectNear(y, naive<BFloat16>(a, b, {30, 40, 300}, false, false), 1e-5);
+}
+
+TEST(KernelMatMul, BatchesBroadcast) {
+  Array a = Array::random<float>({2, 1, 4, 5}, 1), b = Array::random<float>({3, 5, 6}, 2);
+  Array y = runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {2, 3, 4, 6}});
+  std::vector<double> expected;
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 3; ++j) {
+      std::vector<float> left = a.values<float>(), right = b.values<float>();
+      Array oneA = Array::of<float>({4, 5}, {left.begin() + i * 20, left.begin() + (i + 1) * 20});
+      Array oneB = Array::of<float>({5, 6}, {right.begin() + j * 30, right.begin() + (j + 1) * 30});
+      std::vector<double> part = naive<float>(oneA, oneB, {4, 6, 5}, false, false);
+      expected.insert(expected.end(), part.begin(), part.end());
+    }
+  expectNear(y, expected, 1e-6);
+}
+
+TEST(KernelMatMul, VectorsAndMergedRows) {
+  Array a = Array::random<float>({2, 3, 40}, 1), v = Array::random<float>({40}, 2);
+  expectNear(runKernel1("onnx.MatMul", {}, {a, v}, {DType::F32, {2, 3}}), naive<float>(a, v, {6, 1, 40}, 0, 0), 1e-6);
+  Array b = Array::random<float>({40, 7}, 3);
+  expectNear(runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {2, 3, 7}}), naive<float>(a, b, {6, 7, 40}, 0, 0),
+             1e-6);
+  expectNear(runKernel1("onnx.MatMul", {}, {v, b}, {DType::F32, {7}}), naive<float>(v, b, {1, 7, 40}, 0, 0), 1e-6);
+}
+
+TEST(KernelMatMul, WrongShapesAreNamed) {
+  Array a = Array::random<float>({2, 3}, 1), b = Array::random<float>({4, 5}, 2);
+  EXPECT_NE(errorOf("onnx.MatMul", {}, {a, b}, {{DType::F32, {2, 5}}}).find("inner sizes 3 and 4"),
+            std::string::npos);
+  EXPECT_NE(errorOf("onnx.NoSuchOp", {}, {a}, {{DType::F32, {2, 5}}}).find("onnx.NoSuchOp"), std::string::npos);
+}
+
+template <typename T> void checkGemm(const Shape &shapeC, double alpha, double beta, double tolerance) {
+  Sizes s{37, 50, 260};
+  Array a = Array::random<T>({s.m, s.k}, 1), b = Array::random<T>({s.n, s.k}, 2), c = Array::random<T>(shapeC, 3);
+  std::vector<double> expected = naive<T>(a, b, s, false, true);
+  int64_t rows = shapeC.size() == 2 ? shapeC[0] : 1, columns = shapeC.empty() ? 1 : shapeC.back();
+  std::vector<double> addend = c.doubles();
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t j = 0; j < s.n; ++j)
+      expected[i * s.n + j] = alpha * expected[i * s.n + j] +
+                              beta * addend[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
+  json attrs = {{"transB", 1}, {"alpha", alpha}, {"beta", beta}};
+  expectNear(runKernel1("onnx.Gemm", attrs, {a, b, c}, {dtypeOf<T>(), {s.m, s.n}}), expected, tolerance);
+}
+
+TEST(KernelGemm, AddendsAndFactors) {
+  for (const Shape &shapeC : {Shape{}, Shape{50}, Shape{1}, Shape{1, 50}, Shape{37, 1}, Shape{37, 50}}) {
+    checkGemm<float>(shapeC, 1, 1, 1e-5);
+    checkGemm<float>(shapeC, 0.5, -2, 1e-5);
+    checkGemm<double>(shapeC, 0.5, 1, 1e-13);
+    checkGemm<BFloat16>(shapeC, 1, 1, 5e-3);
+  }
+}
+
+TEST(KernelGemm, LeadingRowsAndNoAddend) {
+  Array a = Array::random<float>({2, 3, 40}, 1), b = Array::random<float>({40, 7}, 2);
+  expectNear(runKernel1("onnx.Gemm", {}, {a, b}, {DType::F32, {2, 3, 7}}), naive<float>(a, b, {6, 7, 40}, 0, 0),
+             1e-6);
+}
+
+} // namespace
+} // namespace kedge::rt::test
