@@ -1,0 +1,62 @@
+// Files that appear whole or not at all.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kedge::rt {
+
+/// Buffered writes to a new file with a running checksum. Every failure is an rt::Error that names the path
+/// and the reason.
+class FileWriter {
+public:
+  explicit FileWriter(const std::string &path);
+  ~FileWriter();
+  FileWriter(const FileWriter &) = delete;
+  FileWriter &operator=(const FileWriter &) = delete;
+
+  void write(const void *bytes, size_t count);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Flushes, fsyncs and closes.
+  void finish();
+
+  uint64_t bytesWritten() const { return total; }
+  /// Of all bytes, once finished; checksumOf gives the same for a mapped file.
+  std::string checksum() const;
+  const std::string &path() const { return name; }
+
+private:
+  void flush();
+
+  std::string name;
+  int descriptor = -1;
+  std::vector<char> buffer;
+  uint64_t total = 0;
+  uint64_t hash;
+};
+
+/// FNV-1a over little-endian 64-bit words, the tail padded with zeros; 16 hexadecimal digits.
+std::string checksumOf(const void *bytes, size_t count);
+
+/// Writes beside `path` and renames on commit; without commit nothing is left.
+class AtomicFile {
+public:
+  explicit AtomicFile(const std::string &path);
+  ~AtomicFile();
+  FileWriter &writer() { return file; }
+  void commit();
+
+private:
+  std::string target;
+  FileWriter file;
+  bool committed = false;
+};
+
+/// fsync of a folder, so that a rename in it survives a power cut.
+void syncFolder(const std::string &path);
+/// The folder that holds `path`; "." when it names none.
+std::string folderOf(const std::string &path);
+
+} // namespace kedge::rt

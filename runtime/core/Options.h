@@ -1,0 +1,59 @@
+// The options of a compiled program.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kedge::rt {
+
+enum class ScheduleKind : uint8_t { Constant, Linear, Cosine, Wsd };
+
+/// INPUT=FILE; `name` is empty where the file stands alone.
+struct NamedFile {
+  std::string name, file;
+};
+
+/// REGEX=zeros|ones|normal:STD|uniform:A
+struct InitSpec {
+  std::string pattern;
+  enum class Kind : uint8_t { Zeros, Ones, Normal, Uniform } kind = Kind::Zeros;
+  double amount = 0;
+};
+
+/// Run-time scalars; absent ones come from the checkpoint, then from the program's defaults.
+struct ScalarOptions {
+  std::optional<int64_t> steps, decaySteps, warmup, seed;
+  std::optional<double> lr, minLr, warmupStart, weightDecay, beta1, beta2, eps;
+  std::optional<ScheduleKind> schedule;
+  std::optional<int64_t> shuffle;
+};
+
+struct Options {
+  std::vector<NamedFile> data, tokens, evalData, evalTokens, predict;
+  int64_t evalEvery = 0;
+  ScalarOptions scalars;
+  std::string model, weights;
+  std::vector<InitSpec> init;
+  std::string checkpointDir, resumeDir;
+  int64_t checkpointEvery = 0, keep = 2;
+  bool resume = false;
+  std::string exportOnnx, exportSafetensors;
+  bool exportTrainingMode = false;
+  std::string log, profile, memoryReport;
+  bool plan = false;
+  int threads = 0; ///< 0: physical cores
+  bool continueOnNan = false;
+  std::string dumpGradients;
+  int64_t dumpStep = 0;
+  std::map<int64_t, double> inject; ///< step -> inf, -inf, nan
+};
+
+/// Exit code when the program should end at once (--help, a wrong option), else nothing.
+std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options);
+
+std::string scheduleName(ScheduleKind kind);
+ScheduleKind parseSchedule(const std::string &name);
+
+} // namespace kedge::rt

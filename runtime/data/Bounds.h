@@ -1,0 +1,24 @@
+// Index inputs: which values they take.
+#pragma once
+#include "runtime/core/Error.h"
+#include "runtime/core/Program.h"
+#include <algorithm>
+
+namespace kedge::rt {
+
+inline bool inBounds(const InputSpec &input, int64_t value) {
+  if ((!input.lo || value >= *input.lo) && (!input.hi || value <= *input.hi))
+    return true;
+  return std::find(input.allowed.begin(), input.allowed.end(), value) != input.allowed.end();
+}
+
+/// "0..255, or -100"
+inline std::string boundsText(const InputSpec &input) {
+  std::string text = fmt::format("{}..{}", input.lo ? std::to_string(*input.lo) : "",
+                                 input.hi ? std::to_string(*input.hi) : "");
+  for (int64_t value : input.allowed)
+    text += fmt::format(", or {}", value);
+  return text;
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,150 @@
+#include "runtime/data/Dataset.h"
+#include "runtime/core/Convert.h"
+#include "runtime/core/Error.h"
+#include "runtime/data/Shuffle.h"
+#include <algorithm>
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+std::string inputNames(const Program &program) {
+  std::string names;
+  for (const InputSpec &input : program.inputs)
+    names += (names.empty() ? "'" : ", '") + input.name + "'";
+  return names;
+}
+
+const InputSpec &wantedInput(const Program &program, const std::string &name, const std::string &flag) {
+  const InputSpec *input = program.input(name);
+  if (!input)
+    fail("{} {}=...: the program has no such input; it has {}", flag, name, inputNames(program));
+  return *input;
+}
+
+/// The input that `--tokens FILE` means: the only [batch, length] integer input that is not labels.
+const InputSpec &tokenInput(const Program &program, const std::string &flag) {
+  const InputSpec *found = nullptr;
+  for (const InputSpec &input : program.inputs) {
+    if (input.labels || isFloat(input.desc.type) || input.desc.shape.size() != 2)
+      continue;
+    if (found)
+      fail("{} FILE: both '{}' and '{}' could take tokens; say which: {} {}=FILE", flag, found->name, input.name,
+           flag, found->name);
+    found = &input;
+  }
+  if (!found)
+    fail("{}: the program has no [batch, length] integer input; it has {}", flag, inputNames(program));
+  return *found;
+}
+
+bool takesInput(const Program &program, const std::string &function, const std::string &input) {
+  const Function *found = program.function(function);
+  return found && std::any_of(found->inputs.begin(), found->inputs.end(),
+                              [&](const Place &place) { return place.name == input; });
+}
+
+} // namespace
+
+Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data, const std::vector<NamedFile> &tokens,
+                 const std::string &kind, bool labelsNeeded)
+    : program(program) {
+  for (const NamedFile &entry : data) {
+    const InputSpec &input = wantedInput(program, entry.name, kind);
+    bind(input, openNpy(entry.file, input));
+  }
+  bindTokens(tokens, kind == "--data" ? "--tokens" : "--eval-tokens");
+  const Bound *first = nullptr;
+  for (const Bound &entry : sources) {
+    labelled |= entry.input->labels;
+    if (!entry.input->batched)
+      continue;
+    if (!first)
+      first = &entry;
+    else if (entry.source->rows() != first->source->rows())
+      fail("{}: the files have different numbers of rows: '{}' {}, '{}' {}", kind, first->input->name,
+           first->source->rows(), entry.input->name, entry.source->rows());
+  }
+  rowCount = first ? first->source->rows() : program.options.batch;
+  for (const InputSpec &input : program.inputs)
+    if (!bound(input) && (labelsNeeded || !input.labels))
+      fail("no data for the {} '{}': give {} {}=FILE.npy", input.labels ? "labels" : "input", input.name, kind,
+           input.name);
+  if (std::none_of(program.inputs.begin(), program.inputs.end(),
+                   [](const InputSpec &input) { return input.labels; }))
+    labelled = true;
+}
+
+void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string &flag) {
+  for (const NamedFile &entry : tokens) {
+    const InputSpec &input = entry.name.empty() ? tokenInput(program, flag)
+                                                : wantedInput(program, entry.name, flag);
+    auto file = std::make_shared<TokenFile>(entry.file);
+    bind(input, openTokens(file, input, 0));
+    for (const InputSpec &labels : program.inputs) {
+      if (!labels.labels || bound(labels))
+        continue;
+      if (labels.desc.shape != input.desc.shape)
+        fail("{}: the labels '{}' have another shape than '{}': next tokens do not fit; give --data {}=FILE.npy",
+             flag, labels.name, input.name, labels.name);
+      bind(labels, openTokens(file, labels, 1));
+    }
+  }
+}
+
+bool Dataset::bound(const InputSpec &input) const {
+  return std::any_of(sources.begin(), sources.end(), [&](const Bound &entry) { return entry.input == &input; });
+}
+
+void Dataset::bind(const InputSpec &input, std::unique_ptr<Source> source) {
+  if (bound(input))
+    fail("the input '{}' is given twice", input.name);
+  const size_t rows = input.batched ? static_cast<size_t>(input.desc.shape[0]) : 1;
+  sources.push_back({&input, std::move(source), rows == 0 ? 0 : input.desc.bytes() / rows});
+}
+
+int64_t Dataset::sample(int64_t index) const {
+  const int64_t position = index % rowCount;
+  if (!shuffleSeed)
+    return position;
+  return permuted(position, rowCount, static_cast<uint64_t>(*shuffleSeed),
+                  static_cast<uint64_t>(index / rowCount));
+}
+
+template <typename RowOf>
+void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&rowOf) const {
+  for (const Bound &entry : sources) {
+    if (!takesInput(program, function, entry.input->name))
+      continue;
+    char *destination = executor.input(function, entry.input->name);
+    const int64_t rows = entry.input->batched ? entry.input->desc.shape[0] : 1;
+    for (int64_t i = 0; i < rows; ++i)
+      entry.source->read(entry.input->batched ? rowOf(i) : 0,
+                         destination + static_cast<size_t>(i) * entry.rowBytes);
+  }
+  for (const InputSpec &input : program.inputs)
+    if (!bound(input) && takesInput(program, function, input.name))
+      std::memset(executor.input(function, input.name), 0, input.desc.bytes());
+}
+
+void Dataset::fill(Executor &executor, const std::string &function, int64_t first) const {
+  fillRows(executor, function, [&](int64_t i) { return sample(first + i); });
+}
+
+void Dataset::fillMasked(Executor &executor, const std::string &function, int64_t first, int64_t valid) const {
+  fillRows(executor, function, [&](int64_t i) { return first + std::min(i, valid - 1); });
+}
+
+void Dataset::maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const {
+  for (const Bound &entry : sources) {
+    if (!entry.input->labels || !entry.input->batched || !takesInput(program, function, entry.input->name))
+      continue;
+    const int64_t rows = entry.input->desc.shape[0], elements = entry.input->desc.elements();
+    char *destination = executor.input(function, entry.input->name);
+    for (int64_t i = elements / rows * valid; i < elements; ++i)
+      convert(destination + i * static_cast<int64_t>(dtypeSize(entry.input->desc.type)), entry.input->desc.type, 1,
+              &ignored, DType::I64, 1, 1);
+  }
+}
+
+} // namespace kedge::rt

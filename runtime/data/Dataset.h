@@ -1,0 +1,52 @@
+// All inputs of a program with their sources, batch by batch.
+#pragma once
+#include "runtime/core/Executor.h"
+#include "runtime/core/Options.h"
+#include "runtime/data/Source.h"
+
+namespace kedge::rt {
+
+class Dataset {
+public:
+  /// `kind` is "--data" or "--eval-data" in messages. Throws when an input has no source (labels may lack one
+  /// when `labelsNeeded` is false), a name is unknown, or row counts differ.
+  Dataset(const Program &program, const std::vector<NamedFile> &data, const std::vector<NamedFile> &tokens,
+          const std::string &kind, bool labelsNeeded);
+
+  int64_t rows() const { return rowCount; }
+  bool hasLabels() const { return labelled; }
+
+  /// Permutes the samples once an epoch; absent: in order.
+  void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
+
+  /// Writes rows first .. first + B - 1 (modulo the number of samples, through the permutation) into the
+  /// inputs of `function`.
+  void fill(Executor &executor, const std::string &function, int64_t first) const;
+
+  /// For evaluation: rows first .. first + valid - 1; further rows of the batch repeat the last one.
+  void fillMasked(Executor &executor, const std::string &function, int64_t first, int64_t valid) const;
+
+  /// Sets the labels of rows valid .. B - 1 to `ignored`.
+  void maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const;
+
+private:
+  struct Bound {
+    const InputSpec *input = nullptr;
+    std::unique_ptr<Source> source;
+    size_t rowBytes = 0;
+  };
+  void bindTokens(const std::vector<NamedFile> &tokens, const std::string &kind);
+  void bind(const InputSpec &input, std::unique_ptr<Source> source);
+  bool bound(const InputSpec &input) const;
+  int64_t sample(int64_t index) const;
+  template <typename RowOf>
+  void fillRows(Executor &executor, const std::string &function, RowOf &&rowOf) const;
+
+  const Program &program;
+  std::vector<Bound> sources;
+  int64_t rowCount = 0;
+  bool labelled = false;
+  std::optional<int64_t> shuffleSeed;
+};
+
+} // namespace kedge::rt

@@ -1,0 +1,152 @@
+#include "runtime/core/Convert.h"
+#include "runtime/core/Error.h"
+#include "runtime/data/Bounds.h"
+#include "runtime/data/Source.h"
+#include <cstring>
+#include <regex>
+
+namespace kedge::rt {
+namespace {
+
+struct Descr {
+  const char *text;
+  DType type;
+};
+
+constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", DType::F64}, {"|u1", DType::U8},
+                             {"<i4", DType::I32}, {"<i8", DType::I64}, {"|b1", DType::Bool}};
+
+std::string shapeText(const std::vector<int64_t> &shape, size_t from = 0) {
+  std::string text = "[";
+  for (size_t i = from; i < shape.size(); ++i)
+    text += (i == from ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::string field(const std::string &header, const std::string &pattern, const std::string &path) {
+  std::smatch match;
+  if (!std::regex_search(header, match, std::regex(pattern)))
+    fail("{}: damaged npy header: {}", path, header);
+  return match[1];
+}
+
+bool isInteger(DType type) { return !isFloat(type); }
+
+class NpySource : public Source {
+public:
+  NpySource(Npy npy, const InputSpec &input) : npy(std::move(npy)), input(input) {
+    rowElements = input.desc.elements();
+    if (input.batched) {
+      rowElements = 1;
+      for (size_t axis = 1; axis < input.desc.shape.size(); ++axis)
+        rowElements *= input.desc.shape[axis];
+    }
+  }
+
+  int64_t rows() const override { return input.batched ? npy.shape[0] : 1; }
+
+  void read(int64_t row, char *destination) const override {
+    const char *source = npy.data + row * rowElements * static_cast<int64_t>(dtypeSize(npy.type));
+    if (isInteger(input.desc.type) && (input.lo || input.hi))
+      check(row, source);
+    convert(destination, input.desc.type, 1, source, npy.type, 1, rowElements);
+  }
+
+private:
+  void check(int64_t row, const char *source) const {
+    for (int64_t i = 0; i < rowElements; ++i) {
+      const int64_t value = loadAsInt(npy.type, source, i);
+      if (!inBounds(input, value))
+        fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}", npy.file.path(), row, i,
+             value, input.labels ? "labels" : "input", input.name, boundsText(input));
+    }
+  }
+
+  Npy npy;
+  InputSpec input;
+  int64_t rowElements = 1;
+};
+
+} // namespace
+
+Npy::Npy(const std::string &path) : file(path, "data file") {
+  if (file.size() < 10 || std::memcmp(file.data(), "\x93NUMPY", 6) != 0)
+    fail("{}: not an npy file (numpy.save writes one)", path);
+  const auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
+  const int version = bytes[6];
+  if (version < 1 || version > 3 || (version > 1 && file.size() < 12))
+    fail("{}: npy version {}, expected 1 to 3", path, version);
+  const size_t prefix = version == 1 ? 10 : 12;
+  size_t length = bytes[8] | size_t(bytes[9]) << 8;
+  if (version > 1)
+    length |= size_t(bytes[10]) << 16 | size_t(bytes[11]) << 24;
+  if (length > file.size() - prefix)
+    fail("{}: truncated: its header of {} bytes does not fit into {} bytes", path, length, file.size());
+  const std::string header(file.data() + prefix, length);
+  const std::string descr = field(header, "'descr'\\s*:\\s*'([^']*)'", path);
+  if (field(header, "'fortran_order'\\s*:\\s*(True|False)", path) == "True")
+    fail("{}: in Fortran order; save numpy.ascontiguousarray(x)", path);
+  const Descr *known = nullptr;
+  for (const Descr &entry : kDescrs)
+    if (descr == entry.text || (entry.text[0] == '|' && descr == std::string("<") + (entry.text + 1)))
+      known = &entry;
+  if (!known)
+    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian", path, descr);
+  type = known->type;
+  const std::string dims = field(header, "'shape'\\s*:\\s*\\(([^)]*)\\)", path);
+  const std::regex digits("[0-9]+");
+  for (auto it = std::sregex_iterator(dims.begin(), dims.end(), digits); it != std::sregex_iterator(); ++it) {
+    if (it->str().size() > 15)
+      fail("{}: damaged npy header: {}", path, header);
+    shape.push_back(std::stoll(it->str()));
+  }
+  data = file.data() + prefix + length;
+  const size_t have = file.size() - prefix - length;
+  unsigned __int128 need = dtypeSize(type);
+  for (int64_t extent : shape)
+    need = extent != 0 && need > (size_t(1) << 60) ? need : need * static_cast<uint64_t>(extent);
+  if (need > have)
+    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape), dtypeName(type),
+         static_cast<uint64_t>(need), have);
+}
+
+std::string npyHeader(DType type, const std::vector<int64_t> &shape) {
+  std::string descr;
+  for (const Descr &entry : kDescrs)
+    if (entry.type == type)
+      descr = entry.text;
+  if (descr.empty())
+    descr = fmt::format("{}{}{}", dtypeSize(type) == 1 ? "|" : "<", dtypeName(type)[0], dtypeSize(type));
+  std::string dims;
+  for (int64_t extent : shape)
+    dims += std::to_string(extent) + ", ";
+  if (shape.size() > 1)
+    dims.resize(dims.size() - 2);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, dims);
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  std::string result("\x93NUMPY\x01\x00", 8);
+  result += static_cast<char>(header.size() & 255);
+  result += static_cast<char>(header.size() >> 8);
+  return result + header;
+}
+
+std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input) {
+  Npy npy(path);
+  const std::vector<int64_t> &want = input.desc.shape;
+  if (!input.batched) {
+    if (npy.shape != want)
+      fail("{}: has shape {}, the input '{}' is {}", path, shapeText(npy.shape), input.name, shapeText(want));
+  } else if (npy.shape.size() != want.size() || !std::equal(want.begin() + 1, want.end(), npy.shape.begin() + 1)) {
+    fail("{}: rows have shape {}, the input '{}' takes rows of shape {} (file {}, compiled for {})", path,
+         shapeText(npy.shape, 1), input.name, shapeText(want, 1), shapeText(npy.shape), shapeText(want));
+  }
+  if (isFloat(npy.type) && isInteger(input.desc.type))
+    fail("{}: holds {}, the input '{}' takes {}: convert it with numpy's astype", path, dtypeName(npy.type),
+         input.name, dtypeName(input.desc.type));
+  if (input.batched && npy.shape[0] == 0)
+    fail("{}: has no rows", path);
+  return std::make_unique<NpySource>(std::move(npy), input);
+}
+
+} // namespace kedge::rt

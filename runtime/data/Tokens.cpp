@@ -1,0 +1,88 @@
+#include "runtime/core/Convert.h"
+#include "runtime/core/Error.h"
+#include "runtime/data/Bounds.h"
+#include "runtime/data/Source.h"
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+// llm.c's headers: 256 words of 32 bits; magic, version, number of tokens.
+constexpr size_t kHeaderBytes = 1024;
+constexpr int32_t kMagic16 = 20240520, kVersion16 = 1;
+constexpr int32_t kMagic32 = 20240801, kVersion32 = 7;
+
+class TokenSource : public Source {
+public:
+  TokenSource(std::shared_ptr<TokenFile> file, const InputSpec &input, int64_t shift)
+      : file(std::move(file)), input(input), shift(shift), length(input.desc.shape[1]) {}
+
+  int64_t rows() const override { return (file->tokens() - 1) / length; }
+
+  void read(int64_t row, char *destination) const override {
+    const int64_t begin = row * length + shift;
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t token = file->at(begin + i);
+      if (!inBounds(input, token))
+        fail("{}: the token at position {} is {}, outside the vocabulary: '{}' takes {}", file->path(), begin + i,
+             token, input.name, boundsText(input));
+      convert(destination + i * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1, &token,
+              DType::I64, 1, 1);
+    }
+  }
+
+private:
+  std::shared_ptr<TokenFile> file;
+  InputSpec input;
+  int64_t shift, length;
+};
+
+} // namespace
+
+TokenFile::TokenFile(const std::string &path) : file(path, "token file") {
+  int32_t header[3] = {0, 0, 0};
+  if (file.size() >= kHeaderBytes)
+    std::memcpy(header, file.data(), sizeof(header));
+  const bool known16 = header[0] == kMagic16, known32 = header[0] == kMagic32;
+  if (!known16 && !known32) {
+    if (file.size() % 2 != 0)
+      fail("{}: {} bytes are no whole number of uint16 tokens", path, file.size());
+    data = file.data();
+    count = static_cast<int64_t>(file.size() / 2);
+    return;
+  }
+  if (header[1] != (known16 ? kVersion16 : kVersion32))
+    fail("{}: llm.c token file of version {}, expected {} (uint16) or {} (uint32)", path, header[1], kVersion16,
+         kVersion32);
+  width = known16 ? 2 : 4;
+  data = file.data() + kHeaderBytes;
+  count = static_cast<uint32_t>(header[2]);
+  const uint64_t need = kHeaderBytes + static_cast<uint64_t>(count) * static_cast<uint64_t>(width);
+  if (need > file.size())
+    fail("{}: truncated: its header promises {} tokens ({} bytes), the file has {} bytes", path, count, need,
+         file.size());
+}
+
+int64_t TokenFile::at(int64_t position) const {
+  if (width == 2) {
+    uint16_t token;
+    std::memcpy(&token, data + position * 2, 2);
+    return token;
+  }
+  uint32_t token;
+  std::memcpy(&token, data + position * 4, 4);
+  return token;
+}
+
+std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputSpec &input, int64_t shift) {
+  if (input.desc.shape.size() != 2 || !input.batched)
+    fail("--tokens: the input '{}' is no [batch, length] tensor", input.name);
+  if (isFloat(input.desc.type))
+    fail("--tokens: the input '{}' takes {}, expected an integer type", input.name, dtypeName(input.desc.type));
+  if (file->tokens() <= input.desc.shape[1])
+    fail("{}: has {} tokens, a window of '{}' needs {}", file->path(), file->tokens(), input.name,
+         input.desc.shape[1] + 1);
+  return std::make_unique<TokenSource>(std::move(file), input, shift);
+}
+
+} // namespace kedge::rt
