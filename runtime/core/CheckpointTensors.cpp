@@ -1,0 +1,103 @@
+#include "runtime/core/CheckpointTensors.h"
+#include "runtime/core/Checkpoint.h"
+#include "runtime/core/Convert.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Weights.h"
+#include <set>
+
+namespace kedge::rt {
+namespace {
+
+bool inModelFile(const State &state) { return isModelTensor(state); }
+
+std::string optimizerName(const Program &program, const State &state) {
+  const State *owner = state.of.empty() ? nullptr : program.state(state.of);
+  const std::string &name = owner && !owner->onnxName.empty() ? owner->onnxName : state.name;
+  return fmt::format("{}/{}", roleName(state.role), name);
+}
+
+TensorOut outputOf(const Executor &executor, const State &state, const std::string &name) {
+  State laidOut = state;
+  laidOut.perm = layoutOf(executor.program(), state);
+  return {name,
+          {state.desc.type, laidOut.fileShape()},
+          executor.at(state.offset),
+          state.desc.type,
+          inversePerm(laidOut.perm)};
+}
+
+std::string describe(const TensorDesc &desc) {
+  return fmt::format("{}[{}]", dtypeName(desc.type), fmt::join(desc.shape, ", "));
+}
+
+/// Sets states from one file and reports what is missing, differs or is left over.
+void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name,
+              const std::vector<TensorOut> &expected) {
+  const std::string path = checkpoint.folder + "/" + name;
+  const TensorFile file = TensorFile::openSafetensors(path);
+  std::set<std::string> used;
+  for (const TensorOut &tensor : expected) {
+    const TensorView *view = file.find(tensor.name);
+    if (!view)
+      fail("{}: a checkpoint of another model or optimizer: it has no '{}', which the program needs as {}", path,
+           tensor.name, describe(tensor.desc));
+    if (view->desc.shape != tensor.desc.shape || isFloat(view->desc.type) != isFloat(tensor.desc.type))
+      fail("{}: a checkpoint of another model: '{}' is {}, the program has {}", path, tensor.name,
+           describe(view->desc), describe(tensor.desc));
+    used.insert(tensor.name);
+  }
+  for (const auto &[found, view] : file.tensors())
+    if (!used.count(found))
+      fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks", path,
+           found, describe(view.desc));
+  for (const TensorOut &tensor : expected) {
+    const TensorView *view = file.find(tensor.name);
+    const std::vector<int> perm = inversePerm(tensor.perm);
+    std::vector<int64_t> shape = tensor.desc.shape;
+    for (size_t k = 0; k < perm.size(); ++k)
+      shape[k] = tensor.desc.shape[static_cast<size_t>(perm[k])];
+    transpose(const_cast<void *>(tensor.data), tensor.dataType, shape, view->data, view->desc.type, perm);
+  }
+}
+
+} // namespace
+
+std::vector<int> layoutOf(const Program &program, const State &state) {
+  if (!state.perm.empty() || state.of.empty())
+    return state.perm;
+  const State *owner = program.state(state.of);
+  return owner && owner->desc.shape == state.desc.shape ? owner->perm : state.perm;
+}
+
+std::vector<TensorOut> modelTensors(const Executor &executor) {
+  std::vector<TensorOut> tensors;
+  for (const State &state : executor.program().states)
+    if (inModelFile(state))
+      tensors.push_back(outputOf(executor, state, state.onnxName));
+  return tensors;
+}
+
+std::vector<TensorOut> optimizerTensors(const Executor &executor) {
+  std::vector<TensorOut> tensors;
+  for (const State &state : executor.program().states)
+    if (isSaved(state) && !inModelFile(state))
+      tensors.push_back(outputOf(executor, state, optimizerName(executor.program(), state)));
+  return tensors;
+}
+
+void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor) {
+  const std::string &expected = executor.program().options.optimizer;
+  if (checkpoint.optimizer != expected)
+    fail("{}: a checkpoint of the optimizer {}, the program was compiled for {}: compile with --optimizer {}",
+         checkpoint.folder, checkpoint.optimizer, expected, checkpoint.optimizer);
+  loadFile(checkpoint, executor, kModelFile, modelTensors(executor));
+  loadFile(checkpoint, executor, kOptimizerFile, optimizerTensors(executor));
+}
+
+void exportSafetensors(const std::string &path, const Executor &executor) {
+  AtomicFile file(path);
+  writeSafetensors(file.writer(), modelTensors(executor));
+  file.commit();
+}
+
+} // namespace kedge::rt

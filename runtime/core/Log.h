@@ -1,0 +1,38 @@
+// --log: one JSON object a step. Writes without allocating.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace kedge::rt {
+
+struct LogLine {
+  int64_t step = 0;
+  double loss = 0;
+  std::optional<double> lr, gradNorm; ///< null in the log when absent
+  double lossScale = 1;
+  bool skipped = false;
+  int64_t growthCounter = 0, optimizerSteps = 0;
+  double seconds = 0, tokensPerSecond = 0;
+  uint64_t memoryBytes = 0;
+  std::optional<double> evalLoss;
+};
+
+class Log {
+public:
+  /// Without `resumeAt` the file is truncated; with it, lines of that step and later ones and a torn last line
+  /// are cut off.
+  Log(const std::string &path, std::optional<int64_t> resumeAt);
+  ~Log();
+  Log(const Log &) = delete;
+  Log &operator=(const Log &) = delete;
+
+  /// Appends a line and hands it to the system before it returns.
+  void write(const LogLine &line);
+
+private:
+  std::string name;
+  int descriptor = -1;
+};
+
+} // namespace kedge::rt
