@@ -1,0 +1,71 @@
+#include "passes/Schedule/Passes.h"
+#include "kedge/Support/Statistics.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace kedge::schedule {
+#define GEN_PASS_DEF_PLACEUPDATES
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// Ops whose results lead to nothing but the return, through ops of the same kind.
+SmallVector<Operation *> tailOps(Block &block) {
+  llvm::SetVector<Operation *> tail;
+  Operation *terminator = block.getTerminator();
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    bool ends = llvm::all_of(op.getUsers(), [&](Operation *user) { return user == terminator || tail.contains(user); });
+    if (ends && !op.use_empty())
+      tail.insert(&op);
+  }
+  return llvm::to_vector(llvm::reverse(tail));
+}
+
+struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    // Numbered once: ops move only up, to places behind ops that do not move after them.
+    DenseMap<Operation *, int64_t> order;
+    int64_t next = 0;
+    for (Operation &op : block)
+      order[&op] = next++;
+    int64_t moved = 0;
+    SmallVector<Operation *> tail = tailOps(block);
+    llvm::DenseSet<Operation *> inTail(tail.begin(), tail.end());
+    for (Operation *op : tail) {
+      Operation *after = lastObstacle(op, order, inTail);
+      if (after && after->getNextNode() != op) {
+        op->moveAfter(after);
+        order[op] = order[after];
+        ++moved;
+      }
+    }
+    addStatistic("kedge-place-updates", "ops moved", moved);
+  }
+
+  /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that
+  /// its results replace.
+  Operation *lastObstacle(Operation *op, const DenseMap<Operation *, int64_t> &order,
+                          const llvm::DenseSet<Operation *> &inTail) {
+    Operation *last = nullptr;
+    auto consider = [&](Operation *candidate) {
+      if (!candidate || candidate == op || candidate->getBlock() != op->getBlock())
+        return;
+      if (!last || order.lookup(candidate) > order.lookup(last) ||
+          (order.lookup(candidate) == order.lookup(last) && last->isBeforeInBlock(candidate)))
+        last = candidate;
+    };
+    for (Value operand : op->getOperands()) {
+      consider(operand.getDefiningOp());
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (!argument || !getOperation().getArgAttr(argument.getArgNumber(), "train.state"))
+        continue;
+      for (Operation *reader : operand.getUsers())
+        if (!inTail.contains(reader))
+          consider(reader);
+    }
+    return last;
+  }
+};
+} // namespace
+} // namespace kedge::schedule
