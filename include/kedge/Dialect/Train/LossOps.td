@@ -3,4 +3,37 @@
 #define KEDGE_TRAIN_LOSS_OPS
 include "kedge/Dialect/Train/TrainBase.td"
 
+def Train_CrossEntropyOp : Train_Op<"cross_entropy", [Clusterable, DifferentiableOperands]> {
+  let summary = "Softmax cross-entropy of each item";
+  let description = [{
+    For an item with logits x, class k and smoothing e:
+    (1 - e) (lse - x_k) + e (lse - mean x), 0 when k is `ignore_index`; lse = log sum exp x. Classes lie
+    along `axis`; `labels` and both results have the logits' shape without it. 16-bit logits give f32
+    results.
+  }];
+  let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels, I64Attr:$axis, I64Attr:$ignore_index,
+    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
+  let results = (outs ONNX_Tensor:$losses, ONNX_Tensor:$lse);
+}
+
+def Train_CrossEntropyGradOp : Train_Op<"cross_entropy_grad", [Clusterable]> {
+  let summary = "Gradient of train.cross_entropy to its logits";
+  let description = [{ (softmax x - (1 - e) [k] - e / classes) grad, 0 for ignored items. }];
+  let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels, ONNX_Tensor:$lse, ONNX_Tensor:$grad, I64Attr:$axis,
+    I64Attr:$ignore_index, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
+  let results = (outs ONNX_Tensor:$result);
+}
+
+def Train_BCEWithLogitsOp : Train_Op<"bce_with_logits", [Pointwise, DifferentiableOperands]> {
+  let summary = "Binary cross-entropy of each element's logit x and target y";
+  let description = [{ max(x, 0) - x y + log(1 + exp(-|x|)). }];
+  let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels);
+  let results = (outs ONNX_Tensor:$losses);
+}
+
+def Train_BCEWithLogitsGradOp : Train_Op<"bce_with_logits_grad", [Pointwise]> {
+  let summary = "Gradient of train.bce_with_logits to its logits: (sigmoid x - y) grad";
+  let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels, ONNX_Tensor:$grad);
+  let results = (outs ONNX_Tensor:$result);
+}
 #endif

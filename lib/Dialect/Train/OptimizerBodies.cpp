@@ -1,0 +1,101 @@
+// Shapes and bodies of the optimizer's ops.
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/OptimizerOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::train;
+
+namespace {
+/// Results have the types of the first operands.
+template <typename Adaptor> LogicalResult sameAsFirst(Adaptor adaptor, unsigned count, SmallVectorImpl<Type> &types) {
+  for (unsigned i = 0; i < count; ++i)
+    types.push_back(adaptor.getOperands()[i].getType());
+  return success();
+}
+
+Value scaled(ClusterBodyBuilder &b, Value x, double factor) {
+  return factor == 1.0 ? x : b.mul(x, b.constant(x.getType(), factor));
+}
+
+struct AdamScalars {
+  Value param, moment1, moment2, gradient, decayScale, stepSize, oneMinusBeta1, beta2, oneMinusBeta2, biasSqrt, eps;
+};
+
+AdamScalars adamScalars(ClusterBodyBuilder &b, ValueRange v) {
+  return {v[0], v[1], v[2], b.mul(v[3], v[4]), v[5], v[6], v[7], v[8], v[9], v[10], v[11]};
+}
+
+void adamUpdate(ClusterBodyBuilder &b, const AdamScalars &s, Value param, Value gradient, double lrScale,
+                SmallVectorImpl<Value> &results) {
+  Value moment1 = b.add(s.moment1, b.mul(s.oneMinusBeta1, b.sub(gradient, s.moment1)));
+  Value moment2 = b.add(b.mul(s.beta2, s.moment2), b.mul(b.mul(s.oneMinusBeta2, gradient), gradient));
+  Value denominator = b.add(b.div(b.sqrt(moment2), s.biasSqrt), s.eps);
+  Value step = b.mul(scaled(b, s.stepSize, lrScale), b.div(moment1, denominator));
+  results.append({b.sub(param, step), moment1, moment2});
+}
+
+Value regularised(ClusterBodyBuilder &b, Value gradient, Value weightDecay, Value param, bool decay) {
+  return decay ? b.add(gradient, b.mul(weightDecay, param)) : gradient;
+}
+} // namespace
+
+#define KEDGE_LIKE_FIRST(OP, COUNT)                                                                          \
+  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                \
+                                     SmallVectorImpl<Type> &types) {                                         \
+    return sameAsFirst(adaptor, COUNT, types);                                                               \
+  }
+KEDGE_LIKE_FIRST(AdamWOp, 3)
+KEDGE_LIKE_FIRST(AdamOp, 3)
+KEDGE_LIKE_FIRST(SGDOp, 1)
+KEDGE_LIKE_FIRST(MomentumOp, 2)
+KEDGE_LIKE_FIRST(AccumulateOp, 1)
+KEDGE_LIKE_FIRST(ItemScaleOp, 1)
+KEDGE_LIKE_FIRST(ClipScaleOp, 1)
+#undef KEDGE_LIKE_FIRST
+
+void AdamWOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  AdamScalars s = adamScalars(b, v);
+  double lrScale = getLrScale().convertToDouble();
+  Value param = s.param;
+  if (getDecay())
+    param = b.mul(param, b.sub(b.constant(param.getType(), 1), scaled(b, s.decayScale, lrScale)));
+  adamUpdate(b, s, param, s.gradient, lrScale, results);
+}
+
+void AdamOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  AdamScalars s = adamScalars(b, v);
+  Value gradient = regularised(b, s.gradient, s.decayScale, s.param, getDecay());
+  adamUpdate(b, s, s.param, gradient, getLrScale().convertToDouble(), results);
+}
+
+void SGDOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Value gradient = regularised(b, b.mul(v[1], v[2]), v[3], v[0], getDecay());
+  results.push_back(b.sub(v[0], b.mul(scaled(b, v[4], getLrScale().convertToDouble()), gradient)));
+}
+
+void MomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Value gradient = regularised(b, b.mul(v[2], v[3]), v[4], v[0], getDecay());
+  Value buffer = b.add(b.mul(v[6], v[1]), gradient);
+  Value direction = getNesterov() ? b.add(gradient, b.mul(v[6], buffer)) : buffer;
+  results.push_back(b.sub(v[0], b.mul(scaled(b, v[5], getLrScale().convertToDouble()), direction)));
+  results.push_back(buffer);
+}
+
+void AccumulateOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Value first = b.compare(ClusterBodyBuilder::Compare::EQ, v[2], b.constantInt(v[2].getType(), 0));
+  results.push_back(b.select(first, v[1], b.add(v[0], v[1])));
+}
+
+void ItemScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Value zero = b.constant(v[0].getType(), 0);
+  Value none = b.compare(ClusterBodyBuilder::Compare::EQ, v[0], zero);
+  results.push_back(b.select(none, zero, b.div(b.constant(v[0].getType(), getNominal().convertToDouble()), v[0])));
+}
+
+void ClipScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Type type = v[0].getType();
+  Value limit = b.div(b.constant(type, getMaxNorm().convertToDouble()), b.add(v[0], b.constant(type, 1e-6)));
+  results.push_back(b.mul(v[1], b.minimum(b.constant(type, 1), limit)));
+}
