@@ -1,8 +1,6 @@
 // A file that appears whole or not at all.
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "runtime/core/FileWriter.h"
 
 namespace kedge::rt {
 
@@ -10,23 +8,21 @@ namespace kedge::rt {
 /// All errors are rt::Error that name the file and the system's reason.
 class AtomicFile {
 public:
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(const std::string &path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
 
-  void write(const void *bytes, size_t count);
-  uint64_t position() const { return written; }
+  FileWriter &writer() { return file; }
+  void write(const void *bytes, size_t count) { file.write(bytes, count); }
+  void write(std::string_view text) { file.write(text); }
+  uint64_t position() const { return file.bytesWritten(); }
   void commit();
 
 private:
-  void flush();
-  [[noreturn]] void failed(const char *action);
-
-  std::string path, temporary;
-  int fd = -1;
-  uint64_t written = 0;
-  std::vector<char> buffer;
+  std::string target;
+  FileWriter file;
+  bool committed = false;
 };
 
 } // namespace kedge::rt

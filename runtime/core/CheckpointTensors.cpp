@@ -1,4 +1,5 @@
 #include "runtime/core/CheckpointTensors.h"
+#include "runtime/core/AtomicFile.h"
 #include "runtime/core/Checkpoint.h"
 #include "runtime/core/Convert.h"
 #include "runtime/core/Error.h"

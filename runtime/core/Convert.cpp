@@ -1,17 +1,10 @@
 #include "runtime/core/Convert.h"
 #include "runtime/core/Error.h"
-#include <cmath>
+#include "runtime/core/Float16.h"
 #include <type_traits>
 
 namespace kedge::rt {
 namespace {
-
-struct Half {
-  uint16_t bits;
-};
-struct BFloat {
-  uint16_t bits;
-};
 
 template <typename T> struct Tag {
   using type = T;
@@ -24,9 +17,9 @@ template <typename F> auto dispatch(DType type, F &&body) {
   case DType::F64:
     return body(Tag<double>{});
   case DType::F16:
-    return body(Tag<Half>{});
+    return body(Tag<Float16>{});
   case DType::BF16:
-    return body(Tag<BFloat>{});
+    return body(Tag<BFloat16>{});
   case DType::I8:
     return body(Tag<int8_t>{});
   case DType::I16:
@@ -49,20 +42,18 @@ template <typename F> auto dispatch(DType type, F &&body) {
   fail("unknown element type {}", static_cast<int>(type));
 }
 
+template <typename T> constexpr bool isHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
 template <typename T> auto widened(T value) {
-  if constexpr (std::is_same_v<T, Half>)
-    return f16ToFloat(value.bits);
-  else if constexpr (std::is_same_v<T, BFloat>)
-    return bf16ToFloat(value.bits);
+  if constexpr (isHalf<T>)
+    return static_cast<float>(value);
   else
     return value;
 }
 
 template <typename To, typename Wide> To narrowed(Wide value) {
-  if constexpr (std::is_same_v<To, Half>)
-    return Half{floatToF16(static_cast<float>(value))};
-  else if constexpr (std::is_same_v<To, BFloat>)
-    return BFloat{floatToBf16(static_cast<float>(value))};
+  if constexpr (isHalf<To>)
+    return To(static_cast<float>(value));
   else if constexpr (std::is_same_v<To, bool>)
     return value != Wide(0);
   else
@@ -84,17 +75,6 @@ void convertLoop(void *destination, int64_t destinationStride, const void *sourc
 }
 
 } // namespace
-
-uint16_t floatToBf16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value))
-    return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-float f16ToFloat(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
-
-uint16_t floatToF16(float value) { return std::bit_cast<uint16_t>(static_cast<_Float16>(value)); }
 
 double loadAsDouble(DType type, const void *data, int64_t index) {
   double value = 0;

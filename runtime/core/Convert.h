@@ -1,16 +1,9 @@
 // Element conversions and transposes between files and the arena.
 #pragma once
 #include "runtime/core/Tensor.h"
-#include <bit>
 #include <cstring>
 
 namespace kedge::rt {
-
-inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-/// Rounds to nearest even; NaN stays NaN.
-uint16_t floatToBf16(float value);
-float f16ToFloat(uint16_t bits);
-uint16_t floatToF16(float value);
 
 inline bool isFloat(DType type) {
   return type == DType::F32 || type == DType::F64 || type == DType::F16 || type == DType::BF16;

@@ -80,22 +80,6 @@ std::string checksumOf(const void *bytes, size_t count) {
   return fmt::format("{:016x}", hashWords(kHashSeed, static_cast<const char *>(bytes), count));
 }
 
-AtomicFile::AtomicFile(const std::string &path)
-    : target(path), file(fmt::format("{}.tmp.{}", path, getpid())) {}
-
-AtomicFile::~AtomicFile() {
-  if (!committed)
-    unlink(file.path().c_str());
-}
-
-void AtomicFile::commit() {
-  file.finish();
-  if (rename(file.path().c_str(), target.c_str()) != 0)
-    fail("cannot put '{}' in its place: {}", target, std::strerror(errno));
-  committed = true;
-  syncFolder(folderOf(target));
-}
-
 void syncFolder(const std::string &path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)

@@ -1,4 +1,4 @@
-// Files that appear whole or not at all.
+// Writing files and making them last.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,20 +39,6 @@ private:
 
 /// FNV-1a over little-endian 64-bit words, the tail padded with zeros; 16 hexadecimal digits.
 std::string checksumOf(const void *bytes, size_t count);
-
-/// Writes beside `path` and renames on commit; without commit nothing is left.
-class AtomicFile {
-public:
-  explicit AtomicFile(const std::string &path);
-  ~AtomicFile();
-  FileWriter &writer() { return file; }
-  void commit();
-
-private:
-  std::string target;
-  FileWriter file;
-  bool committed = false;
-};
 
 /// fsync of a folder, so that a rename in it survives a power cut.
 void syncFolder(const std::string &path);

@@ -1,6 +1,6 @@
 #include "runtime/core/Profile.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/FileWriter.h"
+#include "runtime/core/AtomicFile.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -32,7 +32,7 @@ void Profile::record(const Function &function, int launch, int64_t begin, int64_
 
 void Profile::finish(const std::string &path) const {
   AtomicFile file(path);
-  file.writer().write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
+  file.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
   const int64_t origin = events.empty() ? 0 : events.front().begin;
   for (size_t i = 0; i < events.size(); ++i) {
     const Event &event = events[i];
@@ -46,9 +46,9 @@ void Profile::finish(const std::string &path) const {
         {"pid", 0},
         {"tid", 0},
         {"args", {{"loc", launch.loc}, {"launch", event.launch}, {"iterations", launch.iterations}}}};
-    file.writer().write(json.dump() + (i + 1 < events.size() ? ",\n" : "\n"));
+    file.write(json.dump() + (i + 1 < events.size() ? ",\n" : "\n"));
   }
-  file.writer().write("]}\n");
+  file.write("]}\n");
   file.commit();
 
   struct Row {

@@ -1,6 +1,5 @@
 // --init: values from Philox, element by element in the exported file's layout.
 #include "runtime/core/Convert.h"
-#include "runtime/core/GraphHash.h"
 #include "runtime/core/Philox.h"
 #include "runtime/core/Weights.h"
 #include <cmath>
@@ -9,9 +8,11 @@
 namespace kedge::rt {
 namespace {
 
+/// FNV-1a, folded to 32 bits.
 uint32_t nameKey(const std::string &name) {
-  const uint64_t hash = detail::hashBytes(0xcbf29ce484222325ull,
-                                          reinterpret_cast<const uint8_t *>(name.data()), name.size());
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char letter : name)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ull;
   return static_cast<uint32_t>(hash ^ (hash >> 32));
 }
 

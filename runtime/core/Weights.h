@@ -17,6 +17,9 @@ struct WeightSources {
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
                        bool onlyUnsaved);
 
+/// Throws rt::Error unless the model file (`model`, or where it was compiled) is the compiled one.
+void checkModelFile(const Program &program, const std::string &model);
+
 /// True for what checkpoints hold: parameters, frozen tensors, buffers, optimizer state, counters.
 bool isSaved(const State &state);
 /// True for what has a name in the exported file and safetensors.

@@ -147,4 +147,19 @@ void Dataset::maskLabels(Executor &executor, const std::string &function, int64_
   }
 }
 
+int64_t Dataset::countLabels(Executor &executor, const std::string &function, int64_t valid) const {
+  for (const Bound &entry : sources) {
+    const TensorDesc &desc = entry.input->desc;
+    if (!entry.input->labels || !entry.input->batched || isFloat(desc.type) || !program.options.ignoreIndex ||
+        !takesInput(program, function, entry.input->name))
+      continue;
+    const char *labels = executor.input(function, entry.input->name);
+    int64_t count = 0;
+    for (int64_t i = 0; i < desc.elements() / desc.shape[0] * valid; ++i)
+      count += loadAsInt(desc.type, labels, i) != *program.options.ignoreIndex;
+    return count;
+  }
+  return valid;
+}
+
 } // namespace kedge::rt

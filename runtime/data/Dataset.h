@@ -29,6 +29,9 @@ public:
   /// Sets the labels of rows valid .. B - 1 to `ignored`.
   void maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const;
 
+  /// Labels of the current batch's first `valid` rows that are not ignored; `valid` without labels.
+  int64_t countLabels(Executor &executor, const std::string &function, int64_t valid) const;
+
 private:
   struct Bound {
     const InputSpec *input = nullptr;

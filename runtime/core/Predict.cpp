@@ -1,0 +1,66 @@
+// --predict: an output over all rows of the evaluation data, as an npy file.
+#include "runtime/core/Convert.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Evaluate.h"
+#include "runtime/core/AtomicFile.h"
+#include <algorithm>
+
+namespace kedge::rt {
+namespace {
+
+const Place *outputOf(const Program &program, const char *function, const std::string &name) {
+  if (const Function *found = program.function(function))
+    for (const Place &place : found->outputs)
+      if (place.name == name)
+        return &place;
+  return nullptr;
+}
+
+/// The function that keeps the output: @predict, else @eval.
+const char *functionWith(const Program &program, const std::string &name) {
+  for (const char *function : {"predict", "eval"})
+    if (outputOf(program, function, name))
+      return function;
+  std::string known;
+  for (const char *function : {"predict", "eval"})
+    if (const Function *found = program.function(function))
+      for (const Place &place : found->outputs)
+        known += (known.empty() ? "'" : ", '") + place.name + "'";
+  fail("--predict {}=...: the program has no such output; it has {}", name, known.empty() ? "none" : known);
+}
+
+} // namespace
+
+void checkPredictable(const Program &program, const std::string &name) { functionWith(program, name); }
+
+void predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+             const std::string &name, const std::string &path) {
+  const Program &program = executor.program();
+  const char *function = functionWith(program, name);
+  const TensorDesc &desc = outputOf(program, function, name)->desc;
+  const int64_t batch = program.options.batch;
+  if (desc.shape.empty() || desc.shape[0] != batch)
+    fail("--predict {}: its shape [{}] has no leading batch of {} rows", name, fmt::join(desc.shape, ", "), batch);
+  const bool half = desc.type == DType::F16 || desc.type == DType::BF16;
+  TensorDesc whole{half ? DType::F32 : desc.type, desc.shape};
+  whole.shape[0] = data.rows();
+  const int64_t rowElements = desc.elements() / batch;
+  AtomicFile file(path);
+  file.write(npyHeader(whole.type, whole.shape));
+  std::vector<char> rows(static_cast<size_t>(rowElements * batch) * dtypeSize(whole.type));
+  const ScalarWriter writer(program);
+  for (int64_t first = 0; first < data.rows(); first += batch) {
+    const int64_t valid = std::min(batch, data.rows() - first);
+    data.fillMasked(executor, function, first, valid);
+    StepPoint point;
+    point.step = progress.step;
+    point.optimizerSteps = progress.optimizerSteps;
+    writer.write(executor, scalars, point);
+    executor.run(function);
+    convert(rows.data(), whole.type, 1, executor.output(function, name), desc.type, 1, rowElements * valid);
+    file.write(rows.data(), static_cast<size_t>(rowElements * valid) * dtypeSize(whole.type));
+  }
+  file.commit();
+}
+
+} // namespace kedge::rt
