@@ -45,12 +45,15 @@ public:
 
   void setResult(size_t k, mlir::Value value) { setResult(k, ImportedValue{value, std::nullopt}); }
   virtual void setResult(size_t k, ImportedValue value) = 0;
+  /// Imports a subgraph without inputs (the taken branch of an If); its outputs are the node's results.
+  virtual void importBranch(const model::Graph &graph) = 0;
   void setResults(mlir::ValueRange values);
 
   /// MLIR element type; an error for types that tensors cannot have here (strings, complex).
   mlir::Type elementType(model::DType type);
   mlir::DenseI64ArrayAttr ints(llvm::ArrayRef<int64_t> values) { return builder.getDenseI64ArrayAttr(values); }
-  mlir::Value constantTensor(const model::Tensor &tensor);
+  /// In the IR when small, a `train.state` of role constant otherwise.
+  virtual mlir::Value constantTensor(const model::Tensor &tensor);
   mlir::Value constantInts1d(llvm::ArrayRef<int64_t> values);
 
   /// Throws kedge::Error: file, node, module, then the message.

@@ -1,0 +1,37 @@
+#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Import/GraphImporter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace kedge;
+
+static void removeDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static bool isSmall(Value value, int64_t limit) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() <= limit;
+}
+
+void kedge::foldConstants(Operation *function, int64_t limit) {
+  Block &block = cast<func::FuncOp>(function).front();
+  removeDead(block);
+  {
+    ConstantEvaluator evaluator;
+    for (Operation &op : block) {
+      if (isa<onnx::ConstantOp>(op) || !isPure(&op))
+        continue;
+      OpBuilder builder(&op);
+      for (Value result : op.getResults())
+        if (isSmall(result, limit) && !result.use_empty())
+          if (const HostTensor *value = evaluator.evaluate(result))
+            result.replaceAllUsesWith(onnx::ConstantOp::create(builder, op.getLoc(), value->toAttribute()));
+    }
+  }
+  removeDead(block);
+}

@@ -1,0 +1,156 @@
+#include "kedge/Import/GraphImporter.h"
+#include "GraphPlaces.h"
+#include "ImportScope.h"
+#include "NodeConstants.h"
+#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Error.h"
+
+using namespace mlir;
+using namespace kedge;
+
+GraphImporter::GraphImporter(MLIRContext &context, const model::Model &model, const ImportOptions &options)
+    : context(context), source(model), options(options), builder(&context), scope(new ImportScope),
+      evaluator(new ConstantEvaluator) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  Location loc = NameLoc::get(StringAttr::get(&context, model.path));
+  module = ModuleOp::create(loc);
+  builder.setInsertionPointToStart(module->getBody());
+  auto func = func::FuncOp::create(builder, loc, "model", builder.getFunctionType({}, {}));
+  function = func;
+  builder.setInsertionPointToStart(func.addEntryBlock());
+}
+
+GraphImporter::~GraphImporter() = default;
+
+const ImportedValue *GraphImporter::lookup(StringRef name) const { return scope->find(name); }
+
+void GraphImporter::bindSymbols(const model::Graph &graph) {
+  for (const model::ValueInfo *input : graph.feeds()) {
+    auto given = options.shapes.find(input->name);
+    if (given == options.shapes.end() || given->second.size() != input->dims.size())
+      continue;
+    for (auto [dim, size] : llvm::zip(input->dims, given->second))
+      if (dim.kind == model::Dim::Kind::Symbol)
+        symbols.emplace(dim.symbol, size);
+  }
+}
+
+SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
+  auto given = options.shapes.find(input.name);
+  if (given == options.shapes.end()) {
+    SmallVector<int64_t> shape;
+    if (!input.hasShape)
+      fail("{}: input {} has no shape; give it with --shape {}=AxBxC", source.path, input.describe(), input.name);
+    for (auto [k, dim] : llvm::enumerate(input.dims)) {
+      auto bound = symbols.find(dim.symbol);
+      bool known = dim.kind == model::Dim::Kind::Symbol && bound != symbols.end();
+      if (!dim.isValue() && !known)
+        fail("{}: dimension {} of input {} has no size ('{}'); give all sizes with --shape {}={}", source.path, k,
+             input.describe(), dim.str(), input.name, "AxBxC");
+      shape.push_back(known ? bound->second : dim.value);
+    }
+    return shape;
+  }
+  const std::vector<int64_t> &dims = given->second;
+  if (input.hasShape && input.dims.size() != dims.size())
+    fail("{}: --shape {}={} has {} dimensions, but input {} has {}", source.path, input.name, fmt::join(dims, "x"),
+         dims.size(), input.describe(), input.dims.size());
+  for (auto [k, dim] : llvm::enumerate(input.dims))
+    if (dim.isValue() && dim.value != dims[k])
+      fail("{}: --shape {}={} differs from input {} in dimension {}: expected {}, found {}; export the model with "
+           "this dimension dynamic to change it",
+           source.path, input.name, fmt::join(dims, "x"), input.describe(), k, dim.value, dims[k]);
+  return SmallVector<int64_t>(dims.begin(), dims.end());
+}
+
+void GraphImporter::importInput(const model::ValueInfo &input) {
+  Location loc = NameLoc::get(StringAttr::get(&context, input.name));
+  if (auto fixed = options.fixedInputs.find(input.name); fixed != options.fixedInputs.end()) {
+    scope->values[input.name].tensor = importConstant(fixed->second, loc);
+    return;
+  }
+  Type element = elementType(context, input.dtype);
+  if (input.kind != model::ValueInfo::Kind::Tensor || !element) {
+    reports.push_back(fmt::format("input {}: only tensors of numbers and booleans are supported", input.describe()));
+    scope->values[input.name].tensor = unsupportedValue(loc, "input");
+    return;
+  }
+  auto type = RankedTensorType::get(inputShape(input), element);
+  Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
+  scope->values[input.name].tensor = value;
+  arguments.push_back({value, builder.getNamedAttr("train.input", builder.getStringAttr(input.name))});
+}
+
+void GraphImporter::importGraph(const model::Graph &graph) {
+  if (reports.empty())
+    for (const auto &[name, dims] : options.shapes)
+      if (&graph == &source.graph && !graph.findInput(name))
+        fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
+             fmt::join(llvm::map_range(graph.feeds(), [](const model::ValueInfo *v) { return v->describe(); }), ", "));
+  bindSymbols(graph);
+  for (const model::ValueInfo *input : graph.feeds())
+    if (!scope->find(input->name))
+      importInput(*input);
+  importInitializers(graph, *scope);
+  importNodes(graph, *scope);
+  for (const model::ValueInfo &output : graph.outputs) {
+    const ImportedValue *value = scope->find(output.name);
+    if (!value)
+      fail("{}: output '{}' is made by no node", source.path, output.name);
+    if (value->sequence)
+      reports.push_back(fmt::format("output {}: sequences are not supported", output.describe()));
+    else
+      results.push_back({value->tensor, output.name});
+  }
+}
+
+void GraphImporter::removeUnusedStates() {
+  auto func = cast<func::FuncOp>(function);
+  SmallVector<Argument> kept;
+  for (Argument &argument : arguments) {
+    auto symbol = dyn_cast<FlatSymbolRefAttr>(argument.attribute.getValue());
+    if (!symbol || !argument.value.use_empty()) {
+      kept.push_back(argument);
+      continue;
+    }
+    SymbolTable::lookupSymbolIn(*module, symbol)->erase();
+    func.front().eraseArgument(cast<BlockArgument>(argument.value).getArgNumber());
+  }
+  arguments.assign(kept.begin(), kept.end());
+}
+
+OwningOpRef<ModuleOp> GraphImporter::finish() {
+  auto func = cast<func::FuncOp>(function);
+  SmallVector<Value> returned;
+  for (Result &result : results)
+    returned.push_back(result.value);
+  func::ReturnOp::create(builder, func.getLoc(), returned);
+  evaluator = std::make_unique<ConstantEvaluator>(); // folding erases values that it knows
+  foldConstants(func);
+  removeUnusedStates();
+  Operation *terminator = func.front().getTerminator();
+  func.setType(builder.getFunctionType(func.front().getArgumentTypes(), terminator->getOperandTypes()));
+  for (auto [k, argument] : llvm::enumerate(arguments))
+    func.setArgAttr(k, argument.attribute.getName(), argument.attribute.getValue());
+  for (auto [k, result] : llvm::enumerate(results))
+    func.setResultAttr(k, "train.output", builder.getStringAttr(result.name));
+  return std::move(module);
+}
+
+OwningOpRef<ModuleOp> kedge::importModel(MLIRContext &context, const model::Model &model,
+                                         const ImportOptions &options) {
+  GraphImporter importer(context, model, options);
+  importer.importGraph(model.graph);
+  auto module = importer.finish();
+  const auto &reports = importer.unsupported();
+  if (!reports.empty() && !options.keepUnsupported)
+    fail("{}: {} not supported:\n  {}", model.path,
+         reports.size() == 1 ? "one place is" : fmt::format("{} places are", reports.size()),
+         fmt::join(reports, "\n  "));
+  return module;
+}

@@ -1,0 +1,97 @@
+#include "GraphNode.h"
+#include "GraphPlaces.h"
+#include "kedge/Support/Error.h"
+
+using namespace mlir;
+using namespace kedge;
+
+void GraphNode::failWith(const std::string &message) {
+  throw Error(fmt::format("{}: {}: {}", importer.source.path, describePlace(node), message));
+}
+
+const ImportedValue &GraphNode::named(const std::string &name) {
+  if (const ImportedValue *value = scope.find(name))
+    return *value;
+  fail("input '{}' is made by no node, initializer or graph input", name);
+}
+
+Value GraphNode::operand(size_t k) {
+  if (!has(k))
+    return {};
+  const ImportedValue &value = named(node.input(k));
+  if (value.sequence)
+    fail("input {} ('{}') is a sequence, expected a tensor", k, node.input(k));
+  return value.tensor;
+}
+
+SmallVector<Value> GraphNode::sequence(size_t k) {
+  if (!has(k))
+    fail("input {} is missing, expected a sequence", k);
+  const ImportedValue &value = named(node.input(k));
+  if (!value.sequence)
+    fail("input {} ('{}') is a tensor, expected a sequence", k, node.input(k));
+  return *value.sequence;
+}
+
+const HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
+  if (const HostTensor *tensor = importer.evaluator->evaluate(operand(k)))
+    return *tensor;
+  unsupported(fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
+}
+
+static SmallVector<int64_t> intsOf(const HostTensor &tensor) {
+  SmallVector<int64_t> result;
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    result.push_back(tensor.intAt(i));
+  return result;
+}
+
+std::optional<SmallVector<int64_t>> GraphNode::constantInts(size_t k, StringRef what) {
+  if (!has(k))
+    return std::nullopt;
+  const HostTensor &tensor = evaluate(k, what);
+  if (!tensor.type.getElementType().isInteger())
+    fail("{} ('{}') should be integers, found {}", what.str(), node.input(k),
+         tensor.type.getElementType().isF32() ? "float32" : "floats");
+  return intsOf(tensor);
+}
+
+std::optional<SmallVector<double>> GraphNode::constantFloats(size_t k, StringRef what) {
+  if (!has(k))
+    return std::nullopt;
+  const HostTensor &tensor = evaluate(k, what);
+  SmallVector<double> result;
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    result.push_back(tensor.floatAt(i));
+  return result;
+}
+
+std::optional<SmallVector<int64_t>> GraphNode::maybeConstantInts(size_t k) {
+  if (!has(k) || !cast<RankedTensorType>(operand(k).getType()).getElementType().isInteger())
+    return std::nullopt;
+  const HostTensor *tensor = importer.evaluator->evaluate(operand(k));
+  return tensor ? std::optional(intsOf(*tensor)) : std::nullopt;
+}
+
+Value GraphNode::constantTensor(const model::Tensor &tensor) {
+  elementType(tensor.dtype); // not supported: says so with the node's place
+  return importer.importConstant(tensor, loc);
+}
+
+void GraphNode::setResult(size_t k, ImportedValue value) {
+  if (node.hasOutput(k))
+    scope.values[node.output(k)] = std::move(value);
+}
+
+void GraphNode::importBranch(const model::Graph &graph) {
+  ImportScope inner;
+  inner.outer = &scope;
+  importer.importInitializers(graph, inner);
+  importer.importNodes(graph, inner);
+  for (auto [k, output] : llvm::enumerate(graph.outputs)) {
+    const ImportedValue *value = inner.find(output.name);
+    if (!value)
+      fail("output '{}' of the branch is made by no node", output.name);
+    setResult(k, *value);
+  }
+}

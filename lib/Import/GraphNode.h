@@ -1,0 +1,35 @@
+// The context of a node while its graph is imported.
+#pragma once
+#include "ImportScope.h"
+#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Import/GraphImporter.h"
+
+namespace kedge {
+
+class GraphNode : public NodeContext {
+public:
+  GraphNode(GraphImporter &importer, ImportScope &scope, const model::Node &node, mlir::Location loc)
+      : NodeContext(node, importer.builder, loc), importer(importer), scope(scope) {}
+
+  mlir::Value operand(size_t k) override;
+  llvm::SmallVector<mlir::Value> sequence(size_t k) override;
+  std::optional<llvm::SmallVector<int64_t>> constantInts(size_t k, llvm::StringRef what) override;
+  std::optional<llvm::SmallVector<double>> constantFloats(size_t k, llvm::StringRef what) override;
+  std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k) override;
+  mlir::Value constantTensor(const model::Tensor &tensor) override;
+  using NodeContext::setResult;
+  void setResult(size_t k, ImportedValue value) override;
+  void importBranch(const model::Graph &graph) override;
+
+protected:
+  [[noreturn]] void failWith(const std::string &message) override;
+
+private:
+  const ImportedValue &named(const std::string &name);
+  const HostTensor &evaluate(size_t k, llvm::StringRef what);
+
+  GraphImporter &importer;
+  ImportScope &scope;
+};
+
+} // namespace kedge

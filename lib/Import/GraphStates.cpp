@@ -1,0 +1,86 @@
+// Initializers and constants: states of the program, or small constants in the IR.
+#include "GraphPlaces.h"
+#include "ImportScope.h"
+#include "NodeConstants.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Import/GraphImporter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace kedge;
+
+/// Constants of more elements stay in their file.
+static constexpr int64_t smallConstant = 1024;
+/// Integers are indices and shapes, which folding wants to see; tables beyond this stay in their file.
+static constexpr int64_t smallIntegers = 1 << 22;
+
+static llvm::StringSet<> usedNames(const model::Graph &graph) {
+  llvm::StringSet<> names;
+  model::forEachNode(graph, [&](const model::Node &node) {
+    for (const std::string &input : node.inputs)
+      names.insert(input);
+    for (const model::Attribute &attribute : node.attributes)
+      for (const auto &branch : attribute.graphs)
+        for (const model::ValueInfo &output : branch->outputs)
+          names.insert(output.name);
+  });
+  for (const model::ValueInfo &output : graph.outputs)
+    names.insert(output.name);
+  return names;
+}
+
+void GraphImporter::importInitializers(const model::Graph &graph, ImportScope &target) {
+  llvm::StringSet<> used = usedNames(graph);
+  // A second graph may use what the first one did not.
+  bool outermost = &target == scope.get();
+  for (const model::Tensor &tensor : graph.initializers)
+    if (outermost || used.contains(tensor.name))
+      target.values[tensor.name] = importInitializer(tensor);
+}
+
+ImportedValue GraphImporter::importInitializer(const model::Tensor &tensor) {
+  Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
+  if (!elementType(context, tensor.dtype))
+    return {unsupportedValue(loc, fmt::format("{}: element type", tensor.describe())), std::nullopt};
+  auto verdict = options.roles.find(tensor.name);
+  bool trainable = model::isFloat(tensor.dtype) && tensor.numElements() != 0;
+  train::Role role = verdict != options.roles.end() ? verdict->second
+                     : trainable                    ? train::Role::Parameter
+                                                    : train::Role::Constant;
+  if (role == train::Role::Constant)
+    return {importConstant(tensor, loc), std::nullopt};
+  return {importState(tensor, role), std::nullopt};
+}
+
+Value GraphImporter::importConstant(const model::Tensor &tensor, Location loc) {
+  if (auto verdict = options.roles.find(tensor.name);
+      verdict != options.roles.end() && verdict->second != train::Role::Constant)
+    return importState(tensor, verdict->second);
+  int64_t limit = model::isFloat(tensor.dtype) ? smallConstant : smallIntegers;
+  if (tensor.numElements() > limit)
+    return importState(tensor, train::Role::Constant);
+  auto type = RankedTensorType::get(tensor.dims, elementType(context, tensor.dtype));
+  return onnx::ConstantOp::create(builder, loc, denseAttribute(type, tensor));
+}
+
+Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) {
+  using Storage = model::Tensor::Storage;
+  Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
+  auto type = RankedTensorType::get(tensor.dims, elementType(context, tensor.dtype));
+  bool inFile = tensor.storage == Storage::Inline || tensor.storage == Storage::External;
+  Attribute init = inFile ? Attribute(train::WeightAttr::get(&context, tensor.path, tensor.offset, tensor.length))
+                          : Attribute(denseAttribute(type, tensor));
+  std::string symbol = tensor.name;
+  // Functions of the program share the name space.
+  static const llvm::StringSet<> reserved = {"model", "init", "step", "micro", "update", "eval"};
+  for (int k = 0; symbol.empty() || reserved.contains(symbol) || SymbolTable::lookupSymbolIn(*module, symbol); ++k)
+    symbol = fmt::format("{}.{}", tensor.name, k);
+  OpBuilder atModule(function);
+  train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
+                         FlatSymbolRefAttr(), DenseI64ArrayAttr());
+  Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
+  arguments.push_back({value, builder.getNamedAttr("train.state", FlatSymbolRefAttr::get(&context, symbol))});
+  return value;
+}

@@ -1,0 +1,90 @@
+// Nodes in order: to their importers, or to the list of what is not supported.
+#include "GraphNode.h"
+#include "GraphPlaces.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Support/Error.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace mlir;
+using namespace kedge;
+
+namespace {
+/// Ops are built with inferred types; MLIR reports an error at the op and then ends the process. Turns that
+/// into an exception with the reported text.
+class InferenceErrors {
+public:
+  explicit InferenceErrors(MLIRContext &context)
+      : diagnostics(&context, [this](Diagnostic &diagnostic) { text += diagnostic.str(); }),
+        fatal([](void *self, const char *reason, bool) { static_cast<InferenceErrors *>(self)->raise(reason); },
+              this) {}
+  struct Raised {
+    std::string text;
+  };
+
+private:
+  void raise(const char *reason) { throw Raised{text.empty() ? reason : text}; }
+  std::string text;
+  ScopedDiagnosticHandler diagnostics;
+  llvm::ScopedFatalErrorHandler fatal;
+};
+
+bool isUnknown(const ImportedValue &value) {
+  auto unknown = [](Value v) { return v && isa<NoneType>(v.getType()); };
+  return value.sequence ? llvm::any_of(*value.sequence, unknown) : unknown(value.tensor);
+}
+} // namespace
+
+Value GraphImporter::unsupportedValue(Location loc, StringRef what) {
+  auto op = onnx::UnsupportedOp::create(builder, loc, TypeRange{builder.getNoneType()}, ValueRange{}, what, "", 0);
+  return op.getResult(0);
+}
+
+void GraphImporter::report(const model::Node &node, const std::string &why) {
+  reports.push_back(describePlace(node) + ": " + why);
+}
+
+void GraphImporter::markUnsupported(const model::Node &node, ImportScope &target, Location loc) {
+  SmallVector<Value> operands;
+  for (const std::string &input : node.inputs)
+    if (const ImportedValue *value = input.empty() ? nullptr : target.find(input); value && value->tensor)
+      operands.push_back(value->tensor);
+  SmallVector<Type> types(node.outputs.size(), builder.getNoneType());
+  auto op = onnx::UnsupportedOp::create(builder, loc, types, operands, node.opType, node.domain, node.opset);
+  for (auto [name, value] : llvm::zip(node.outputs, op.getResults()))
+    if (!name.empty())
+      target.values[name] = {value, std::nullopt};
+}
+
+void GraphImporter::importNodes(const model::Graph &graph, ImportScope &target) {
+  for (const model::Node &node : graph.nodes)
+    importNode(node, target);
+}
+
+void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
+  Location loc = nodeLocation(context, node);
+  NodeImporter importer = NodeImporters::get().find(node.domain, node.opType);
+  bool unknownOperand = llvm::any_of(node.inputs, [&](const std::string &name) {
+    const ImportedValue *value = name.empty() ? nullptr : target.find(name);
+    return value && isUnknown(*value);
+  });
+  if (!importer)
+    report(node, fmt::format("operator {} (opset {}) is not supported", node.opType, node.opset));
+  if (!importer || unknownOperand)
+    return markUnsupported(node, target, loc);
+  importKnownNode(node, importer, target, loc);
+}
+
+void GraphImporter::importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &target,
+                                    Location loc) {
+  GraphNode context(*this, target, node, loc);
+  try {
+    InferenceErrors errors(this->context);
+    importer(context);
+  } catch (const UnsupportedNode &unsupported) {
+    report(node, unsupported.why);
+    markUnsupported(node, target, loc);
+  } catch (const InferenceErrors::Raised &raised) {
+    context.fail("{}", raised.text);
+  }
+}

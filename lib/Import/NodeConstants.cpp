@@ -1,0 +1,44 @@
+#include "NodeConstants.h"
+#include "kedge/Support/Error.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace kedge;
+
+Type kedge::elementType(MLIRContext &context, model::DType type) {
+  using model::DType;
+  auto integer = [&](unsigned bits, bool isUnsigned = false) {
+    return IntegerType::get(&context, bits, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
+  };
+  switch (type) {
+  case DType::Float: return Float32Type::get(&context);
+  case DType::Double: return Float64Type::get(&context);
+  case DType::Float16: return Float16Type::get(&context);
+  case DType::BFloat16: return BFloat16Type::get(&context);
+  case DType::Bool: return integer(1);
+  case DType::Int8: return integer(8);
+  case DType::Int16: return integer(16);
+  case DType::Int32: return integer(32);
+  case DType::Int64: return integer(64);
+  case DType::UInt8: return integer(8, true);
+  case DType::UInt16: return integer(16, true);
+  case DType::UInt32: return integer(32, true);
+  case DType::UInt64: return integer(64, true);
+  default: return {};
+  }
+}
+
+DenseElementsAttr kedge::denseAttribute(RankedTensorType type, const model::Tensor &tensor) {
+  model::Bytes bytes = tensor.bytes();
+  size_t width = model::dtypeBits(tensor.dtype) / 8;
+  if (bytes.size != width * tensor.numElements())
+    fail("{}: expected {} bytes, found {}", tensor.describe(), width * tensor.numElements(), bytes.size);
+  if (tensor.dtype == model::DType::Bool) {
+    SmallVector<bool> values(bytes.data, bytes.data + bytes.size);
+    return DenseElementsAttr::get(type, ArrayRef<bool>(values));
+  }
+  // A buffer of one element stands for a splat.
+  bool splat = bytes.size > width && std::memcmp(bytes.data, bytes.data + width, bytes.size - width) == 0;
+  ArrayRef<char> raw(reinterpret_cast<const char *>(bytes.data), splat ? width : bytes.size);
+  return DenseElementsAttr::getFromRawBuffer(type, raw);
+}

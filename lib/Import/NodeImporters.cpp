@@ -1,0 +1,83 @@
+// The registry of node importers, and what every node's context can do.
+#include "NodeConstants.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Import/NodeImporter.h"
+#include "kedge/Support/Error.h"
+
+using namespace mlir;
+using namespace kedge;
+
+static std::string key(StringRef domain, StringRef opType) { return (domain + "::" + opType).str(); }
+
+void NodeImporters::add(StringRef opType, NodeImporter importer, StringRef domain) {
+  importers[key(domain, opType)] = importer;
+}
+
+NodeImporter NodeImporters::find(StringRef domain, StringRef opType) const {
+  return importers.lookup(key(domain, opType));
+}
+
+SmallVector<std::string> NodeImporters::names() const {
+  SmallVector<std::string> result;
+  for (StringRef name : importers.keys())
+    result.push_back(name.starts_with("::") ? name.drop_front(2).str() : name.str());
+  llvm::sort(result);
+  return result;
+}
+
+const NodeImporters &NodeImporters::get() {
+  static const NodeImporters all = [] {
+    NodeImporters registry;
+#ifdef KEDGE_HAS_Math
+    registerMathImporters(registry);
+#endif
+#ifdef KEDGE_HAS_Reduction
+    registerReductionImporters(registry);
+#endif
+    registerMovementImporters(registry);
+#ifdef KEDGE_HAS_NeuralNetwork
+    registerNeuralNetworkImporters(registry);
+#endif
+#ifdef KEDGE_HAS_Composite
+    registerCompositeImporters(registry);
+#endif
+    return registry;
+  }();
+  return all;
+}
+
+Value NodeContext::require(size_t k) {
+  if (Value value = operand(k))
+    return value;
+  fail("input {} is missing", k);
+}
+
+SmallVector<Value> NodeContext::operands() {
+  SmallVector<Value> result;
+  for (size_t k = 0; k < operandCount(); ++k)
+    result.push_back(operand(k));
+  return result;
+}
+
+void NodeContext::setResults(ValueRange values) {
+  for (auto [k, value] : llvm::enumerate(values))
+    setResult(k, value);
+}
+
+Type NodeContext::elementType(model::DType type) {
+  if (Type element = kedge::elementType(*builder.getContext(), type))
+    return element;
+  unsupported(fmt::format("element type {} is not supported", model::dtypeName(type)));
+}
+
+Value NodeContext::constantTensor(const model::Tensor &tensor) {
+  auto type = RankedTensorType::get(tensor.dims, elementType(tensor.dtype));
+  return onnx::ConstantOp::create(builder, loc, denseAttribute(type, tensor));
+}
+
+Value NodeContext::constantInts1d(ArrayRef<int64_t> values) {
+  auto type = RankedTensorType::get({(int64_t)values.size()}, builder.getI64Type());
+  return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, values));
+}
+
+void NodeContext::unsupported(const std::string &why) { throw UnsupportedNode{why}; }
