@@ -13,6 +13,7 @@ public:
 
   mlir::Value operand(size_t k) override;
   llvm::SmallVector<mlir::Value> sequence(size_t k) override;
+  ImportedValue imported(size_t k) override { return named(node.input(k)); }
   std::optional<llvm::SmallVector<int64_t>> constantInts(size_t k, llvm::StringRef what) override;
   std::optional<llvm::SmallVector<double>> constantFloats(size_t k, llvm::StringRef what) override;
   std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k) override;

@@ -79,7 +79,7 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
     symbol = fmt::format("{}.{}", tensor.name, k);
   OpBuilder atModule(function);
   train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
-                         FlatSymbolRefAttr(), DenseI64ArrayAttr());
+                         FlatSymbolRefAttr(), DenseI64ArrayAttr(), /*decay=*/true, llvm::APFloat(1.0));
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   arguments.push_back({value, builder.getNamedAttr("train.state", FlatSymbolRefAttr::get(&context, symbol))});
   return value;

@@ -34,6 +34,8 @@ const NodeImporters &NodeImporters::get() {
 #ifdef KEDGE_HAS_Reduction
     registerReductionImporters(registry);
 #endif
+    registerCoreImporters(registry);
+    registerSequenceImporters(registry);
     registerMovementImporters(registry);
 #ifdef KEDGE_HAS_NeuralNetwork
     registerNeuralNetworkImporters(registry);

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <fmt/format.h>
 
 namespace kedge {
@@ -36,6 +37,8 @@ public:
   mlir::Value require(size_t k);
   llvm::SmallVector<mlir::Value> operands();
   virtual llvm::SmallVector<mlir::Value> sequence(size_t k) = 0;
+  /// Operand k as it is, tensor or sequence.
+  virtual ImportedValue imported(size_t k) = 0;
   /// Values of an operand that must be known at compile time (shapes, axes, pads, ratios): folds whatever
   /// leads to it. `what` names it in the error. An omitted operand yields nullopt.
   virtual std::optional<llvm::SmallVector<int64_t>> constantInts(size_t k, llvm::StringRef what) = 0;
@@ -59,6 +62,7 @@ public:
   /// Throws kedge::Error: file, node, module, then the message.
   template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
     failWith(fmt::format(format, std::forward<Args>(args)...));
+    llvm_unreachable("failWith throws");
   }
   /// The operator (or this form of it: types, attributes) is not supported. Reported with all others.
   [[noreturn]] void unsupported(const std::string &why);
@@ -87,6 +91,8 @@ private:
 };
 
 // One function a family, in lib/Import/Build/<Family>.cpp.
+void registerCoreImporters(NodeImporters &);
+void registerSequenceImporters(NodeImporters &);
 void registerMathImporters(NodeImporters &);
 void registerReductionImporters(NodeImporters &);
 void registerMovementImporters(NodeImporters &);

@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Dialect/Train/LossOps.h"
+#include "kedge/Dialect/Train/MovementGradientOps.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/Builders.h"
@@ -30,5 +31,9 @@ void TrainDialect::initialize() {
   registerLossOps();
   registerOptimizerOps();
   registerGradientOps();
+<<<<<<< HEAD
   registerElementwiseOps();
+=======
+  registerMovementGradientOps();
+>>>>>>> e8fb4e0 (Import ONNX graphs into level 1: inputs, states, constants, sequences, branches; movement ops)
 }

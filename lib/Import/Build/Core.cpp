@@ -1,0 +1,63 @@
+// Nodes that leave no op: constants, identities, shapes, branches taken at compile time.
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Import/NodeImporter.h"
+
+using namespace mlir;
+using namespace kedge;
+
+static void importConstantNode(NodeContext &node) {
+  if (node.node.has("sparse_value"))
+    node.unsupported("sparse constants are not supported");
+  model::Tensor tensor = model::constantValue(node.node);
+  node.setResult(0, node.constantTensor(tensor));
+}
+
+static void importIdentity(NodeContext &node) { node.setResult(0, node.imported(0)); }
+
+static void importShape(NodeContext &node) {
+  ArrayRef<int64_t> shape = shapeOf(node.require(0));
+  int64_t rank = shape.size();
+  auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  int64_t start = clamp(node.node.attrInt("start", 0)), end = clamp(node.node.attrInt("end", rank));
+  node.setResult(0, node.constantInts1d(shape.slice(start, std::max<int64_t>(0, end - start))));
+}
+
+static void importSize(NodeContext &node) {
+  auto type = RankedTensorType::get({}, node.builder.getI64Type());
+  auto count = DenseElementsAttr::get(type, ArrayRef<int64_t>{elementCount(shapeOf(node.require(0)))});
+  node.setResult(0, onnx::ConstantOp::create(node.builder, node.loc, count));
+}
+
+static void importIf(NodeContext &node) {
+  auto condition = node.maybeConstantInts(0);
+  if (!condition)
+    node.unsupported("the condition depends on data; only an If whose condition is known at compile time works");
+  if (condition->size() != 1)
+    node.fail("the condition has {} elements, expected one", condition->size());
+  node.importBranch(node.node.attrGraph((*condition)[0] ? "then_branch" : "else_branch"));
+}
+
+// Optional values: what is there is known at compile time.
+static void importOptional(NodeContext &node) {
+  if (!node.has(0))
+    node.unsupported("an empty optional is not supported");
+  node.setResult(0, node.imported(0));
+}
+
+static void importOptionalHasElement(NodeContext &node) {
+  auto type = RankedTensorType::get({}, node.builder.getI1Type());
+  auto there = DenseElementsAttr::get(type, ArrayRef<bool>{node.has(0)});
+  node.setResult(0, onnx::ConstantOp::create(node.builder, node.loc, there));
+}
+
+void kedge::registerCoreImporters(NodeImporters &importers) {
+  importers.add("Constant", importConstantNode);
+  importers.add("Identity", importIdentity);
+  importers.add("Shape", importShape);
+  importers.add("Size", importSize);
+  importers.add("If", importIf);
+  importers.add("Optional", importOptional);
+  importers.add("OptionalGetElement", importOptional);
+  importers.add("OptionalHasElement", importOptionalHasElement);
+}
