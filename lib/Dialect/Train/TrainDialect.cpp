@@ -31,9 +31,6 @@ void TrainDialect::initialize() {
   registerLossOps();
   registerOptimizerOps();
   registerGradientOps();
-<<<<<<< HEAD
   registerElementwiseOps();
-=======
   registerMovementGradientOps();
->>>>>>> e8fb4e0 (Import ONNX graphs into level 1: inputs, states, constants, sequences, branches; movement ops)
 }

@@ -17,11 +17,8 @@ def Train_Dialect : Dialect {
     void registerLossOps();
     void registerOptimizerOps();
     void registerGradientOps();
-<<<<<<< HEAD
     void registerElementwiseOps();
-=======
     void registerMovementGradientOps();
->>>>>>> e8fb4e0 (Import ONNX graphs into level 1: inputs, states, constants, sequences, branches; movement ops)
   }];
   let useDefaultAttributePrinterParser = 1;
 }
