@@ -40,6 +40,13 @@ void GraphImporter::bindSymbols(const model::Graph &graph) {
   }
 }
 
+/// "Nx12": what to write after --shape x=.
+static std::string shapeTemplate(const model::ValueInfo &input) {
+  return fmt::format("{}", fmt::join(llvm::map_range(input.dims, [](const model::Dim &dim) {
+    return dim.isValue() ? dim.str() : std::string("N");
+  }), "x"));
+}
+
 SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
   auto given = options.shapes.find(input.name);
   if (given == options.shapes.end()) {
@@ -50,8 +57,8 @@ SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
       auto bound = symbols.find(dim.symbol);
       bool known = dim.kind == model::Dim::Kind::Symbol && bound != symbols.end();
       if (!dim.isValue() && !known)
-        fail("{}: dimension {} of input {} has no size ('{}'); give all sizes with --shape {}={}", source.path, k,
-             input.describe(), dim.str(), input.name, "AxBxC");
+        fail("{}: dimension {} of input {} has no size ('{}'); give it with --shape {}={}", source.path, k,
+             input.describe(), dim.str(), input.name, shapeTemplate(input));
       shape.push_back(known ? bound->second : dim.value);
     }
     return shape;
