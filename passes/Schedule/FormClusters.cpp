@@ -1,6 +1,7 @@
 #include "passes/Schedule/Passes.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +46,7 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
   void runOnOperation() override {
     Block &block = getOperation().getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-      if (!isa<onnx::ConstantOp>(op) && !isa<sched::SchedDialect>(op.getDialect()))
+      if (!isa<onnx::ConstantOp, train::FinalGradientOp>(op) && !isa<sched::SchedDialect>(op.getDialect()))
         if (failed(convert(op)))
           return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -35,6 +35,12 @@ def Exec_BufferOp : Exec_Op<"buffer", []> {
   let assemblyFormat = "$name `at` $offset `size` $size `live` `[` $first `,` $last `]` $type (`state` $state^)? (`binds` $bindings^)? attr-dict";
 }
 
+def Exec_GradientOp : Exec_Op<"gradient", []> {
+  let summary = "Where a parameter's gradient is whole: in `buffer`, after launch `after` (-1: at the start)";
+  let arguments = (ins FlatSymbolRefAttr:$parameter, Index:$buffer, I64Attr:$after, TypeAttr:$type);
+  let assemblyFormat = "$parameter $buffer `after` $after $type attr-dict";
+}
+
 def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments]> {
   let summary = "One kernel over declared buffers";
   let description = [{

@@ -19,4 +19,11 @@ def Train_StateOp : Op<Train_Dialect, "state", [Symbol]> {
     DefaultValuedAttr<F64Attr, "1.0">:$lr_scale);
   let assemblyFormat = "$role $sym_name $type (`from` $init^)? attr-dict";
 }
+
+def Train_FinalGradientOp : Op<Train_Dialect, "final_gradient", []> {
+  let summary = "Marks where a parameter's gradient is whole and not yet used up";
+  let description = [{ Runs nothing: `--dump-gradients`, `--inject-gradient` and reports look here. }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, ONNX_Tensor:$gradient);
+  let assemblyFormat = "$parameter $gradient attr-dict `:` type($gradient)";
+}
 #endif

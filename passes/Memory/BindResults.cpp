@@ -1,0 +1,99 @@
+#include "InPlace.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Memory/Passes.h"
+
+namespace kedge::memory {
+#define GEN_PASS_DEF_BINDRESULTS
+#include "passes/Memory/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct BindResults : impl::BindResultsBase<BindResults> {
+  int64_t copies = 0;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
+    Operation *terminator = function.getBody().front().getTerminator();
+    llvm::DenseSet<Value> bound;
+    // States last: a copy of old state that goes elsewhere must come before its update is judged.
+    SmallVector<OpOperand *> operands;
+    for (bool states : {false, true})
+      for (OpOperand &operand : terminator->getOpOperands())
+        if (states == bool(function.getResultAttr(operand.getOperandNumber(), "train.state")))
+          operands.push_back(&operand);
+    for (OpOperand *next : operands) {
+      OpOperand &operand = *next;
+      unsigned index = operand.getOperandNumber();
+      Value root = rootOf(operand.get());
+      if (isUnchangedState(function, index, root))
+        continue;
+      if (!root.getDefiningOp() || isa<onnx::ConstantOp>(root.getDefiningOp()) || bound.contains(root) ||
+          !fitsInPlace(function, index, cast<OpResult>(root)))
+        operand.set(insertCopy(terminator, operand.get()));
+      bound.insert(rootOf(operand.get()));
+    }
+    addStatistic("kedge-bind-results", "copies inserted", copies);
+  }
+
+  static std::optional<Value> stateArgument(func::FuncOp function, unsigned result) {
+    auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(result, "train.state");
+    if (!state)
+      return std::nullopt;
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), "train.state") == state)
+        return Value(argument);
+    return std::nullopt;
+  }
+
+  static bool isUnchangedState(func::FuncOp function, unsigned result, Value root) {
+    auto argument = stateArgument(function, result);
+    return argument && *argument == root;
+  }
+
+  /// New state may be computed over the old one when every other reader of the old one comes first.
+  static bool fitsInPlace(func::FuncOp function, unsigned index, OpResult root) {
+    auto argument = stateArgument(function, index);
+    if (!argument)
+      return true;
+    return mayOverwrite(root, *argument) && allReadersBefore(*argument, root.getOwner());
+  }
+
+  static bool allReadersBefore(Value value, Operation *writer) {
+    for (Operation *user : value.getUsers()) {
+      if (user == writer || user->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      if (auto view = dyn_cast<sched::ViewOp>(user)) {
+        if (!allReadersBefore(view.getResult(), writer))
+          return false;
+      } else if (!user->isBeforeInBlock(writer)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Value insertCopy(Operation *before, Value value) {
+    ++copies;
+    OpBuilder builder(before);
+    auto type = cast<RankedTensorType>(value.getType());
+    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+    auto maps = builder.getAffineMapArrayAttr({identity});
+    auto cluster = sched::ClusterOp::create(builder, value.getLoc(), TypeRange(type), value, type.getShape(),
+                                            ArrayRef<int64_t>{}, maps, maps, IntegerAttr());
+    Block &block = cluster.getBody().emplaceBlock();
+    Type element = type.getElementType();
+    if (auto integer = dyn_cast<IntegerType>(element))
+      element = builder.getIntegerType(integer.getWidth());
+    builder.setInsertionPointToStart(&block);
+    Value scalar = block.addArgument(element, value.getLoc());
+    sched::YieldOp::create(builder, value.getLoc(), scalar);
+    return cluster.getResult(0);
+  }
+};
+} // namespace
+} // namespace kedge::memory

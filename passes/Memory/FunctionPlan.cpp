@@ -1,0 +1,216 @@
+#include "FunctionPlan.h"
+#include "InPlace.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+
+using namespace mlir;
+
+namespace kedge::memory {
+namespace {
+
+std::string nameOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string text = nameOf(part); !text.empty())
+        return text;
+  return "";
+}
+
+class Planner {
+public:
+  Planner(func::FuncOp function, ConstantTable &constants) : constants(constants) { plan.function = function; }
+
+  FailureOr<FunctionPlan> run(function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+    numberLaunches();
+    bindArguments();
+    bindResults();
+    for (Operation &op : plan.function.getBody().front().without_terminator())
+      if (failed(place(op, workspaceOf)))
+        return failure();
+    closeLifetimes();
+    return std::move(plan);
+  }
+
+private:
+  static bool isLaunch(Operation &op) { return isa<sched::ClusterOp, sched::LibraryOp>(op); }
+
+  void numberLaunches() {
+    int64_t next = 0;
+    for (Operation &op : plan.function.getBody().front().without_terminator())
+      if (isLaunch(op))
+        position[&op] = next++;
+    end = next;
+  }
+
+  size_t addBuffer(PlannedBuffer buffer) {
+    plan.buffers.push_back(std::move(buffer));
+    return plan.buffers.size() - 1;
+  }
+
+  /// The last launch that reads the bytes of `value`, directly or through views.
+  int64_t lastUse(Value value) {
+    int64_t last = -1;
+    for (Operation *user : value.getUsers()) {
+      if (auto view = dyn_cast<sched::ViewOp>(user))
+        last = std::max(last, lastUse(view.getResult()));
+      else if (auto found = position.find(user); found != position.end())
+        last = std::max(last, found->second);
+    }
+    return last;
+  }
+
+  PlannedBuffer persistent(const std::string &key, Type type, StringRef name) {
+    PlannedBuffer buffer;
+    buffer.name = name.str();
+    buffer.type = type;
+    buffer.bytes = bytesOf(type);
+    buffer.first = -1;
+    buffer.last = end;
+    buffer.persistent = true;
+    buffer.key = key;
+    return buffer;
+  }
+
+  void bindArguments() {
+    for (BlockArgument argument : plan.function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      if (auto state = plan.function.getArgAttrOfType<FlatSymbolRefAttr>(index, "train.state")) {
+        bufferOf[argument] = addBuffer(persistent("state:" + state.getValue().str(), argument.getType(), state.getValue()));
+      } else if (auto scalar = plan.function.getArgAttrOfType<StringAttr>(index, "train.scalar")) {
+        bufferOf[argument] = addBuffer(persistent("scalar:" + scalar.getValue().str(), argument.getType(), scalar));
+      } else {
+        auto input = plan.function.getArgAttrOfType<StringAttr>(index, "train.input");
+        PlannedBuffer buffer{input.getValue().str(), argument.getType(), bytesOf(argument.getType()), -1, lastUse(argument)};
+        buffer.bindings.push_back("input:" + input.getValue().str());
+        bufferOf[argument] = addBuffer(buffer);
+      }
+    }
+  }
+
+  /// Values that are returned get their place now, so that the op that defines them writes it.
+  void bindResults() {
+    Operation *terminator = plan.function.getBody().front().getTerminator();
+    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+      Value root = rootOf(value);
+      if (auto state = plan.function.getResultAttrOfType<FlatSymbolRefAttr>(index, "train.state"))
+        bufferOf.try_emplace(root, stateBuffer(state.getValue(), value.getType()));
+      else if (auto result = plan.function.getResultAttrOfType<StringAttr>(index, "train.result"))
+        bufferOf[root] = addBuffer(persistent(resultKey(result.getValue()), value.getType(), result));
+      else if (auto output = plan.function.getResultAttrOfType<StringAttr>(index, "train.output"))
+        bindOutput(root, value.getType(), output.getValue());
+    }
+  }
+
+  void bindOutput(Value root, Type type, StringRef name) {
+    PlannedBuffer buffer{name.str(), type, bytesOf(type), position.lookup(root.getDefiningOp()), end};
+    buffer.bindings.push_back("output:" + name.str());
+    bufferOf[root] = addBuffer(buffer);
+  }
+
+  std::string resultKey(StringRef name) { return "result:" + plan.function.getName().str() + ":" + name.str(); }
+
+  size_t stateBuffer(StringRef state, Type type) {
+    std::string key = "state:" + state.str();
+    for (auto [i, buffer] : llvm::enumerate(plan.buffers))
+      if (buffer.key == key)
+        return i;
+    return addBuffer(persistent(key, type, state));
+  }
+
+  size_t constantBuffer(onnx::ConstantOp constant) {
+    std::string fresh = "constant." + std::to_string(constants.size());
+    std::string name = constants.try_emplace(constant.getValue(), fresh).first->second;
+    return stateBuffer(name, constant.getResult().getType());
+  }
+
+  LogicalResult place(Operation &op, function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+    if (auto view = dyn_cast<sched::ViewOp>(op)) {
+      bufferOf[view.getResult()] = bufferOf.lookup(view.getInput());
+      return success();
+    }
+    if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
+      bufferOf[constant.getResult()] = constantBuffer(constant);
+      return success();
+    }
+    if (auto gradient = dyn_cast<train::FinalGradientOp>(op)) {
+      markGradient(gradient);
+      return success();
+    }
+    if (!isLaunch(op))
+      return op.emitOpError("is not scheduled: run kedge-form-clusters first");
+    return placeLaunch(op, workspaceOf);
+  }
+
+  void markGradient(train::FinalGradientOp gradient) {
+    Value root = rootOf(gradient.getGradient());
+    int64_t after = root.getDefiningOp() ? position.lookup(root.getDefiningOp()) : -1;
+    plan.gradients.push_back({gradient.getParameter().str(), bufferOf.lookup(root), after, gradient.getGradient().getType()});
+  }
+
+  LogicalResult placeLaunch(Operation &op, function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+    int64_t at = position.lookup(&op);
+    PlannedLaunch launch;
+    launch.op = &op;
+    for (Value operand : op.getOperands())
+      launch.reads.push_back(bufferOf.lookup(operand));
+    llvm::DenseSet<size_t> taken;
+    for (OpResult result : op.getResults())
+      launch.writes.push_back(resultBuffer(result, at, taken));
+    if (auto library = dyn_cast<sched::LibraryOp>(op)) {
+      FailureOr<int64_t> bytes = workspaceOf(library);
+      if (failed(bytes))
+        return failure();
+      if (*bytes > 0)
+        launch.workspace = addBuffer({"workspace", RankedTensorType::get({*bytes}, IntegerType::get(op.getContext(), 8)),
+                                      *bytes, at, at});
+    }
+    plan.launches.push_back(std::move(launch));
+    return success();
+  }
+
+  /// A bound place, an input's bytes when the input dies here, or a new buffer.
+  size_t resultBuffer(OpResult result, int64_t at, llvm::DenseSet<size_t> &taken) {
+    if (auto found = bufferOf.find(result); found != bufferOf.end())
+      return found->second;
+    int64_t last = std::max(at, lastUse(result));
+    for (Value operand : result.getOwner()->getOperands()) {
+      size_t candidate = bufferOf.lookup(operand);
+      PlannedBuffer &buffer = plan.buffers[candidate];
+      bool hostReads = llvm::any_of(buffer.bindings, [](const std::string &b) { return StringRef(b).starts_with("output:"); });
+      if (buffer.persistent || hostReads || taken.contains(candidate) || deathOf(candidate) != at ||
+          !mayOverwrite(result, rootOf(operand)))
+        continue;
+      taken.insert(candidate);
+      extend(candidate, last);
+      ++plan.reusedInPlace;
+      return bufferOf[result] = candidate;
+    }
+    PlannedBuffer buffer{nameOf(result.getLoc()), result.getType(), bytesOf(result.getType()), at, last};
+    return bufferOf[result] = addBuffer(buffer);
+  }
+
+  int64_t deathOf(size_t buffer) { return plan.buffers[buffer].last; }
+  void extend(size_t buffer, int64_t last) { plan.buffers[buffer].last = std::max(plan.buffers[buffer].last, last); }
+
+  /// A gradient that is marked stays readable through the launch that makes it.
+  void closeLifetimes() {
+    for (PlannedBuffer &buffer : plan.buffers)
+      buffer.last = std::max(buffer.last, buffer.first);
+  }
+
+  FunctionPlan plan;
+  ConstantTable &constants;
+  DenseMap<Operation *, int64_t> position;
+  DenseMap<Value, size_t> bufferOf;
+  int64_t end = 0;
+};
+
+} // namespace
+
+FailureOr<FunctionPlan> planFunction(func::FuncOp function, ConstantTable &constants,
+                                     function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+  return Planner(function, constants).run(workspaceOf);
+}
+
+} // namespace kedge::memory

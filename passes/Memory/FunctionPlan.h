@@ -1,0 +1,51 @@
+// Buffers and lifetimes of one scheduled function.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace kedge::memory {
+
+/// A byte range with a lifetime in launches (see exec.buffer).
+struct PlannedBuffer {
+  std::string name;
+  mlir::Type type;
+  int64_t bytes = 0;
+  int64_t first = 0, last = 0;
+  int64_t offset = 0;
+  bool persistent = false;
+  std::string key;                     ///< what a persistent buffer holds: "state:w", "scalar:lr", "result:step:loss_sum"
+  llvm::SmallVector<std::string> bindings; ///< what the host writes or reads: "input:x", "output:logits"
+};
+
+struct PlannedLaunch {
+  mlir::Operation *op = nullptr;
+  llvm::SmallVector<size_t> reads, writes;
+  int64_t workspace = -1; ///< buffer, or -1
+};
+
+struct PlannedGradient {
+  std::string parameter;
+  size_t buffer;
+  int64_t after;
+  mlir::Type type;
+};
+
+struct FunctionPlan {
+  mlir::func::FuncOp function;
+  std::vector<PlannedBuffer> buffers;
+  std::vector<PlannedLaunch> launches;
+  std::vector<PlannedGradient> gradients;
+  int64_t reusedInPlace = 0;
+  int64_t transientBytes = 0;
+};
+
+/// Constants that live in the persistent region, one a distinct value over all functions.
+using ConstantTable = llvm::MapVector<mlir::Attribute, std::string>;
+
+/// Lifetimes and in-place reuse; offsets come later. `workspaceOf` gives a library call's scratch bytes.
+mlir::FailureOr<FunctionPlan> planFunction(mlir::func::FuncOp function, ConstantTable &constants,
+                                           llvm::function_ref<mlir::FailureOr<int64_t>(sched::LibraryOp)> workspaceOf);
+
+} // namespace kedge::memory

@@ -1,0 +1,40 @@
+#include "InPlace.h"
+
+using namespace mlir;
+
+namespace kedge::memory {
+
+Value rootOf(Value v) {
+  while (auto view = v.getDefiningOp<sched::ViewOp>())
+    v = view.getInput();
+  return v;
+}
+
+int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t width = std::max<int64_t>(8, tensor.getElementTypeBitWidth());
+  return tensor.getNumElements() * width / 8;
+}
+
+bool mayOverwrite(OpResult result, Value root) {
+  Operation *op = result.getOwner();
+  bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return rootOf(v) == root; });
+  if (!reads)
+    return true;
+  auto cluster = dyn_cast<sched::ClusterOp>(op);
+  if (!cluster || !cluster.getReduced().empty() || bytesOf(result.getType()) != bytesOf(root.getType()))
+    return false;
+  Attribute written = cluster.getOutputMaps()[result.getResultNumber()];
+  auto type = cast<RankedTensorType>(result.getType());
+  for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {
+    if (rootOf(input) != root)
+      continue;
+    auto inputType = cast<RankedTensorType>(input.getType());
+    if (map != written || inputType.getShape() != type.getShape() ||
+        inputType.getElementTypeBitWidth() != type.getElementTypeBitWidth())
+      return false;
+  }
+  return true;
+}
+
+} // namespace kedge::memory

@@ -1,0 +1,176 @@
+#include "FunctionPlan.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Solver/ArenaPacking.h"
+#include "kedge/Support/AttrJson.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Memory/Passes.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Executor.h"
+#include "runtime/core/LibraryKernel.h"
+
+namespace kedge::memory {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "passes/Memory/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+constexpr int64_t alignment = 64;
+int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+rt::TensorDesc describe(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return {rt::parseDType(dtypeName(tensor.getElementType())), {tensor.getShape().begin(), tensor.getShape().end()}};
+}
+
+struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
+  using Base::Base;
+  llvm::StringMap<int64_t> persistentOffsets;
+  int64_t persistentBytes = 0;
+  ConstantTable constants;
+
+  void runOnOperation() override {
+    std::vector<FunctionPlan> plans;
+    int teamSize = threads > 0 ? threads.getValue() : rt::physicalCores();
+    auto workspaceOf = [&](sched::LibraryOp op) { return workspaceBytes(op, teamSize); };
+    placeStates();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal() || function.isPrivate())
+        continue;
+      FailureOr<FunctionPlan> plan = planFunction(function, constants, workspaceOf);
+      if (failed(plan))
+        return signalPassFailure();
+      plans.push_back(std::move(*plan));
+    }
+    int64_t transient = 0;
+    for (FunctionPlan &plan : plans)
+      placePersistent(plan);
+    for (FunctionPlan &plan : plans)
+      transient = std::max(transient, pack(plan));
+    emitConstants();
+    emit(plans, transient);
+  }
+
+  FailureOr<int64_t> workspaceBytes(sched::LibraryOp op, int teamSize) {
+    rt::LibraryCall call{op.getKernel().str(), toJson(op.getAttrs()), {}, {}};
+    for (Value input : op.getInputs())
+      call.inputs.push_back(describe(input.getType()));
+    for (Value output : op.getOutputs())
+      call.outputs.push_back(describe(output.getType()));
+    try {
+      return static_cast<int64_t>(rt::makeKernel(call, teamSize)->workspaceBytes());
+    } catch (const rt::Error &error) {
+      return op.emitOpError() << "'" << op.getKernel() << "' has no kernel on this target: " << error.what();
+    }
+  }
+
+  int64_t persistentPlace(StringRef key, int64_t bytes) {
+    auto [entry, isNew] = persistentOffsets.try_emplace(key, persistentBytes);
+    if (isNew)
+      persistentBytes += aligned(bytes);
+    return entry->second;
+  }
+
+  /// Every state has its place, in the order of the module, whether a function reads it or not.
+  void placeStates() {
+    for (auto state : getOperation().getOps<train::StateOp>())
+      persistentPlace("state:" + state.getSymName().str(), bytesOf(state.getType()));
+  }
+
+  void placePersistent(FunctionPlan &plan) {
+    for (PlannedBuffer &buffer : plan.buffers)
+      if (buffer.persistent)
+        buffer.offset = persistentPlace(buffer.key, buffer.bytes);
+  }
+
+  static int64_t bytesOf(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
+  }
+
+  int64_t pack(FunctionPlan &plan) {
+    std::vector<solver::Buffer> transients;
+    for (const PlannedBuffer &buffer : plan.buffers)
+      if (!buffer.persistent)
+        transients.push_back({buffer.first, buffer.last + 1, buffer.bytes});
+    solver::Packing packing = solver::packArena(transients, alignment);
+    size_t next = 0;
+    for (PlannedBuffer &buffer : plan.buffers)
+      if (!buffer.persistent)
+        buffer.offset = persistentBytes + packing.offsets[next++];
+    addStatistic("kedge-plan-memory", "buffers reused in place", plan.reusedInPlace);
+    addStatistic("kedge-plan-memory", "bytes over the largest live set", packing.height - packing.load);
+    return plan.transientBytes = packing.height;
+  }
+
+  void emitConstants() {
+    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    for (auto &[value, name] : constants)
+      train::StateOp::create(builder, getOperation().getLoc(), name, train::Role::Constant,
+                             cast<ElementsAttr>(value).getShapedType(), value, StringAttr(), FlatSymbolRefAttr(),
+                             DenseI64ArrayAttr(), true, builder.getF64FloatAttr(1.0).getValue());
+  }
+
+  void emit(std::vector<FunctionPlan> &plans, int64_t transient) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(getOperation().getBody());
+    Location loc = getOperation().getLoc();
+    exec::ArenaOp::create(builder, loc, persistentBytes + transient, persistentBytes, alignment);
+    for (FunctionPlan &plan : plans) {
+      emitFunction(builder, plan);
+      plan.function.erase();
+    }
+    addStatistic("kedge-plan-memory", "arena bytes", persistentBytes + transient);
+    addStatistic("kedge-plan-memory", "persistent bytes", persistentBytes);
+  }
+
+  void emitFunction(OpBuilder &builder, FunctionPlan &plan) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto function = exec::FunctionOp::create(builder, plan.function.getLoc(), plan.function.getName());
+    builder.setInsertionPointToStart(&function.getBody().emplaceBlock());
+    SmallVector<Value> values;
+    for (const PlannedBuffer &buffer : plan.buffers)
+      values.push_back(emitBuffer(builder, plan.function.getLoc(), buffer));
+    for (const PlannedLaunch &launch : plan.launches)
+      emitLaunch(builder, launch, values);
+    for (const PlannedGradient &gradient : plan.gradients)
+      exec::GradientOp::create(builder, plan.function.getLoc(), gradient.parameter, values[gradient.buffer],
+                               gradient.after, gradient.type);
+  }
+
+  Value emitBuffer(OpBuilder &builder, Location loc, const PlannedBuffer &buffer) {
+    FlatSymbolRefAttr state;
+    SmallVector<StringRef> bindings(buffer.bindings.begin(), buffer.bindings.end());
+    StringRef key = buffer.key;
+    if (key.consume_front("state:"))
+      state = FlatSymbolRefAttr::get(&getContext(), key);
+    else if (!key.empty())
+      bindings.push_back(key);
+    return exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes, buffer.first,
+                                  buffer.last, buffer.type, state,
+                                  bindings.empty() ? ArrayAttr() : builder.getStrArrayAttr(bindings));
+  }
+
+  void emitLaunch(OpBuilder &builder, const PlannedLaunch &launch, ArrayRef<Value> values) {
+    auto pick = [&](ArrayRef<size_t> indices) {
+      SmallVector<Value> picked;
+      for (size_t index : indices)
+        picked.push_back(values[index]);
+      return picked;
+    };
+    Operation *op = launch.op;
+    auto library = dyn_cast<sched::LibraryOp>(op);
+    auto kernel = op->getAttrOfType<StringAttr>("kedge.kernel");
+    auto number = [&](StringRef name, int64_t otherwise) {
+      auto attr = op->getAttrOfType<IntegerAttr>(name);
+      return attr ? attr.getInt() : otherwise;
+    };
+    exec::LaunchOp::create(builder, op->getLoc(), library ? library.getKernel() : kernel ? kernel.getValue() : "cluster",
+                           pick(launch.reads), pick(launch.writes), launch.workspace < 0 ? Value() : values[launch.workspace],
+                           number("kedge.iterations", 0), number("kedge.grain", 1), 0,
+                           builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
+                           builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), bool(library),
+                           library ? library.getAttrs() : DictionaryAttr());
+  }
+};
+} // namespace
+} // namespace kedge::memory
