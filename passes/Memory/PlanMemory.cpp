@@ -105,9 +105,11 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void emitConstants() {
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
     for (auto &[value, name] : constants)
-      train::StateOp::create(builder, getOperation().getLoc(), name, train::Role::Constant,
-                             cast<ElementsAttr>(value).getShapedType(), value, StringAttr(), FlatSymbolRefAttr(),
-                             DenseI64ArrayAttr(), true, builder.getF64FloatAttr(1.0).getValue());
+      train::StateOp::create(builder, getOperation().getLoc(), builder.getStringAttr(name),
+                             train::RoleAttr::get(&getContext(), train::Role::Constant),
+                             TypeAttr::get(cast<ElementsAttr>(value).getShapedType()), value, StringAttr(),
+                             FlatSymbolRefAttr(), DenseI64ArrayAttr(), builder.getBoolAttr(true),
+                             builder.getF64FloatAttr(1.0));
   }
 
   void emit(std::vector<FunctionPlan> &plans, int64_t transient) {
