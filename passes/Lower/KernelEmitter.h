@@ -19,7 +19,7 @@ struct KernelInfo {
 /// is written.
 class KernelEmitter {
 public:
-  explicit KernelEmitter(mlir::ModuleOp kernels) : kernels(kernels) {}
+  explicit KernelEmitter(mlir::ModuleOp kernels);
   /// Fails after a diagnostic at the cluster.
   mlir::FailureOr<KernelInfo> emit(sched::ClusterOp cluster);
   /// Every kernel so far, in order of emission.

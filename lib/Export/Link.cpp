@@ -1,0 +1,106 @@
+#include "kedge/Export/Link.h"
+#include "kedge/Support/Error.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace kedge;
+using llvm::SmallString;
+using llvm::StringRef;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+namespace {
+
+constexpr StringRef kRuntime = "libkedge_runtime.a", kRuntimeMain = "libkedge_runtime_main.a";
+
+/// The folder of the runtime's archives: <build>/runtime or <prefix>/lib beside <...>/bin of this executable.
+std::string runtimeFolder() {
+  static int anchor;
+  SmallString<256> bin(path::parent_path(fs::getMainExecutable(nullptr, &anchor)));
+  std::string looked;
+  for (StringRef folder : {"../runtime", "../lib/kedge", "../lib"}) {
+    SmallString<256> candidate(bin), archive;
+    path::append(candidate, folder);
+    path::remove_dots(candidate, true);
+    archive = candidate;
+    path::append(archive, kRuntimeMain);
+    if (fs::exists(archive))
+      return candidate.str().str();
+    looked += " " + candidate.str().str();
+  }
+  fail("{} was not found; looked in{}. Build the target kedge_runtime_main, or install Kedge again",
+       kRuntimeMain.str(), looked);
+}
+
+std::string compilerDriver() {
+  for (StringRef name : {"c++", "g++", "clang++"})
+    if (auto found = llvm::sys::findProgramByName(name))
+      return *found;
+  fail("programs are linked by the system's C++ compiler, and none of c++, g++, clang++ is on PATH");
+}
+
+void writeFile(StringRef file, StringRef bytes) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(file, error);
+  if (!error) {
+    os << bytes;
+    os.close();
+    error = os.error();
+    os.clear_error();
+  }
+  if (error)
+    fail("{}: cannot be written: {}", file.str(), error.message());
+}
+
+void runDriver(const std::string &driver, const std::vector<std::string> &arguments, StringRef log) {
+  llvm::SmallVector<StringRef> command(arguments.begin(), arguments.end());
+  std::string message;
+  const std::optional<StringRef> redirects[] = {StringRef(""), log, log};
+  int status = llvm::sys::ExecuteAndWait(driver, command, std::nullopt, redirects, 0, 0, &message);
+  if (status == 0)
+    return;
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    message += (*text)->getBuffer().trim().str();
+  fail("linking the program failed ({} exited with {}): {}", driver, status, message);
+}
+
+} // namespace
+
+void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
+  const std::string runtime = runtimeFolder(), driver = compilerDriver();
+  SmallString<128> folder;
+  if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
+    fail("no temporary folder for linking: {}", error.message());
+  auto cleanup = llvm::make_scope_exit([&] { fs::remove_directories(folder); });
+
+  // Beside the output, so that putting it in place is one rename.
+  SmallString<256> linked;
+  fs::createUniquePath(output + ".%%%%%%%%", linked, false);
+  std::vector<std::string> command = {driver, "-o", linked.str().str()};
+  for (size_t at = 0; at < objects.size(); ++at) {
+    SmallString<128> file(folder);
+    path::append(file, "object" + std::to_string(at) + ".o");
+    writeFile(file, StringRef(objects[at].data(), objects[at].size()));
+    command.push_back(file.str().str());
+  }
+  for (StringRef archive : {kRuntimeMain, kRuntime}) {
+    SmallString<256> file(runtime);
+    path::append(file, archive);
+    command.push_back(file.str().str());
+  }
+  llvm::SmallVector<StringRef> flags;
+  StringRef(KEDGE_PROGRAM_LINK_FLAGS).split(flags, ' ', -1, false);
+  command.insert(command.end(), flags.begin(), flags.end());
+
+  SmallString<128> log(folder);
+  path::append(log, "log");
+  auto discard = llvm::make_scope_exit([&] { fs::remove(linked); });
+  runDriver(driver, command, log);
+  if (std::error_code error = fs::rename(linked, output))
+    fail("{}: cannot be written: {}", output, error.message());
+  discard.release();
+}

@@ -1,0 +1,48 @@
+// What a cluster looks like to the emitter: linear accesses over simplified dims, and who depends on what.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace kedge::lower {
+
+/// One tensor of the cluster: `offset` is the element's position as an affine expression of the nest's dims.
+/// A linear one has it also as constant + sum of coefficients[d] * d.
+struct Access {
+  mlir::AffineExpr offset;
+  mlir::Type element; ///< as in memory, signless; bool is i1
+  bool linear = false;
+  int64_t constant = 0;
+  llvm::SmallVector<int64_t> coefficients;
+  int64_t elements = 1; ///< of the whole tensor
+
+  bool dependsOn(unsigned dim) const { return offset.isFunctionOfDim(dim); }
+};
+
+/// The cluster over simplified dims: dims of size 1 are gone, dims that maps take apart (floordiv, mod) are
+/// split, neighbours that every access walks through as one are merged. Order is kept.
+struct ClusterNest {
+  sched::ClusterOp op;
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<bool> reduced;
+  llvm::SmallVector<Access> inputs, outputs;
+  llvm::SmallVector<mlir::AffineExpr> index; ///< of each dim of the original domain
+
+  /// Which dims a scalar of the body depends on; a fold's result never on reduced ones.
+  llvm::DenseMap<mlir::Value, llvm::SmallBitVector> dims;
+  /// How many dependent folds come before a scalar; a fold runs in the pass of its operand's number.
+  llvm::DenseMap<mlir::Value, unsigned> phase;
+  unsigned passes = 0; ///< number of passes that fold
+
+  unsigned rank() const { return sizes.size(); }
+  bool isPoint(const Access &access) const; ///< walks along a reduced dim
+  bool has(mlir::Value v, unsigned dim) const { return dims.lookup(v).test(dim); }
+  mlir::Block &body() const { return sched::ClusterOp(op).getBody().front(); }
+  sched::YieldOp yield() const { return mlir::cast<sched::YieldOp>(body().getTerminator()); }
+  /// Number of scalar operations for a rough idea of cost.
+  int64_t bodySize() const;
+
+  static mlir::FailureOr<ClusterNest> of(sched::ClusterOp op);
+};
+
+} // namespace kedge::lower

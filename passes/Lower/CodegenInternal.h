@@ -1,0 +1,17 @@
+// What code generation and the program's data share.
+#pragma once
+#include "passes/Lower/Codegen.h"
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace kedge::lower::codegen {
+
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(const KernelTarget &target, int level);
+/// Gives a module the machine's triple and data layout.
+void prepareModule(llvm::Module &module, const llvm::TargetMachine &machine);
+ObjectFile emitObject(llvm::Module &module, llvm::TargetMachine &machine);
+
+} // namespace kedge::lower::codegen

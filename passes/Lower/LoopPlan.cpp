@@ -1,0 +1,103 @@
+#include "passes/Lower/LoopPlan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+
+namespace {
+
+/// Partial results of a fold along lanes: lane i takes elements i, i + 64, i + 128, ...
+constexpr int64_t kPartials = 64;
+/// Elements of a long elementwise loop that one iteration takes.
+constexpr int64_t kBlock = 4096;
+
+double scoreOf(const ClusterNest &nest, unsigned dim) {
+  double score = 0;
+  auto count = [&](const Access &access, double contiguous, double scattered) {
+    if (!access.dependsOn(dim))
+      return;
+    score += access.linear && access.coefficients[dim] == 1 ? contiguous : scattered;
+  };
+  for (const Access &input : nest.inputs)
+    count(input, 4, -3);
+  for (const Access &output : nest.outputs)
+    count(output, 4, -6);
+  double filled = std::min<int64_t>(nest.sizes[dim], 16) / 16.0;
+  return score > 0 ? score * filled : score / filled;
+}
+
+unsigned chooseLanes(const ClusterNest &nest) {
+  unsigned best = nest.rank() - 1;
+  for (unsigned d = nest.rank(); d-- > 0;)
+    if (nest.sizes[d] > 1 && (nest.sizes[best] <= 1 || scoreOf(nest, d) > scoreOf(nest, best)))
+      best = d;
+  return best;
+}
+
+unsigned chooseWidth(const ClusterNest &nest, int64_t size) {
+  int64_t width = 16;
+  sched::ClusterOp(nest.op).getBody().walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (type.isF64())
+        width = 8;
+  });
+  return std::min<int64_t>(width, llvm::PowerOf2Ceil(std::max<int64_t>(size, 1)));
+}
+
+unsigned countFolds(const ClusterNest &nest) {
+  auto folds = nest.body().getOps<sched::ReduceOp>();
+  return std::distance(folds.begin(), folds.end());
+}
+
+unsigned chooseCopies(const ClusterNest &nest, const LoopPlan &plan) {
+  int64_t size = nest.sizes[plan.lanesDim];
+  unsigned folds = countFolds(nest);
+  int64_t copies = 4;
+  if (plan.lanesReduced)
+    copies = kPartials / plan.width;
+  else if (folds)
+    copies = folds <= 2 ? 4 : 2;
+  else if (nest.bodySize() > 24)
+    copies = nest.bodySize() > 80 ? 1 : 2;
+  return std::clamp<int64_t>(llvm::divideCeil(size, plan.width), 1, copies);
+}
+
+} // namespace
+
+int64_t LoopPlan::blocks(const ClusterNest &nest) const {
+  return llvm::divideCeil(nest.sizes[lanesDim], std::max<int64_t>(block, 1));
+}
+
+LoopPlan LoopPlan::of(const ClusterNest &nest) {
+  LoopPlan plan;
+  plan.lanesDim = chooseLanes(nest);
+  plan.lanesReduced = nest.reduced[plan.lanesDim];
+  int64_t size = nest.sizes[plan.lanesDim];
+  plan.width = chooseWidth(nest, size);
+  plan.copies = chooseCopies(nest, plan);
+  int64_t work = 1;
+  for (unsigned d = 0; d < nest.rank(); ++d) {
+    work *= nest.sizes[d];
+    if (d != plan.lanesDim)
+      (nest.reduced[d] ? plan.reduced : plan.parallel).push_back(d);
+  }
+  SmallVector<int64_t> loops;
+  for (unsigned d : plan.parallel)
+    loops.push_back(nest.sizes[d]);
+  if (!plan.lanesReduced) {
+    plan.block = nest.passes ? plan.width * plan.copies : size <= 2 * kBlock ? size : kBlock;
+    loops.push_back(plan.blocks(nest));
+  }
+  // Outer loops join the iteration space until there is enough to share and a piece is not too large.
+  for (int64_t count : loops) {
+    int64_t inner = work / std::max<int64_t>(plan.iterations, 1);
+    if (plan.iterations >= 64 && inner <= 65536)
+      break;
+    plan.iterations *= count;
+    ++plan.outer;
+  }
+  int64_t cost = work / std::max<int64_t>(plan.iterations, 1) * (8 + nest.bodySize()) / 16;
+  plan.grain = std::clamp<int64_t>(32768 / std::max<int64_t>(cost, 1), 1, std::max<int64_t>(plan.iterations, 1));
+  return plan;
+}

@@ -1,0 +1,46 @@
+// One scalar operation of a cluster's body on `width` lanes at once.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace kedge::lower {
+
+/// Emits body operations on vectors of `width` lanes, or on scalars when width is 1. bf16 lives in registers
+/// as its bits (i16): conversions are integer operations, rounded to nearest even, the same on every machine.
+class ScalarOps {
+public:
+  ScalarOps(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+
+  /// Type of a body scalar in registers.
+  mlir::Type registerType(mlir::Type scalar, unsigned width) const;
+  /// All lanes equal to a scalar; anything else unchanged.
+  mlir::Value splat(mlir::Value value, unsigned width);
+  /// A constant of a body type in all lanes.
+  mlir::Value constant(mlir::TypedAttr value, unsigned width);
+  mlir::Value intConstant(unsigned bits, int64_t value, unsigned width);
+  /// The result of `op`; operands have `width` lanes. Not for index, random, reduce.
+  mlir::Value emit(mlir::Operation *op, mlir::ValueRange operands, unsigned width);
+  /// sched.random with operands of `width` lanes.
+  mlir::Value random(sched::RandomOp op, mlir::ValueRange operands, unsigned width);
+
+  mlir::Value combine(sched::FoldKind kind, mlir::Value a, mlir::Value b);
+  /// Neutral element of a fold over a body type.
+  mlir::Value identity(sched::FoldKind kind, mlir::Type scalar, unsigned width);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+
+private:
+  mlir::Value widen(mlir::Value value, mlir::Type from);
+  mlir::Value narrow(mlir::Value value, mlir::Type to);
+  mlir::Value roundToBFloat(mlir::Value value);
+  mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
+  mlir::Value clone(mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultScalar);
+};
+
+/// Lanes of a register value: 1 for a scalar.
+unsigned widthOf(mlir::Value value);
+/// `scalar` itself, or a vector of it.
+mlir::Type lanesOf(mlir::Type scalar, unsigned width);
+
+} // namespace kedge::lower
