@@ -24,11 +24,12 @@ public:
   }
 
   const Scope &run() {
-    defineFeeds();
-    defineNodeOutputs();
+    defineNames();
     std::vector<std::vector<size_t>> dependencies = collectDependencies();
-    if (!isSorted(dependencies))
+    if (!isSorted(dependencies)) {
       sort(dependencies);
+      defineNames(); // the views point into the nodes
+    }
     for (Node &node : graph.nodes)
       for (Attribute &a : node.attributes)
         for (auto &sub : a.graphs)
@@ -41,6 +42,12 @@ public:
   }
 
 private:
+  void defineNames() {
+    producers.clear();
+    defineFeeds();
+    defineNodeOutputs();
+  }
+
   void defineFeeds() {
     std::unordered_set<std::string_view> initializers;
     for (const Tensor &tensor : graph.initializers)

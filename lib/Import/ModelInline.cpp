@@ -1,6 +1,7 @@
 // Model-local functions are replaced by their bodies.
 #include "ModelCheck.h"
 #include "kedge/Support/Error.h"
+#include <algorithm>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,7 +14,7 @@ using FunctionKey = std::tuple<std::string, std::string, std::string>;
 using Renaming = std::unordered_map<std::string, std::string>;
 
 /// A small file can ask for an astronomic number of nodes, by functions that call others twice.
-constexpr size_t maxInlinedNodes = 4'000'000;
+constexpr size_t maxInlinedNodes = 1'000'000;
 constexpr size_t maxCallDepth = 200;
 
 class Inliner {
@@ -33,6 +34,12 @@ public:
       if (info.algorithm)
         reserveNames(*info.algorithm);
     }
+  }
+
+  /// Refuses recursion and explosions before anything is copied.
+  void checkSize(const Graph &graph) {
+    std::vector<const Function *> callers;
+    countNodes(graph.nodes, callers);
   }
 
   void expand(Graph &graph) {
@@ -65,9 +72,44 @@ private:
 
   std::string fresh(const std::string &wanted) {
     std::string name = wanted;
-    for (size_t k = 1; !used.insert(name).second; ++k)
-      name = fmt::format("{}_{}", wanted, k);
+    while (!used.insert(name).second)
+      name = fmt::format("{}_{}", wanted, ++lastSuffix[wanted]);
     return name;
+  }
+
+  size_t countNodes(const std::vector<Node> &nodes, std::vector<const Function *> &callers) {
+    size_t count = nodes.size();
+    for (const Node &node : nodes) {
+      for (const Attribute &a : node.attributes)
+        for (const auto &sub : a.graphs)
+          count += countNodes(sub->nodes, callers);
+      if (const Function *function = callee(node))
+        count += countNodes(node, *function, callers);
+      if (count > maxInlinedNodes)
+        failTooLarge();
+    }
+    return count;
+  }
+
+  [[noreturn]] void failTooLarge() const {
+    fail("{}: inlining its functions gives more than {} nodes; expected a smaller model", model.path,
+         maxInlinedNodes);
+  }
+
+  size_t countNodes(const Node &call, const Function &function, std::vector<const Function *> &callers) {
+    auto known = sizes.find(&function);
+    if (known != sizes.end())
+      return known->second;
+    if (std::find(callers.begin(), callers.end(), &function) != callers.end())
+      fail("{}: {} calls function '{}', which calls itself; expected functions without recursion", model.path,
+           call.describe(), function.name);
+    if (callers.size() >= maxCallDepth)
+      fail("{}: {}: functions call each other more than {} deep; expected less nesting", model.path,
+           call.describe(), maxCallDepth);
+    callers.push_back(&function);
+    size_t count = countNodes(function.nodes, callers);
+    callers.pop_back();
+    return sizes[&function] = count;
   }
 
   const Function *callee(const Node &node) const {
@@ -78,9 +120,9 @@ private:
   void expandNode(Node &&node, std::vector<Node> &result) {
     const Function *function = callee(node);
     if (!function) {
+      // checkSize() does not see how often a body uses a graph that was passed to it.
       if (++nodeCount > maxInlinedNodes)
-        fail("{}: inlining its functions gives more than {} nodes; expected a smaller model", model.path,
-             maxInlinedNodes);
+        failTooLarge();
       for (Attribute &a : node.attributes)
         for (auto &sub : a.graphs)
           expand(*sub);
@@ -88,21 +130,12 @@ private:
       return;
     }
     checkCall(node, *function);
-    stack.push_back(function);
     std::vector<Node> body = instantiate(node, *function);
     for (Node &inner : body)
       expandNode(std::move(inner), result);
-    stack.pop_back();
   }
 
   void checkCall(const Node &call, const Function &function) const {
-    for (const Function *caller : stack)
-      if (caller == &function)
-        fail("{}: {} calls function '{}', which calls itself; expected functions without recursion",
-             model.path, call.describe(), function.name);
-    if (stack.size() >= maxCallDepth)
-      fail("{}: {}: functions call each other more than {} deep; expected less nesting", model.path,
-           call.describe(), maxCallDepth);
     if (call.inputs.size() > function.inputs.size() || call.outputs.size() > function.outputs.size())
       fail("{}: {} has {} inputs and {} outputs; function '{}' has {} and {}. Export the model again",
            model.path, call.describe(), call.inputs.size(), call.outputs.size(), function.name,
@@ -265,9 +298,10 @@ private:
   Model &model;
   std::map<FunctionKey, const Function *> functions;
   std::unordered_set<std::string> used;
-  std::vector<const Function *> stack;
-  Graph *current = nullptr;
+  std::unordered_map<std::string, size_t> lastSuffix;
+  std::unordered_map<const Function *, size_t> sizes; // nodes after inlining
   size_t nodeCount = 0;
+  Graph *current = nullptr;
 };
 
 } // namespace
@@ -275,13 +309,15 @@ private:
 void inlineFunctions(Model &model) {
   if (!model.functions.empty()) {
     Inliner inliner(model);
-    inliner.expand(model.graph);
-    for (TrainingInfo &info : model.trainingInfo) {
-      if (info.initialization)
-        inliner.expand(*info.initialization);
-      if (info.algorithm)
-        inliner.expand(*info.algorithm);
-    }
+    std::vector<Graph *> graphs{&model.graph};
+    for (TrainingInfo &info : model.trainingInfo)
+      for (std::optional<Graph> *graph : {&info.initialization, &info.algorithm})
+        if (*graph)
+          graphs.push_back(&**graph);
+    for (Graph *graph : graphs)
+      inliner.checkSize(*graph);
+    for (Graph *graph : graphs)
+      inliner.expand(*graph);
     model.functions.clear();
   }
   checkAndSort(model);
