@@ -7,23 +7,20 @@
 
 namespace kedge::rt {
 
-AtomicFile::AtomicFile(std::string target)
-    : path(std::move(target)), temporary(fmt::format("{}.tmp-{}", path, ::getpid())),
-      writer(std::make_unique<FileWriter>(temporary)) {}
+AtomicFile::AtomicFile(const std::string &path)
+    : target(path), file(fmt::format("{}.tmp.{}", path, getpid())) {}
 
 AtomicFile::~AtomicFile() {
-  if (committed)
-    return;
-  writer.reset();
-  ::unlink(temporary.c_str());
+  if (!committed)
+    unlink(file.path().c_str());
 }
 
 void AtomicFile::commit() {
-  writer->finish();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
-    fail("cannot rename '{}' to '{}': {}", temporary, path, std::strerror(errno));
+  file.finish();
+  if (std::rename(file.path().c_str(), target.c_str()) != 0)
+    fail("cannot put '{}' in its place: {}", target, std::strerror(errno));
   committed = true;
-  syncFolder(folderOf(path));
+  syncFolder(folderOf(target));
 }
 
 } // namespace kedge::rt

@@ -1,7 +1,6 @@
 // A file that appears whole or not at all.
 #pragma once
 #include "runtime/core/FileWriter.h"
-#include <memory>
 
 namespace kedge::rt {
 
@@ -9,18 +8,20 @@ namespace kedge::rt {
 /// All errors are rt::Error that name the file and the system's reason.
 class AtomicFile {
 public:
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(const std::string &path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
 
-  void write(const void *bytes, size_t count) { writer->write(bytes, count); }
-  uint64_t position() const { return writer->bytesWritten(); }
+  FileWriter &writer() { return file; }
+  void write(const void *bytes, size_t count) { file.write(bytes, count); }
+  void write(std::string_view text) { file.write(text); }
+  uint64_t position() const { return file.bytesWritten(); }
   void commit();
 
 private:
-  std::string path, temporary;
-  std::unique_ptr<FileWriter> writer;
+  std::string target;
+  FileWriter file;
   bool committed = false;
 };
 
