@@ -1,0 +1,107 @@
+#include "Findings.h"
+#include "kedge/Support/Error.h"
+#include <algorithm>
+#include <fmt/ranges.h>
+
+namespace kedge::lint {
+using model::Model;
+
+std::string_view severityName(Severity severity) {
+  return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
+}
+
+std::string_view verdictName(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::Parameter:
+    return "parameter";
+  case Verdict::Frozen:
+    return "frozen";
+  case Verdict::Buffer:
+    return "buffer";
+  case Verdict::State:
+    return "state";
+  case Verdict::Constant:
+    return "constant";
+  }
+  return "";
+}
+
+bool Report::hasErrors() const {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding &f) { return f.severity == Severity::Error; });
+}
+
+Verdict Report::verdict(const std::string &name) const {
+  auto found = std::find_if(initializers.begin(), initializers.end(), [&](const Initializer &i) { return i.name == name; });
+  return found == initializers.end() ? Verdict::Constant : found->verdict;
+}
+
+std::string nodeName(const model::Node &node) { return node.name.empty() ? node.output(0) : node.name; }
+
+std::string parentModule(const std::string &dotted) {
+  size_t dot = dotted.find_last_of("./");
+  return dot == std::string::npos ? std::string() : dotted.substr(0, dot);
+}
+
+bool FindingContext::trains(const std::string &tensor) const {
+  auto found = verdicts.find(tensor);
+  return found != verdicts.end() && found->second == Verdict::Parameter;
+}
+
+namespace {
+const std::set<std::string> &errorCodes() {
+  static const std::set<std::string> codes = {"merged-parameters", "dropped-bias", "folded-parameter",
+                                              "frozen-batchnorm",  "fused-batchnorm", "dropout-off",
+                                              "label-type",        "no-gradient",  "unsupported-op", "keyed-by-rank"};
+  return codes;
+}
+
+/// Codes that --allow names are reported still, but no longer stop anything.
+void applyAllow(Report &report, const Options &options) {
+  for (const std::string &code : options.allow)
+    if (!errorCodes().count(code))
+      fail("--allow {}: there is no such error; the codes are {}", code, fmt::join(errorCodes(), ", "));
+  for (Finding &finding : report.findings)
+    if (finding.severity == Severity::Error && options.allow.count(finding.code)) {
+      finding.severity = Severity::Warning;
+      if (std::find(report.allowed.begin(), report.allowed.end(), finding.code) == report.allowed.end())
+        report.allowed.push_back(finding.code);
+    }
+}
+} // namespace
+
+Report check(const Model &model, const Options &options, const Operators &operators) {
+  Signature signature = Signature::of(model.graph);
+  Uses uses(model.graph, signature);
+  Damage damage = findDamage(model.graph, signature, uses);
+  Reach reach(model, gradientRoots(model, options));
+  Evidence evidence{model, signature, uses, damage, reach};
+  Report report;
+  report.initializers = classify(evidence, options);
+  Verdicts verdicts;
+  for (const Initializer &initializer : report.initializers)
+    verdicts[initializer.name] = initializer.verdict;
+  FindingContext context{evidence, options, operators, report.initializers, std::move(verdicts), report.findings};
+  findLostParameters(context);
+  findInferenceMode(context);
+  findTrainability(context);
+  findRankKeyed(context);
+  applyAllow(report, options);
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const Finding &a, const Finding &b) { return a.severity < b.severity; });
+  return report;
+}
+
+Report prepare(Model &model, const Options &options, const Operators &operators) {
+  std::vector<std::string> changes;
+  auto note = [&](std::vector<std::string> more) { changes.insert(changes.end(), more.begin(), more.end()); };
+  if (options.repair)
+    note(repair(model));
+  if (options.trainMode)
+    note(setTrainMode(model));
+  Report report = check(model, options, operators);
+  note(tieCopies(model));
+  report.changes = std::move(changes);
+  return report;
+}
+
+} // namespace kedge::lint

@@ -1,0 +1,195 @@
+#include "Classify.h"
+#include "OperatorFacts.h"
+#include "kedge/Support/Error.h"
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+namespace kedge::lint {
+using model::Model;
+using model::Node;
+using model::Tensor;
+
+namespace {
+std::vector<std::regex> compileAll(const std::vector<std::string> &patterns, const char *option) {
+  std::vector<std::regex> compiled;
+  for (const std::string &pattern : patterns)
+    try {
+      compiled.emplace_back(pattern, std::regex::ECMAScript);
+    } catch (const std::regex_error &error) {
+      fail("{} '{}' is no ECMAScript expression: {}", option, pattern, error.what());
+    }
+  return compiled;
+}
+
+bool matches(const std::vector<std::regex> &patterns, const std::string &name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex &p) { return std::regex_search(name, p); });
+}
+
+/// training_info: bound and derived is a parameter, bound otherwise is state.
+std::map<std::string, Verdict> trainingVariables(const Model &model) {
+  std::map<std::string, Verdict> verdicts;
+  for (const model::TrainingInfo &info : model.trainingInfo) {
+    std::set<std::string> derived;
+    if (info.algorithm)
+      for (const Node &node : info.algorithm->nodes)
+        if (node.is("Gradient", "ai.onnx.preview.training"))
+          for (const std::string &name : node.attrStrings("xs"))
+            derived.insert(name);
+    for (const auto &[variable, value] : info.updateBinding)
+      verdicts[variable] = derived.count(variable) ? Verdict::Parameter : Verdict::State;
+  }
+  return verdicts;
+}
+
+std::string list(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "'" : ", '") + name + "'";
+  return text;
+}
+
+class Classifier {
+public:
+  Classifier(const Evidence &evidence, const Options &options)
+      : evidence(evidence), train(compileAll(options.train, "--train")), freeze(compileAll(options.freeze, "--freeze")),
+        variables(trainingVariables(evidence.model)) {
+    for (const Node *node : stepNodes(evidence.model))
+      for (size_t k = 0; k < node->inputs.size(); ++k)
+        readers[node->inputs[k]].push_back({node, k});
+  }
+
+  Initializer judge(const Tensor &tensor) const {
+    Initializer verdict{tensor.name, originalName(tensor, evidence), Verdict::Constant, ""};
+    if (!byTrainingInfo(tensor, verdict) && !byMetadata(tensor, verdict))
+      byGradient(tensor, verdict);
+    byOption(tensor, verdict);
+    return verdict;
+  }
+
+private:
+  bool byTrainingInfo(const Tensor &tensor, Initializer &out) const {
+    if (evidence.model.trainingInfo.empty())
+      return false;
+    auto found = variables.find(tensor.name);
+    out.verdict = found == variables.end() ? Verdict::Constant : found->second;
+    out.reason = found == variables.end()              ? "training_info updates it nowhere"
+                 : out.verdict == Verdict::Parameter ? "training_info updates it, and Gradient derives it"
+                                                     : "training_info updates it";
+    return true;
+  }
+
+  bool decide(Initializer &out, Verdict verdict, std::string reason) const {
+    out.verdict = verdict;
+    out.reason = std::move(reason);
+    return true;
+  }
+
+  bool byMetadata(const Tensor &tensor, Initializer &out) const {
+    const model::Graph &graph = evidence.model.graph;
+    if (!model::isFloat(tensor.dtype) && !evidence.signature.present())
+      return decide(out, Verdict::Constant, fmt::format("{} values carry no gradient", model::dtypeName(tensor.dtype)));
+    std::string kind = metadataOf(tensor, graph, key::inputKind);
+    if (kind == "PARAMETER")
+      return decide(out, Verdict::Parameter, "the file marks it as a parameter");
+    if (kind == "CONSTANT_TENSOR")
+      return decide(out, Verdict::Constant, "the file marks it as a constant");
+    if (kind == "BUFFER")
+      return decide(out, Verdict::Buffer, "the file marks it as a buffer");
+    if (const SignatureEntry *entry = evidence.signature.byTarget(tensor.name)) {
+      if (entry->kind == TargetKind::Parameter)
+        return decide(out, Verdict::Parameter, "the graph signature lists it as a parameter");
+      if (entry->kind == TargetKind::Buffer)
+        return decide(out, Verdict::Buffer, "the graph signature lists it as a buffer");
+    }
+    if (const Folded *folded = evidence.damage.foldedOf(tensor.name)) {
+      if (folded->isLoss())
+        return decide(out, Verdict::Constant, "computed at export from " + list(folded->sources));
+      const char *how = folded->kind == Folding::Transposed ? "transposed" : "reshaped";
+      return decide(out, Verdict::Parameter, fmt::format("'{}', {} at export", folded->sources[0], how));
+    }
+    if (std::string name = agreedPlaceholder(evidence.uses.of(tensor.name)); !name.empty() && model::isFloat(tensor.dtype)) {
+      bool parameter = Signature::isParameter(name);
+      return decide(out, parameter ? Verdict::Parameter : Verdict::Buffer,
+                    fmt::format("the exporter's call reads {} '{}' here", parameter ? "parameter" : "buffer",
+                                evidence.signature.nameOf(name)));
+    }
+    if (evidence.damage.mergedOf(tensor.name))
+      return decide(out, Verdict::Parameter, "stands for several parameters");
+    if (evidence.signature.present())
+      return decide(out, Verdict::Constant, "the graph signature does not list it");
+    return false;
+  }
+
+  bool byGradient(const Tensor &tensor, Initializer &out) const {
+    auto found = readers.find(tensor.name);
+    bool path = isModulePath(tensor.name);
+    if (found != readers.end())
+      for (auto [node, operand] : found->second)
+        if (isRunningStatistic(*node, operand))
+          return decide(out, Verdict::Buffer, "running statistics of a normalization");
+    if (!evidence.reach.reaches(tensor.name))
+      return decide(out, Verdict::Constant, found == readers.end() ? "no node reads it" : "no gradient reaches it");
+    if (tensor.isScalarLike() && !path)
+      return decide(out, Verdict::Constant, "one element, and no module path in its name");
+    bool weight = found != readers.end() && std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
+                    return isWeightOperand(*reader.first, reader.second);
+                  });
+    if (!weight && !path && looksLikeMask(tensor))
+      return decide(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
+    return decide(out, Verdict::Parameter, "a gradient reaches it");
+  }
+
+  void byOption(const Tensor &tensor, Initializer &out) const {
+    if (!model::isFloat(tensor.dtype))
+      return;
+    bool renamed = out.original != out.name;
+    if (out.verdict == Verdict::Parameter && (matches(freeze, out.name) || (renamed && matches(freeze, out.original))))
+      decide(out, Verdict::Frozen, "--freeze");
+    if (out.verdict != Verdict::Parameter && (matches(train, out.name) || (renamed && matches(train, out.original))))
+      decide(out, Verdict::Parameter, "--train");
+  }
+
+  const Evidence &evidence;
+  std::vector<std::regex> train, freeze;
+  std::map<std::string, Verdict> variables;
+  std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;
+};
+} // namespace
+
+std::string originalName(const Tensor &tensor, const Evidence &evidence) {
+  if (std::string own = ownPlaceholder(tensor, evidence.model.graph, evidence.signature); !own.empty())
+    return evidence.signature.nameOf(own);
+  if (const Folded *folded = evidence.damage.foldedOf(tensor.name); folded && folded->sources.size() == 1)
+    return folded->sources[0];
+  std::string agreed = model::isFloat(tensor.dtype) ? agreedPlaceholder(evidence.uses.of(tensor.name)) : std::string();
+  return agreed.empty() ? tensor.name : evidence.signature.nameOf(agreed);
+}
+
+bool looksLikeMask(const Tensor &tensor) {
+  std::vector<double> values;
+  try {
+    values = tensor.floats();
+  } catch (const Error &) {
+    return false; // external data that is not there
+  }
+  return std::all_of(values.begin(), values.end(), [](double v) {
+    return v == 0 || v == 1 || std::isinf(v) || std::abs(v) > 1e30;
+  });
+}
+
+std::vector<Initializer> classify(const Evidence &evidence, const Options &options) {
+  Classifier classifier(evidence, options);
+  std::vector<Initializer> verdicts;
+  auto judgeAll = [&](const model::Graph &graph) {
+    for (const Tensor &tensor : graph.initializers)
+      verdicts.push_back(classifier.judge(tensor));
+  };
+  judgeAll(evidence.model.graph);
+  for (const model::TrainingInfo &info : evidence.model.trainingInfo)
+    if (info.algorithm)
+      judgeAll(*info.algorithm);
+  return verdicts;
+}
+
+} // namespace kedge::lint

@@ -1,0 +1,27 @@
+// Parameter, buffer or constant: the contract's order (1) the file says so, (2) a signature leaves it out,
+// (3) a gradient reaches it, (4) --train and --freeze.
+#pragma once
+#include "Damage.h"
+#include "Reach.h"
+#include <fmt/format.h>
+
+namespace kedge::lint {
+
+/// What the rules look at.
+struct Evidence {
+  const model::Model &model;
+  const Signature &signature;
+  const Uses &uses;
+  const Damage &damage;
+  const Reach &reach;
+};
+
+std::vector<Initializer> classify(const Evidence &, const Options &);
+
+/// The dotted name of the parameter that a tensor is or holds; its own name when nothing tells more.
+std::string originalName(const model::Tensor &, const Evidence &);
+
+/// All elements 0, 1, infinite or beyond 1e30. False when the values cannot be read.
+bool looksLikeMask(const model::Tensor &);
+
+} // namespace kedge::lint

@@ -1,0 +1,59 @@
+// What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair undoes it.
+#pragma once
+#include "Uses.h"
+
+namespace kedge::lint {
+
+/// How an initializer that constant folding made lies to the parameter that it came from.
+enum class Folding {
+  Transposed, // a matrix, its two axes exchanged
+  Vector,     // one value a channel, with axes of length 1 around
+  Renamed,    // the parameter itself, in an order of elements that the file does not tell
+  Rows,       // rows of an embedding table that were gathered at export
+  Part,       // a slice, or repeated by Expand
+  Computed    // the result of arithmetic: the parameter's own values are gone
+};
+
+struct Folded {
+  std::string tensor;
+  Folding kind = Folding::Computed;
+  std::vector<std::string> sources; // dotted names of the parameters that went into it
+  bool isCopy() const { return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Renamed; }
+  bool isLoss() const { return !isCopy(); }
+};
+
+/// One tensor that stands for several parameters (or for parameters and a constant: name "").
+struct Merged {
+  std::string tensor;
+  std::vector<std::pair<std::string, std::vector<Use>>> names; // placeholder -> uses, in the order of the graph
+};
+
+/// A node whose call had a bias that the file no longer holds.
+struct DroppedBias {
+  size_t node = 0;
+  std::string placeholder;
+};
+
+/// A convolution or product that carries the effect of a norm.
+struct FusedNorm {
+  size_t node = 0;
+  std::string module;
+  std::vector<std::string> parameters; // dotted
+};
+
+struct Damage {
+  std::vector<Folded> folded;
+  std::vector<Merged> merged;
+  std::vector<DroppedBias> dropped;
+  std::vector<FusedNorm> fused;
+
+  const Folded *foldedOf(const std::string &tensor) const;
+  const Merged *mergedOf(const std::string &tensor) const;
+};
+
+Damage findDamage(const model::Graph &, const Signature &, const Uses &);
+
+/// The one parameter that all uses agree on; "" when they do not or nothing tells.
+std::string agreedPlaceholder(const std::vector<Use> &);
+
+} // namespace kedge::lint

@@ -1,0 +1,69 @@
+#include "Findings.h"
+#include "Modes.h"
+#include <charconv>
+#include <fmt/format.h>
+
+namespace kedge::lint {
+using model::Node;
+
+namespace {
+const char *const trainModeRemedy = "compile with --train-mode";
+
+void checkBatchNorm(FindingContext &context, const Node &node) {
+  if (isBatchNormTraining(node))
+    return;
+  std::string trained;
+  for (size_t k : {1, 2})
+    if (node.hasInput(k) && context.trains(node.input(k)))
+      trained += fmt::format("{}'{}'", trained.empty() ? "" : " and ", node.input(k));
+  if (!trained.empty())
+    context.findings.push_back({Severity::Error, "frozen-batchnorm", nodeName(node), node.input(1), moduleOf(node),
+                                fmt::format("normalizes with frozen running statistics while {} train", trained),
+                                std::string(trainModeRemedy) + ", or freeze the norm with --freeze", true});
+}
+
+void checkDropout(FindingContext &context, const Node &node, const KnownValues &values) {
+  std::optional<double> ratio = dropoutRatio(node, values);
+  std::optional<bool> training = isDropoutTraining(node, values);
+  if (!ratio || !training || *ratio <= 0 || *training)
+    return;
+  context.findings.push_back({Severity::Error, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
+                              fmt::format("Dropout of ratio {:.3g} is not in training mode: it does nothing", *ratio),
+                              std::string(trainModeRemedy) + ", or export the model in training mode", true});
+}
+
+/// The exporter decomposes attention without its dropout; the original call still names the ratio.
+void checkAttentionDropout(FindingContext &context, size_t n) {
+  const FxCall *call = context.evidence.uses.call(n);
+  if (!call || call->target != "scaled_dot_product_attention" || context.evidence.uses.siblings(n).back() != n)
+    return;
+  std::string text = call->arguments.size() > 4 ? call->arguments[4].text : "";
+  if (auto found = call->keywords.find("dropout_p"); found != call->keywords.end())
+    text = found->second.text;
+  double ratio = 0;
+  std::from_chars(text.data(), text.data() + text.size(), ratio);
+  for (size_t sibling : context.evidence.uses.siblings(n))
+    if (context.graph().nodes[sibling].is("Dropout"))
+      return;
+  if (ratio <= 0)
+    return;
+  const Node &node = context.graph().nodes[n];
+  context.findings.push_back({Severity::Warning, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
+                              fmt::format("the exporter left out attention's dropout of ratio {:.3g}", ratio),
+                              "export with attn_implementation=\"eager\" where attention dropout matters", false});
+}
+} // namespace
+
+void findInferenceMode(FindingContext &context) {
+  KnownValues values(context.graph());
+  model::forEachNode(context.graph(), [&](const Node &node) {
+    if (node.is("BatchNormalization"))
+      checkBatchNorm(context, node);
+    else if (node.is("Dropout"))
+      checkDropout(context, node, values);
+  });
+  for (size_t n = 0; n < context.graph().nodes.size(); ++n)
+    checkAttentionDropout(context, n);
+}
+
+} // namespace kedge::lint

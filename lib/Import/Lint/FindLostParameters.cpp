@@ -1,0 +1,119 @@
+#include "Findings.h"
+#include "Repair.h"
+#include <algorithm>
+#include <fmt/ranges.h>
+
+namespace kedge::lint {
+using model::Node;
+using model::Tensor;
+
+namespace {
+const char *const exportAgain = "export again with torch.onnx.export(..., optimize=False)";
+
+std::string mendOr(const std::string &otherwise) { return "compile with --repair, or " + otherwise; }
+
+void findMergedParameters(FindingContext &context) {
+  const Signature &signature = context.evidence.signature;
+  for (const Merged &merged : context.evidence.damage.merged) {
+    const Tensor *tensor = context.graph().findInitializer(merged.tensor);
+    std::string owner = ownPlaceholder(*tensor, context.graph(), signature);
+    bool ownerStays = std::any_of(merged.names.begin(), merged.names.end(), [&](const auto &e) { return e.first == owner; });
+    if (!ownerStays)
+      owner = merged.names.front().first;
+    for (const auto &[placeholder, uses] : merged.names) {
+      if (placeholder == owner)
+        continue;
+      const Node &node = context.graph().nodes[uses.front().node];
+      Finding finding{Severity::Error, "merged-parameters", nodeName(node), merged.tensor, moduleOf(node), "", mendOr(exportAgain), true};
+      std::string shared = signature.nameOf(owner);
+      finding.reason =
+          placeholder.empty()
+              ? fmt::format("a constant was merged with parameter '{}' of equal content; it would be trained", shared)
+              : fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both",
+                            signature.nameOf(placeholder), owner.empty() ? "a constant" : shared);
+      context.findings.push_back(std::move(finding));
+    }
+  }
+}
+
+void findDroppedBiases(FindingContext &context) {
+  for (const DroppedBias &dropped : context.evidence.damage.dropped) {
+    const Node &node = context.graph().nodes[dropped.node];
+    std::string name = context.evidence.signature.nameOf(dropped.placeholder);
+    context.findings.push_back({Severity::Error, "dropped-bias", nodeName(node), name, moduleOf(node),
+                                fmt::format("'{}' was zero at export and is gone; it would never train", name),
+                                mendOr(exportAgain), true});
+  }
+}
+
+std::string foldedReason(const Folded &folded, const Tensor &tensor) {
+  std::string shape = fmt::format("{}", fmt::join(tensor.dims, "x"));
+  switch (folded.kind) {
+  case Folding::Rows:
+    return fmt::format("the rows of '{}' that the export looked up are a constant of shape {}", folded.sources[0], shape);
+  case Folding::Part:
+    return fmt::format("a part or repetition of '{}' is a constant of shape {}", folded.sources[0], shape);
+  default:
+    return fmt::format("computed at export from '{}', which would not train", fmt::join(folded.sources, "', '"));
+  }
+}
+
+void findFoldedParameters(FindingContext &context) {
+  for (const Folded &folded : context.evidence.damage.folded) {
+    const Tensor &tensor = *context.graph().findInitializer(folded.tensor);
+    if (!folded.isLoss() || context.trains(folded.tensor))
+      continue;
+    const Use &use = context.evidence.uses.of(folded.tensor).front();
+    bool repairable = isRepairable(folded, tensor);
+    std::string otherwise = folded.kind == Folding::Computed
+                                ? exportAgain
+                                : std::string("export again with dynamic_shapes or optimize=False");
+    std::string module = folded.kind == Folding::Computed && folded.sources.size() > 1
+                             ? moduleOf(context.graph().nodes[use.node])
+                             : parentModule(folded.sources[0]);
+    context.findings.push_back({Severity::Error, "folded-parameter", nodeName(context.graph().nodes[use.node]), folded.tensor,
+                                module, foldedReason(folded, tensor), repairable ? mendOr(otherwise) : otherwise, repairable});
+  }
+}
+
+void findFusedNorms(FindingContext &context) {
+  for (const FusedNorm &fused : context.evidence.damage.fused) {
+    const Node &node = context.graph().nodes[fused.node];
+    std::string lost = fused.parameters.empty() ? "" : fmt::format("; '{}' are gone", fmt::join(fused.parameters, "', '"));
+    context.findings.push_back({Severity::Error, "fused-batchnorm", nodeName(node),
+                                fused.parameters.empty() ? node.output(0) : fused.parameters.front(), fused.module,
+                                fmt::format("the norm was multiplied into the weights of this {}{}", node.opType, lost),
+                                exportAgain, false});
+  }
+}
+
+void noteRenamed(FindingContext &context) {
+  for (const Initializer &initializer : context.initializers) {
+    if (initializer.verdict != Verdict::Parameter || initializer.original == initializer.name ||
+        context.evidence.damage.mergedOf(initializer.name))
+      continue;
+    const std::vector<Use> &uses = context.evidence.uses.of(initializer.name);
+    const Folded *folded = context.evidence.damage.foldedOf(initializer.name);
+    if (uses.empty() || (folded && folded->isLoss()))
+      continue;
+    const char *how = !folded                                ? "stored under another name"
+                      : folded->kind == Folding::Transposed ? "stored transposed"
+                                                            : "stored in another shape";
+    bool repairable = !folded || folded->kind != Folding::Renamed;
+    context.findings.push_back({Severity::Note, "renamed-parameter", nodeName(context.graph().nodes[uses.front().node]),
+                                initializer.name, parentModule(initializer.original),
+                                fmt::format("'{}', {}; it trains", initializer.original, how),
+                                repairable ? "--repair gives it its name and layout back" : "no need to act", repairable});
+  }
+}
+} // namespace
+
+void findLostParameters(FindingContext &context) {
+  findMergedParameters(context);
+  findDroppedBiases(context);
+  findFoldedParameters(context);
+  findFusedNorms(context);
+  noteRenamed(context);
+}
+
+} // namespace kedge::lint

@@ -1,0 +1,89 @@
+#include "OperatorFacts.h"
+#include "Uses.h"
+#include <algorithm>
+#include <set>
+
+namespace kedge::lint {
+using model::Node;
+
+namespace {
+/// Operands that carry a gradient, for operators where not all do.
+const std::map<std::string, std::set<size_t>> &gradientOperands() {
+  static const std::map<std::string, std::set<size_t>> table = {
+      {"Reshape", {0}},        {"Expand", {0}},          {"Tile", {0}},
+      {"Slice", {0}},          {"Squeeze", {0}},         {"Unsqueeze", {0}},
+      {"Split", {0}},          {"SplitToSequence", {0}}, {"SequenceAt", {0}},
+      {"Pad", {0}},            {"Resize", {0}},          {"Upsample", {0}},
+      {"Clip", {0}},           {"Dropout", {0}},         {"Gather", {0}},
+      {"GatherElements", {0}}, {"GatherND", {0}},        {"ScatterElements", {0, 2}},
+      {"Scatter", {0, 2}},     {"ScatterND", {0, 2}},    {"TopK", {0}},
+      {"CumSum", {0}},         {"Trilu", {0}},           {"Where", {1, 2}},
+      {"Cast", {0}},           {"CastLike", {0}},        {"BatchNormalization", {0, 1, 2}},
+      {"OneHot", {2}},         {"Compress", {0}},        {"ReverseSequence", {0}},
+      {"CenterCropPad", {0}},  {"MaxRoiPool", {0}},      {"RoiAlign", {0, 1}},
+      {"MaxUnpool", {0}},      {"Col2Im", {0}},          {"Attention", {0, 1, 2, 3, 4, 5}},
+      {"RotaryEmbedding", {0, 1, 2}}, {"SoftmaxCrossEntropyLoss", {0}}, {"NegativeLogLikelihoodLoss", {0}},
+      {"ReduceSum", {0}},      {"ReduceMean", {0}},      {"ReduceMax", {0}},
+      {"ReduceMin", {0}},      {"ReduceProd", {0}},      {"ReduceL1", {0}},
+      {"ReduceL2", {0}},       {"ReduceLogSum", {0}},    {"ReduceLogSumExp", {0}},
+      {"ReduceSumSquare", {0}}, {"LSTM", {0, 1, 2, 3, 5, 6, 7}}, {"GRU", {0, 1, 2, 3, 5}},
+      {"RNN", {0, 1, 2, 3, 5}}, {"ConstantOfShape", {}}, {"If", {}},
+  };
+  return table;
+}
+} // namespace
+
+bool carriesGradient(const Node &node, size_t operand) {
+  if (endsGradient(node))
+    return false;
+  if (!node.domain.empty())
+    return true;
+  auto found = gradientOperands().find(node.opType);
+  return found == gradientOperands().end() || found->second.count(operand);
+}
+
+bool endsGradient(const Node &node) {
+  static const std::set<std::string> ops = {
+      "Shape",  "Size",       "ArgMax",       "ArgMin",  "NonZero", "Equal",   "Less",      "LessOrEqual",
+      "Greater", "GreaterOrEqual", "And",     "Or",      "Not",     "Xor",     "IsNaN",     "IsInf",
+      "Sign",   "Floor",      "Ceil",         "Round",   "Mod",     "Range",   "Constant",  "ConstantOfShape",
+      "EyeLike", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial",
+      "BitShift", "BitwiseAnd", "BitwiseOr",  "BitwiseXor", "BitwiseNot", "SequenceLength", "Unique",
+      "NonMaxSuppression", "Hardmax", "QuantizeLinear", "DynamicQuantizeLinear"};
+  if (!node.domain.empty())
+    return false;
+  if (node.is("Cast")) {
+    const model::Attribute *to = node.find("to");
+    return to && to->kind == model::Attribute::Kind::Int && !model::isFloat(static_cast<model::DType>(to->i));
+  }
+  return ops.count(node.opType);
+}
+
+bool isRunningStatistic(const Node &node, size_t operand) {
+  return node.is("BatchNormalization") && (operand == 3 || operand == 4);
+}
+
+bool isWeightOperand(const Node &node, size_t operand) {
+  Role role = roleOf(node, operand);
+  if (node.is("MatMul"))
+    return true; // either side
+  return role == Role::Weight || role == Role::Bias;
+}
+
+bool isRandom(const Node &node) {
+  static const std::set<std::string> ops = {"Dropout",          "RandomNormalLike", "RandomUniformLike", "Bernoulli",
+                                            "Multinomial",      "RandomNormal",     "RandomUniform"};
+  return node.domain.empty() && ops.count(node.opType);
+}
+
+bool isModulePath(const std::string &name) {
+  if (name.empty() || name[0] == '/' || name.find("::") != std::string::npos)
+    return false;
+  size_t dot = name.find_last_of("./");
+  if (dot == std::string::npos || dot == 0 || dot + 1 == name.size())
+    return false;
+  std::string last = name.substr(dot + 1);
+  return !last.starts_with("Constant") && last.find("_output_") == std::string::npos;
+}
+
+} // namespace kedge::lint
