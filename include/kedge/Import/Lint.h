@@ -29,6 +29,7 @@ struct Finding {
   std::string reason;
   std::string remedy;
   bool repairable = false; // by --repair or --train-mode
+  std::string detail;      // of the text only: what differs from finding to finding, where the reason names it
 };
 
 struct Initializer {
@@ -96,7 +97,7 @@ struct TextOptions {
   bool colour = false;
   size_t width = 100;
 };
-std::string toText(const Report &, const model::Model &, const Options &, const TextOptions & = {});
+std::string toText(const Report &, const model::Model &, const TextOptions & = {});
 /// The contract's schema: findings[] and initializers[].
 std::string toJson(const Report &);
 

@@ -118,20 +118,21 @@ private:
     return !moves.count(node.opType) || node.is("TopK");
   }
 
-  /// Broadcasting aligns axes from the right; products do so before their last two axes.
+  /// Broadcasting aligns axes from the right; products do so before their last two axes. An operand whose axis is
+  /// unknown has to fit the others.
   std::optional<int64_t> aligned(const Node &node, std::optional<int64_t> outRank) const {
     std::optional<int64_t> result;
     for (const std::string &name : node.inputs) {
       const int64_t *own = axis(name);
-      if (!own)
+      if (!own || *own == unknown)
         continue;
       std::optional<int64_t> in = rank(name);
-      int64_t place = *own != unknown && outRank && in ? *own + *outRank - *in : *own;
+      int64_t place = outRank && in ? *own + *outRank - *in : *own;
       if (result && *result != place)
         return unknown;
       result = place;
     }
-    return result;
+    return result.value_or(unknown);
   }
 
   std::optional<int64_t> gather(const Node &node) const {

@@ -73,7 +73,7 @@ Report check(const Model &model, const Options &options, const Operators &operat
   Signature signature = Signature::of(model.graph);
   Uses uses(model.graph, signature);
   Damage damage = findDamage(model.graph, signature, uses);
-  Reach reach(model, gradientRoots(model, options));
+  Reach reach(model, gradientRoots(model, options), operators);
   Evidence evidence{model, signature, uses, damage, reach};
   Report report;
   report.initializers = classify(evidence, options);

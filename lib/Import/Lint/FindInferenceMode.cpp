@@ -12,14 +12,12 @@ const char *const trainModeRemedy = "compile with --train-mode";
 void checkBatchNorm(FindingContext &context, const Node &node) {
   if (isBatchNormTraining(node))
     return;
-  std::string trained;
-  for (size_t k : {1, 2})
-    if (node.hasInput(k) && context.trains(node.input(k)))
-      trained += fmt::format("{}'{}'", trained.empty() ? "" : " and ", node.input(k));
-  if (!trained.empty())
-    context.findings.push_back({Severity::Error, "frozen-batchnorm", nodeName(node), node.input(1), moduleOf(node),
-                                fmt::format("normalizes with frozen running statistics while {} train", trained),
-                                std::string(trainModeRemedy) + ", or freeze the norm with --freeze", true});
+  bool scale = node.hasInput(1) && context.trains(node.input(1)), bias = node.hasInput(2) && context.trains(node.input(2));
+  const char *trained = scale && bias ? "scale and bias train" : scale ? "scale trains" : "bias trains";
+  if (scale || bias)
+    context.findings.push_back({Severity::Error, "frozen-batchnorm", nodeName(node), node.input(scale ? 1 : 2), moduleOf(node),
+                                fmt::format("it normalizes with frozen running statistics while its {}", trained),
+                                std::string(trainModeRemedy) + ", or freeze the norm with --freeze", true, ""});
 }
 
 void checkDropout(FindingContext &context, const Node &node, const KnownValues &values) {
@@ -28,8 +26,8 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
   if (!ratio || !training || *ratio <= 0 || *training)
     return;
   context.findings.push_back({Severity::Error, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
-                              fmt::format("Dropout of ratio {:.3g} is not in training mode: it does nothing", *ratio),
-                              std::string(trainModeRemedy) + ", or export the model in training mode", true});
+                              fmt::format("ratio {:.3g}, but not in training mode: it does nothing", *ratio),
+                              std::string(trainModeRemedy) + ", or export the model in training mode", true, ""});
 }
 
 /// The exporter decomposes attention without its dropout; the original call still names the ratio.
@@ -50,7 +48,7 @@ void checkAttentionDropout(FindingContext &context, size_t n) {
   const Node &node = context.graph().nodes[n];
   context.findings.push_back({Severity::Warning, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                               fmt::format("the exporter left out attention's dropout of ratio {:.3g}", ratio),
-                              "export with attn_implementation=\"eager\" where attention dropout matters", false});
+                              "export with attn_implementation=\"eager\" where attention dropout matters", false, ""});
 }
 } // namespace
 

@@ -24,13 +24,14 @@ void findMergedParameters(FindingContext &context) {
       if (placeholder == owner)
         continue;
       const Node &node = context.graph().nodes[uses.front().node];
-      Finding finding{Severity::Error, "merged-parameters", nodeName(node), merged.tensor, moduleOf(node), "", mendOr(exportAgain), true};
+      Finding finding{Severity::Error, "merged-parameters", nodeName(node), merged.tensor, moduleOf(node), "", mendOr(exportAgain), true, ""};
       std::string shared = signature.nameOf(owner);
       finding.reason =
           placeholder.empty()
               ? fmt::format("a constant was merged with parameter '{}' of equal content; it would be trained", shared)
               : fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both",
                             signature.nameOf(placeholder), owner.empty() ? "a constant" : shared);
+      finding.detail = "stands for " + (placeholder.empty() ? std::string("a constant") : signature.nameOf(placeholder));
       context.findings.push_back(std::move(finding));
     }
   }
@@ -41,8 +42,7 @@ void findDroppedBiases(FindingContext &context) {
     const Node &node = context.graph().nodes[dropped.node];
     std::string name = context.evidence.signature.nameOf(dropped.placeholder);
     context.findings.push_back({Severity::Error, "dropped-bias", nodeName(node), name, moduleOf(node),
-                                fmt::format("'{}' was zero at export and is gone; it would never train", name),
-                                mendOr(exportAgain), true});
+                                "it was zero, so the exporter left it out; it would never train", mendOr(exportAgain), true, ""});
   }
 }
 
@@ -72,18 +72,17 @@ void findFoldedParameters(FindingContext &context) {
                              ? moduleOf(context.graph().nodes[use.node])
                              : parentModule(folded.sources[0]);
     context.findings.push_back({Severity::Error, "folded-parameter", nodeName(context.graph().nodes[use.node]), folded.tensor,
-                                module, foldedReason(folded, tensor), repairable ? mendOr(otherwise) : otherwise, repairable});
+                                module, foldedReason(folded, tensor), repairable ? mendOr(otherwise) : otherwise, repairable, ""});
   }
 }
 
 void findFusedNorms(FindingContext &context) {
   for (const FusedNorm &fused : context.evidence.damage.fused) {
     const Node &node = context.graph().nodes[fused.node];
-    std::string lost = fused.parameters.empty() ? "" : fmt::format("; '{}' are gone", fmt::join(fused.parameters, "', '"));
     context.findings.push_back({Severity::Error, "fused-batchnorm", nodeName(node),
                                 fused.parameters.empty() ? node.output(0) : fused.parameters.front(), fused.module,
-                                fmt::format("the norm was multiplied into the weights of this {}{}", node.opType, lost),
-                                exportAgain, false});
+                                fmt::format("the exporter multiplied the norm into the weights of a {}; it is gone", node.opType),
+                                exportAgain, false, ""});
   }
 }
 
@@ -103,7 +102,8 @@ void noteRenamed(FindingContext &context) {
     context.findings.push_back({Severity::Note, "renamed-parameter", nodeName(context.graph().nodes[uses.front().node]),
                                 initializer.name, parentModule(initializer.original),
                                 fmt::format("'{}', {}; it trains", initializer.original, how),
-                                repairable ? "--repair gives it its name and layout back" : "no need to act", repairable});
+                                repairable ? "none needed; --repair gives it its name and layout back" : "none needed",
+                                repairable, fmt::format("is {}, {}", initializer.original, how)});
   }
 }
 } // namespace

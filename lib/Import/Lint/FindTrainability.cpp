@@ -12,7 +12,7 @@ void findUnsupported(FindingContext &context) {
     if (!context.operators.isSupported(node.domain, node.opType))
       context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node),
                                   fmt::format("operator {} (opset {}) is not supported", operatorName(node), node.opset),
-                                  "replace it in the model, or export with another opset", false});
+                                  "replace it in the model, or export with another opset", false, ""});
   };
   model::forEachNode(context.graph(), visit);
   for (const model::TrainingInfo &info : context.evidence.model.trainingInfo)
@@ -29,7 +29,7 @@ void findMissingGradients(FindingContext &context) {
     if (context.operators.isSupported(node->domain, node->opType) && !context.operators.hasGradient(node->domain, node->opType))
       context.findings.push_back({Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
                                   fmt::format("parameters before this {} get no gradient: it has none yet", operatorName(*node)),
-                                  "replace the operator, or freeze what lies before it with --freeze", false});
+                                  "replace the operator, or freeze what lies before it with --freeze", false, ""});
 }
 
 void findUnused(FindingContext &context) {
@@ -40,7 +40,7 @@ void findUnused(FindingContext &context) {
     context.findings.push_back({Severity::Warning, "unused-parameter", "", initializer.name, parentModule(initializer.original),
                                 read ? "no gradient reaches it: it will be neither updated nor decayed"
                                      : "no node reads it: it will be neither updated nor decayed",
-                                "none needed if the model means it so; --freeze silences this", false});
+                                "none needed if the model means it so; --freeze silences this", false, ""});
   }
 }
 
@@ -55,7 +55,7 @@ void checkLabels(FindingContext &context) {
     context.findings.push_back({Severity::Error, "label-type", "", labels->name, "",
                                 fmt::format("{} takes {} labels, but input {} is {}", loss, classes ? "int64 or int32" : "float",
                                             labels->name, model::dtypeName(labels->dtype)),
-                                "name another input with --labels, or choose the loss that fits", false});
+                                "name another input with --labels, or choose the loss that fits", false, ""});
 }
 } // namespace
 

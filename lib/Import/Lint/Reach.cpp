@@ -26,11 +26,6 @@ void collectOuterReads(const Graph &graph, std::vector<std::string> &reads) {
       reads.push_back(output.name);
 }
 
-/// Operand places beyond a node's own inputs belong to its subgraphs: gradients may flow there.
-bool mayCarry(const Node &node, size_t operand) {
-  return operand >= node.inputs.size() || carriesGradient(node, operand);
-}
-
 bool isGradient(const Node &node) { return node.is("Gradient", "ai.onnx.preview.training"); }
 
 bool isKnown(const Model &model, const std::string &name) {
@@ -99,8 +94,14 @@ std::vector<std::string> gradientRoots(const Model &model, const Options &option
   return roots;
 }
 
-Reach::Reach(const Model &model, const std::vector<std::string> &roots)
-    : nodes(stepNodes(model)), reached(roots.begin(), roots.end()) {
+/// Operand places beyond a node's own inputs belong to its subgraphs: gradients may flow there.
+bool Reach::mayCarry(const Node &node, size_t operand) const {
+  return operand >= node.inputs.size() ||
+         (carriesGradient(node, operand) && operators.isDifferentiable(node.domain, node.opType, operand));
+}
+
+Reach::Reach(const Model &model, const std::vector<std::string> &roots, const Operators &operators)
+    : operators(operators), nodes(stepNodes(model)), reached(roots.begin(), roots.end()) {
   std::set<std::string> integers;
   for (const auto *infos : {&model.graph.valueInfos, &model.graph.outputs})
     for (const model::ValueInfo &info : *infos)

@@ -16,13 +16,16 @@ std::string onlyFloatOutput(const model::Graph &);
 
 class Reach {
 public:
-  Reach(const model::Model &, const std::vector<std::string> &roots);
+  Reach(const model::Model &, const std::vector<std::string> &roots, const Operators &);
   /// Whether a gradient arrives at this value.
   bool reaches(const std::string &value) const { return reached.count(value); }
   /// Nodes that must pass a gradient on from the roots to one of these values.
   std::vector<const model::Node *> between(const std::set<std::string> &parameters) const;
 
 private:
+  bool mayCarry(const model::Node &, size_t operand) const;
+
+  const Operators &operators;
   std::vector<const model::Node *> nodes;
   std::set<std::string> reached;
 };

@@ -1,6 +1,7 @@
 // The report as a reader wants it: one block a code, what is common said once, one aligned line a tensor.
 #include "kedge/Import/Lint.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,32 +10,36 @@ namespace kedge::lint {
 namespace {
 struct Headline {
   const char *one;
-  const char *many;
+  const char *many; // behind the number
+  const char *why;  // where findings differ in `detail` only
 };
 
 Headline headlineOf(const std::string &code) {
   static const std::map<std::string, Headline> table = {
-      {"merged-parameters", {"a parameter shares another one's tensor", "parameters share another one's tensor"}},
-      {"dropped-bias", {"a bias is gone", "biases are gone"}},
-      {"folded-parameter", {"a parameter became a constant", "parameters became constants"}},
-      {"frozen-batchnorm", {"a BatchNormalization is not in training mode", "BatchNormalizations are not in training mode"}},
-      {"fused-batchnorm", {"a norm was fused into weights", "norms were fused into weights"}},
-      {"dropout-off", {"a Dropout does nothing", "Dropouts do nothing"}},
-      {"label-type", {"labels have a type that the loss cannot take", "labels have types that the loss cannot take"}},
-      {"no-gradient", {"operator on the way to a parameter has no gradient", "operators on the way to parameters have no gradient"}},
-      {"unsupported-op", {"node is not supported", "nodes are not supported"}},
-      {"unused-parameter", {"parameter does not train", "parameters do not train"}},
-      {"keyed-by-rank", {"operator draws random numbers by rank", "operators draw random numbers by rank"}},
-      {"renamed-parameter", {"parameter has another name or layout", "parameters have another name or layout"}},
+      {"merged-parameters",
+       {"a parameter lost its own tensor", "parameters lost their own tensor",
+        "the exporter stored tensors of equal content once; training would move them as one"}},
+      {"dropped-bias", {"a bias is gone", "biases are gone", ""}},
+      {"folded-parameter", {"a parameter became a constant", "parameters became constants", ""}},
+      {"frozen-batchnorm", {"a BatchNormalization is not in training mode", "BatchNormalizations are not in training mode", ""}},
+      {"fused-batchnorm", {"a norm is gone", "norms are gone", ""}},
+      {"dropout-off", {"a Dropout is off", "Dropouts are off", ""}},
+      {"label-type", {"the labels have the wrong type", "labels have the wrong type", ""}},
+      {"no-gradient", {"an operator has no gradient", "operators have no gradient", ""}},
+      {"unsupported-op", {"a node is not supported", "nodes are not supported", ""}},
+      {"unused-parameter", {"a parameter does not train", "parameters do not train", ""}},
+      {"keyed-by-rank", {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
+      {"renamed-parameter",
+       {"a parameter is stored under another name", "parameters are stored under another name", "they train like all others"}},
   };
   auto found = table.find(code);
-  return found == table.end() ? Headline{"finding", "findings"} : found->second;
+  return found == table.end() ? Headline{"a finding", "findings", ""} : found->second;
 }
 
 class Printer {
 public:
-  Printer(const Report &report, const model::Model &model, const Options &options, const TextOptions &text)
-      : report(report), model(model), options(options), text(text) {}
+  Printer(const Report &report, const model::Model &model, const TextOptions &text)
+      : report(report), model(model), text(text) {}
 
   std::string print() {
     head();
@@ -91,36 +96,54 @@ private:
 
   void block(size_t from, size_t to) {
     const Finding &first = report.findings[from];
-    size_t n = to - from;
     Headline headline = headlineOf(first.code);
-    out += fmt::format("{}  {} {}\n", paint(colourOf(first.severity), fmt::format("{} [{}]", severityName(first.severity), first.code)),
-                       n, n == 1 ? headline.one : headline.many);
-    std::string previous;
-    for (size_t at = from; at < to;) {
-      size_t end = at;
-      while (end < to && report.findings[end].reason == report.findings[at].reason &&
-             report.findings[end].module == report.findings[at].module)
-        ++end;
-      entry(at, end);
-      at = end;
+    std::string count = to - from == 1 ? headline.one : fmt::format("{} {}", to - from, headline.many);
+    out += fmt::format("{} {}\n", paint(colourOf(first.severity), fmt::format("{}[{}]", severityName(first.severity), first.code)),
+                       paint("1", count));
+    std::vector<std::pair<std::string, std::vector<const Finding *>>> reasons;
+    for (size_t at = from; at < to; ++at) {
+      const Finding &finding = report.findings[at];
+      std::string reason = finding.detail.empty() ? finding.reason : headline.why;
+      auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto &r) { return r.first == reason; });
+      if (found == reasons.end())
+        found = reasons.insert(reasons.end(), {reason, {}});
+      found->second.push_back(&finding);
+    }
+    for (const auto &[reason, findings] : reasons) {
+      wrapped("  " + reason, 2);
+      rows(findings);
     }
     wrapped("  " + paint("32", "fix: ") + first.remedy, 7);
     out += "\n";
   }
 
-  /// Findings of one module that have one reason.
-  void entry(size_t from, size_t to) {
-    const Finding &first = report.findings[from];
-    std::string place = first.module.empty() ? "" : "in " + first.module;
-    for (size_t at = from; at < to; ++at) {
-      const Finding &finding = report.findings[at];
-      std::string subject = finding.tensor.empty() ? finding.node : finding.tensor;
-      std::string where = at == from ? place : "";
-      if (!finding.node.empty() && finding.node != subject)
-        where += fmt::format("{}at node {}", where.empty() ? "" : ", ", finding.node);
-      out += where.empty() ? fmt::format("  {}\n", paint("1", subject)) : fmt::format("  {}  {}\n", paint("1", subject), paint("2", where));
+  static std::string subjectOf(const Finding &finding) { return finding.tensor.empty() ? finding.node : finding.tensor; }
+
+  /// Three columns: the tensor, what it is or in which module, the node. A name above is not repeated.
+  void rows(const std::vector<const Finding *> &findings) {
+    std::vector<std::array<std::string, 3>> table;
+    for (const Finding *finding : findings) {
+      std::string subject = subjectOf(*finding);
+      bool named = finding->module.empty() || subject.starts_with(finding->module + ".");
+      std::string middle = !finding->detail.empty() ? finding->detail : named ? "" : "in " + finding->module;
+      std::string node = finding->node.empty() || finding->node == subject ? "" : "at " + finding->node;
+      table.push_back({std::move(subject), std::move(middle), std::move(node)});
     }
-    wrapped("      " + first.reason, 6);
+    size_t widths[2] = {0, 0};
+    for (const auto &row : table)
+      for (size_t c = 0; c < 2; ++c)
+        widths[c] = std::max(widths[c], row[c].size());
+    std::string above;
+    for (const auto &row : table) {
+      std::string line = "    " + paint("36", row[0] == above ? std::string() : row[0]);
+      line += std::string(widths[0] - (row[0] == above ? 0 : row[0].size()), ' ');
+      if (widths[1])
+        line += "  " + row[1] + std::string(widths[1] - row[1].size(), ' ');
+      if (!row[2].empty())
+        line += "  " + paint("2", row[2]);
+      above = row[0];
+      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
   }
 
   /// Breaks at blanks; the lines after the first are indented. Colours count nothing.
@@ -191,14 +214,13 @@ private:
 
   const Report &report;
   const model::Model &model;
-  const Options &options;
   const TextOptions &text;
   std::string out;
 };
 } // namespace
 
-std::string toText(const Report &report, const model::Model &model, const Options &options, const TextOptions &text) {
-  return Printer(report, model, options, text).print();
+std::string toText(const Report &report, const model::Model &model, const TextOptions &text) {
+  return Printer(report, model, text).print();
 }
 
 } // namespace kedge::lint

@@ -174,6 +174,8 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
   if (!call || !model::isFloat(tensor.dtype))
     return std::nullopt;
   const Node &node = graph.nodes[n];
+  if (call->target.find("batch_norm") != std::string::npos && !node.is("BatchNormalization"))
+    return std::nullopt; // a norm fused into a product: its operands are neither the norm's nor the product's
   if (placesByTarget().count(call->target)) {
     // A group norm is written as an instance norm with constant scale and bias, then Mul and Add.
     if (node.is("InstanceNormalization") && call->target.find("group_norm") != std::string::npos && operand > 0)

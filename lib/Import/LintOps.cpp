@@ -1,0 +1,44 @@
+#include "kedge/Import/LintOps.h"
+#include "kedge/Import/NodeImporter.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "mlir/IR/OperationSupport.h"
+
+using namespace mlir;
+
+namespace kedge::lint {
+
+namespace {
+constexpr const char *trainingDomain = "ai.onnx.preview.training";
+
+/// Operators of training_info are no nodes of level 1: the step's builder reads them.
+bool isTrainingOperator(const std::string &domain, const std::string &op) {
+  return domain == trainingDomain && (op == "Gradient" || op == "Adam" || op == "Adagrad" || op == "Momentum");
+}
+
+/// The level-1 op of the same name; nullopt for operators that importers write in terms of other ops: those have
+/// the gradients of what they become.
+std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::string &domain, const std::string &op) {
+  return RegisteredOperationName::lookup("onnx." + op, &context);
+}
+} // namespace
+
+Operators lintOperators(MLIRContext &context) {
+  Operators operators;
+  operators.isSupported = [](const std::string &domain, const std::string &op) {
+    return NodeImporters::get().find(domain, op) || isTrainingOperator(domain, op);
+  };
+  operators.hasGradient = [&context](const std::string &domain, const std::string &op) {
+    std::optional<RegisteredOperationName> name = opOf(context, domain, op);
+    return !name || name->hasInterface<DifferentiableOpInterface>();
+  };
+  operators.isDifferentiable = [&context](const std::string &domain, const std::string &op, size_t operand) {
+    std::optional<RegisteredOperationName> name = opOf(context, domain, op);
+    if (!name)
+      return true;
+    auto *interface = name->getInterface<DifferentiableOpInterface>();
+    return !interface || interface->isDifferentiableOperand(operand);
+  };
+  return operators;
+}
+
+} // namespace kedge::lint

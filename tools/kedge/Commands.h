@@ -1,0 +1,9 @@
+// The subcommands. Each adds itself to the app; its callback leaves the exit code.
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace kedge::tool {
+
+void addLintCommand(CLI::App &app, int &exitCode);
+
+} // namespace kedge::tool

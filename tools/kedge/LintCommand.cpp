@@ -1,0 +1,47 @@
+// kedge lint MODEL: what would train wrongly, silently.
+#include "Commands.h"
+#include "ModelOptions.h"
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Import/LintOps.h"
+#include <cstdio>
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace kedge::tool {
+
+namespace {
+lint::TextOptions terminalOptions() {
+  lint::TextOptions text;
+  if (!isatty(STDOUT_FILENO))
+    return text;
+  text.colour = !getenv("NO_COLOR");
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60)
+    text.width = std::min<size_t>(size.ws_col, 120);
+  return text;
+}
+
+int runLint(const ModelOptions &options, bool json) {
+  model::Model model = model::loadModel(options.model, {.requireExternalData = false});
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  lint::Report report = lint::prepare(model, options.lintOptions(), lint::lintOperators(context));
+  std::string text = json ? lint::toJson(report) : lint::toText(report, model, terminalOptions());
+  fwrite(text.data(), 1, text.size(), stdout);
+  return report.hasErrors() ? 2 : 0;
+}
+} // namespace
+
+void addLintCommand(CLI::App &app, int &exitCode) {
+  CLI::App *command = app.add_subcommand("lint", "report what would train wrongly, silently");
+  auto options = std::make_shared<ModelOptions>();
+  auto json = std::make_shared<bool>(false);
+  addModelOptions(*command, *options);
+  command->add_flag("--json", *json, "findings and the verdict on every initializer, for machines");
+  command->callback([=, &exitCode] { exitCode = runLint(*options, *json); });
+}
+
+} // namespace kedge::tool
