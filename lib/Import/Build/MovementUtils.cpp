@@ -38,8 +38,34 @@ Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t ax
   return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
 }
 
-SmallVector<int64_t> kedge::without(ArrayRef<int64_t> shape, int64_t axis) {
-  SmallVector<int64_t> rest(shape);
+Dims kedge::without(ArrayRef<int64_t> shape, int64_t axis) {
+  Dims rest(shape);
   rest.erase(rest.begin() + axis);
   return rest;
+}
+
+Value kedge::padConstant(OpBuilder &builder, Location loc, Value value, Value constant, ArrayRef<int64_t> pads) {
+  int64_t rank = rankOf(value);
+  if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
+    return value;
+  if (llvm::any_of(pads, [](int64_t pad) { return pad > 0; }))
+    return onnx::PadOp::create(builder, loc, value, constant, "constant", pads);
+  Dims starts, ends, steps(rank, 1);
+  for (int64_t i = 0; i < rank; ++i) {
+    starts.push_back(-pads[i]);
+    ends.push_back(std::max(-pads[i], shapeOf(value)[i] + pads[rank + i]));
+  }
+  return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
+}
+
+int64_t kedge::axisOf(NodeContext &node, int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank)
+    node.fail("axis {} is out of range for rank {}", axis, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::optional<Dims> kedge::intsOf(NodeContext &node, StringRef attribute, size_t operand) {
+  if (auto values = node.node.attrIntsIf(std::string_view(attribute)))
+    return Dims(values->begin(), values->end());
+  return node.constantInts(operand, attribute);
 }

@@ -1,10 +1,13 @@
-// Builders of movement ops that choose the cheapest form.
+// Builders of movement ops that choose the cheapest form, and what their importers share.
 #pragma once
+#include "kedge/Import/NodeImporter.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace kedge {
+
+using Dims = llvm::SmallVector<int64_t>;
 
 /// onnx.Reshape, or the value itself.
 mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
@@ -15,7 +18,23 @@ mlir::Value expand(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value val
 /// onnx.Slice of [start, end) along one axis, or the value itself.
 mlir::Value sliceAxis(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t axis, int64_t start,
                       int64_t end);
+/// onnx.Pad by zeros or crop (all begins, then all ends); a slice where nothing is added; the value itself.
+mlir::Value padConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value constant,
+                        llvm::ArrayRef<int64_t> pads);
 /// The shape without dim `axis`.
-llvm::SmallVector<int64_t> without(llvm::ArrayRef<int64_t> shape, int64_t axis);
+Dims without(llvm::ArrayRef<int64_t> shape, int64_t axis);
+
+/// `axis` in [0, rank); an error of the node otherwise.
+int64_t axisOf(NodeContext &node, int64_t axis, int64_t rank);
+/// An attribute of older opsets, an operand of newer ones; nullopt when there is neither.
+std::optional<Dims> intsOf(NodeContext &node, llvm::StringRef attribute, size_t operand);
+
+// Parts of registerMovementImporters.
+void registerShapeImporters(NodeImporters &);
+void registerSliceImporters(NodeImporters &);
+void registerGatherImporters(NodeImporters &);
+void registerGeneratorImporters(NodeImporters &);
+void registerResizeImporters(NodeImporters &);
+void registerSelectionImporters(NodeImporters &);
 
 } // namespace kedge

@@ -25,12 +25,6 @@ static int64_t positionOf(NodeContext &node, size_t k, int64_t size, int64_t bou
   return at;
 }
 
-static int64_t axisOf(NodeContext &node, int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= rank)
-    node.fail("axis {} is out of range for rank {}", axis, rank);
-  return axis < 0 ? axis + rank : axis;
-}
-
 static SmallVector<int64_t> partSizes(NodeContext &node, int64_t size) {
   auto split = node.constantInts(1, "split");
   if (!split)

@@ -1,0 +1,87 @@
+// Gathers and scatters.
+#include "MovementUtils.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+
+using namespace mlir;
+using namespace kedge;
+
+/// The padding row that a torch embedding names, from the exporter's record of the original call:
+/// ...aten.embedding.default](args = (%weight, %ids, 0), ...).
+static IntegerAttr paddingIndex(NodeContext &node) {
+  StringRef call(node.node.meta("pkg.torch.onnx.fx_node"));
+  StringRef arguments = call.split("aten.embedding.default](args = (").second.split(')').first;
+  SmallVector<StringRef> parts;
+  arguments.split(parts, ", ");
+  int64_t row = -1;
+  if (parts.size() < 3 || parts[2].getAsInteger(10, row) || row < 0)
+    return {};
+  return node.builder.getI64IntegerAttr(row);
+}
+
+static void importGather(NodeContext &node) {
+  Value data = node.require(0), indices = node.require(1);
+  int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data)), size = shapeOf(data)[axis];
+  // A place known at compile time is a slice.
+  if (auto at = elementCount(shapeOf(indices)) == 1 ? node.maybeConstantInts(1) : std::nullopt) {
+    int64_t place = (*at)[0] < 0 ? (*at)[0] + size : (*at)[0];
+    if (place < 0 || place >= size)
+      node.fail("index {} is out of range for dimension {} of size {}", (*at)[0], axis, size);
+    Value slice = sliceAxis(node.builder, node.loc, data, axis, place, place + 1);
+    Dims shape(shapeOf(data).take_front(axis));
+    shape.append(rankOf(indices), 1);
+    llvm::append_range(shape, shapeOf(data).drop_front(axis + 1));
+    return node.setResult(0, reshape(node.builder, node.loc, slice, shape));
+  }
+  node.setResult(0, onnx::GatherOp::create(node.builder, node.loc, data, indices,
+                                           node.builder.getI64IntegerAttr(axis), paddingIndex(node)));
+}
+
+static void importGatherElements(NodeContext &node) {
+  Value data = node.require(0);
+  int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data));
+  node.setResult(0, onnx::GatherElementsOp::create(node.builder, node.loc, data, node.require(1), axis));
+}
+
+static void importGatherND(NodeContext &node) {
+  node.setResult(0, onnx::GatherNDOp::create(node.builder, node.loc, node.require(0), node.require(1),
+                                             node.node.attrInt("batch_dims", 0)));
+}
+
+static std::string reductionOf(NodeContext &node) {
+  std::string reduction = node.node.attrString("reduction", "none");
+  static const StringRef known[] = {"none", "add", "mul", "max", "min"};
+  if (!llvm::is_contained(known, reduction))
+    node.fail("reduction '{}' is none of none, add, mul, max, min", reduction);
+  return reduction;
+}
+
+static void importScatterElements(NodeContext &node) {
+  Value data = node.require(0);
+  int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data));
+  node.setResult(0, onnx::ScatterElementsOp::create(node.builder, node.loc, data, node.require(1), node.require(2),
+                                                    axis, reductionOf(node)));
+}
+
+static void importScatterND(NodeContext &node) {
+  node.setResult(0, onnx::ScatterNDOp::create(node.builder, node.loc, node.require(0), node.require(1),
+                                              node.require(2), reductionOf(node)));
+}
+
+static void importReverseSequence(NodeContext &node) {
+  Value input = node.require(0);
+  int64_t batch = axisOf(node, node.node.attrInt("batch_axis", 1), rankOf(input));
+  int64_t time = axisOf(node, node.node.attrInt("time_axis", 0), rankOf(input));
+  node.setResult(0,
+                 onnx::ReverseSequenceOp::create(node.builder, node.loc, input, node.require(1), batch, time));
+}
+
+void kedge::registerGatherImporters(NodeImporters &importers) {
+  importers.add("Gather", importGather);
+  importers.add("GatherElements", importGatherElements);
+  importers.add("GatherND", importGatherND);
+  importers.add("Scatter", importScatterElements);
+  importers.add("ScatterElements", importScatterElements);
+  importers.add("ScatterND", importScatterND);
+  importers.add("ReverseSequence", importReverseSequence);
+}
