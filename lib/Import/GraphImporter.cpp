@@ -83,7 +83,7 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
   }
   Type element = elementType(context, input.dtype);
   if (input.kind != model::ValueInfo::Kind::Tensor || !element) {
-    reports.push_back(fmt::format("input {}: only tensors of numbers and booleans are supported", input.describe()));
+    report("input " + input.describe(), "only tensors of numbers and booleans are supported");
     scope->values[input.name].tensor = unsupportedValue(loc, "input");
     return;
   }
@@ -110,7 +110,7 @@ void GraphImporter::importGraph(const model::Graph &graph) {
     if (!value)
       fail("{}: output '{}' is made by no node", source.path, output.name);
     if (value->sequence)
-      reports.push_back(fmt::format("output {}: sequences are not supported", output.describe()));
+      report("output " + output.describe(), "sequences are not supported as outputs");
     else
       results.push_back({value->tensor, output.name});
   }
@@ -154,10 +154,8 @@ OwningOpRef<ModuleOp> kedge::importModel(MLIRContext &context, const model::Mode
   GraphImporter importer(context, model, options);
   importer.importGraph(model.graph);
   auto module = importer.finish();
-  const auto &reports = importer.unsupported();
+  std::vector<std::string> reports = importer.unsupported();
   if (!reports.empty() && !options.keepUnsupported)
-    fail("{}: {} not supported:\n  {}", model.path,
-         reports.size() == 1 ? "one place is" : fmt::format("{} places are", reports.size()),
-         fmt::join(reports, "\n  "));
+    fail("{}: not supported:\n  {}", model.path, fmt::join(reports, "\n  "));
   return module;
 }

@@ -36,14 +36,16 @@ void GraphImporter::importInitializers(const model::Graph &graph, ImportScope &t
   // A second graph may use what the first one did not.
   bool outermost = &target == scope.get();
   for (const model::Tensor &tensor : graph.initializers)
-    if (outermost || used.contains(tensor.name))
+    if (used.contains(tensor.name) || (outermost && elementType(context, tensor.dtype)))
       target.values[tensor.name] = importInitializer(tensor);
 }
 
 ImportedValue GraphImporter::importInitializer(const model::Tensor &tensor) {
   Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
-  if (!elementType(context, tensor.dtype))
-    return {unsupportedValue(loc, fmt::format("{}: element type", tensor.describe())), std::nullopt};
+  if (!elementType(context, tensor.dtype)) {
+    report(tensor.describe(), fmt::format("element type {} is not supported", model::dtypeName(tensor.dtype)));
+    return {unsupportedValue(loc, "initializer"), std::nullopt};
+  }
   auto verdict = options.roles.find(tensor.name);
   bool trainable = model::isFloat(tensor.dtype) && tensor.numElements() != 0;
   train::Role role = verdict != options.roles.end() ? verdict->second

@@ -40,8 +40,23 @@ Value GraphImporter::unsupportedValue(Location loc, StringRef what) {
   return op.getResult(0);
 }
 
-void GraphImporter::report(const model::Node &node, const std::string &why) {
-  reports.push_back(describePlace(node) + ": " + why);
+void GraphImporter::report(std::string place, const std::string &why) {
+  auto known = llvm::find_if(reports, [&](const Report &report) { return report.why == why; });
+  if (known == reports.end())
+    known = reports.insert(reports.end(), Report{why, {}});
+  known->places.push_back(std::move(place));
+}
+
+std::vector<std::string> GraphImporter::unsupported() const {
+  std::vector<std::string> messages;
+  constexpr size_t shown = 3;
+  for (const Report &report : reports) {
+    size_t more = report.places.size() > shown ? report.places.size() - shown : 0;
+    messages.push_back(fmt::format("{}: {}{}", report.why,
+                                   fmt::join(report.places.begin(), report.places.end() - more, ", "),
+                                   more ? fmt::format(" and {} more", more) : ""));
+  }
+  return messages;
 }
 
 void GraphImporter::markUnsupported(const model::Node &node, ImportScope &target, Location loc) {
@@ -69,7 +84,7 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
     return value && isUnknown(*value);
   });
   if (!importer)
-    report(node, fmt::format("operator {} (opset {}) is not supported", node.opType, node.opset));
+    report(describePlace(node), fmt::format("operator {} (opset {}) is not supported", node.opType, node.opset));
   if (!importer || unknownOperand)
     return markUnsupported(node, target, loc);
   importKnownNode(node, importer, target, loc);
@@ -82,7 +97,7 @@ void GraphImporter::importKnownNode(const model::Node &node, NodeImporter import
     InferenceErrors errors(this->context);
     importer(context);
   } catch (const UnsupportedNode &unsupported) {
-    report(node, unsupported.why);
+    report(describePlace(node), node.opType + ": " + unsupported.why);
     markUnsupported(node, target, loc);
   } catch (const InferenceErrors::Raised &raised) {
     context.fail("{}", raised.text);

@@ -42,8 +42,8 @@ public:
 
   /// What a name of an imported graph stands for; null when there is none.
   const ImportedValue *lookup(llvm::StringRef name) const;
-  /// One message a node that could not be imported.
-  const std::vector<std::string> &unsupported() const { return reports; }
+  /// What could not be imported: one message an operator or form of it, with the places it occurs at.
+  std::vector<std::string> unsupported() const;
 
 private:
   friend class GraphNode;
@@ -68,7 +68,7 @@ private:
   void importNode(const model::Node &node, ImportScope &scope);
   void importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &scope, mlir::Location loc);
   void markUnsupported(const model::Node &node, ImportScope &scope, mlir::Location loc);
-  void report(const model::Node &node, const std::string &why);
+  void report(std::string place, const std::string &why);
   mlir::Value unsupportedValue(mlir::Location loc, llvm::StringRef what);
   void removeUnusedStates();
 
@@ -83,7 +83,11 @@ private:
   std::map<std::string, int64_t> symbols; // sizes of symbolic dims
   std::vector<Argument> arguments;
   std::vector<Result> results;
-  std::vector<std::string> reports;
+  struct Report {
+    std::string why;
+    std::vector<std::string> places;
+  };
+  std::vector<Report> reports;
 };
 
 /// Replaces values of at most `limit` elements that hang on no argument by onnx.Constant, and removes pure

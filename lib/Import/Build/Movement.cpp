@@ -90,7 +90,7 @@ static void importUnsqueeze(NodeContext &node) {
 
 static void importTranspose(NodeContext &node) {
   Value data = node.require(0);
-  Dims perm(llvm::reverse(llvm::seq<int64_t>(0, rankOf(data))));
+  Dims perm(llvm::reverse(firstDims(rankOf(data))));
   if (auto given = node.node.attrIntsIf("perm"))
     perm.assign(given->begin(), given->end());
   if (perm.size() != (size_t)rankOf(data))

@@ -115,7 +115,7 @@ static void importUpsample(NodeContext &node) {
     llvm::append_range(scales, node.node.attrFloats("scales"));
   else
     scales = node.constantFloats(1, "scales").value_or(scales);
-  Dims axes(llvm::seq<int64_t>(0, shape.size()));
+  Dims axes = firstDims(shape.size());
   setScales(node, to, shape, axes, scales);
   giveResized(node, to);
 }
@@ -127,7 +127,7 @@ static void importResize(NodeContext &node) {
   Resampling to{Dims(shape), {}, {}, modeOf(node), {}, {}};
   to.coordinates = node.node.attrString("coordinate_transformation_mode", "half_pixel");
   to.nearest = node.node.attrString("nearest_mode", "round_prefer_floor");
-  Dims axes(llvm::seq<int64_t>(0, shape.size()));
+  Dims axes = firstDims(shape.size());
   if (auto given = node.node.attrIntsIf("axes")) {
     axes.clear();
     for (int64_t axis : *given)

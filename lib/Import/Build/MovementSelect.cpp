@@ -76,7 +76,7 @@ static void importUnique(NodeContext &node) {
     }
     ++counts[group[i]];
   }
-  Dims order(llvm::seq<int64_t>(0, first.size())), rank(first.size());
+  Dims order = firstDims(first.size()), rank(first.size());
   if (node.node.attrBool("sorted", true))
     llvm::sort(order, [&](int64_t a, int64_t b) { return keys[first[a]] < keys[first[b]]; });
   Dims orderedFirst, orderedCounts;

@@ -38,6 +38,8 @@ Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t ax
   return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
 }
 
+Dims kedge::firstDims(int64_t count) { return llvm::to_vector(llvm::seq<int64_t>(0, count)); }
+
 Dims kedge::without(ArrayRef<int64_t> shape, int64_t axis) {
   Dims rest(shape);
   rest.erase(rest.begin() + axis);

@@ -21,6 +21,8 @@ mlir::Value sliceAxis(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 /// onnx.Pad by zeros or crop (all begins, then all ends); a slice where nothing is added; the value itself.
 mlir::Value padConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value constant,
                         llvm::ArrayRef<int64_t> pads);
+/// 0, 1, ... count - 1.
+Dims firstDims(int64_t count);
 /// The shape without dim `axis`.
 Dims without(llvm::ArrayRef<int64_t> shape, int64_t axis);
 
