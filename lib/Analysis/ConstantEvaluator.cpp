@@ -23,7 +23,8 @@ bool runCluster(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
   MLIRContext *context = op->getContext();
   context->loadDialect<sched::SchedDialect, arith::ArithDialect, math::MathDialect>();
   Block scratch;
-  OpBuilder builder = OpBuilder::atBlockEnd(&scratch);
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&scratch);
   sched::ClusterOp cluster = buildCluster(builder, op, llvm::BitVector(op->getNumResults(), true));
   // buildCluster drops inputs that the body does not read.
   SmallVector<const HostTensor *> inputs;
@@ -39,7 +40,8 @@ bool runLibrary(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
   MLIRContext *context = op->getContext();
   context->loadDialect<sched::SchedDialect>();
   Block scratch;
-  OpBuilder builder = OpBuilder::atBlockEnd(&scratch);
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&scratch);
   rt::LibraryCall call{name, toJson(buildLibraryCall(builder, op).getAttrs()), {}, {}};
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
