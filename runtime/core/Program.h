@@ -1,7 +1,7 @@
 // A compiled program as structs: what runtime/abi/program.md describes.
 #pragma once
 #include "runtime/abi/kedge_abi.h"
-#include "runtime/core/ModelHash.h"
+#include "runtime/core/GraphHash.h"
 #include "runtime/core/Tensor.h"
 #include <functional>
 #include <map>
@@ -147,7 +147,7 @@ struct Program {
   std::string name;
   std::vector<ModelFile> files;
   std::string graphHash;
-  std::vector<ByteRange> weightPlaces; ///< what graphHash leaves out
+  std::vector<WeightPlace> weightPlaces; ///< what graphHash leaves out
   bool embedded = false;
   std::vector<std::string> features;
   int defaultThreads = 0; ///< 0: unknown

@@ -171,7 +171,7 @@ void readModel(const json &value, Program &program) {
     program.files.push_back({entry.at("path"), entry.at("bytes")});
   program.graphHash = value.value("graph_hash", "");
   for (const json &entry : value.value("weights", json::array()))
-    program.weightPlaces.push_back({entry.at("offset"), entry.at("length")});
+    program.weightPlaces.push_back({entry.at("offset"), entry.at("length"), entry.value("location", "")});
   program.embedded = value.value("embedded", false);
 }
 

@@ -1,7 +1,7 @@
 #include "runtime/core/Weights.h"
 #include "runtime/core/Convert.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/ModelHash.h"
+#include "runtime/core/GraphHash.h"
 #include "runtime/core/TensorFile.h"
 #include <cstring>
 #include <memory>
@@ -48,7 +48,7 @@ private:
   void checkHash() {
     const FileMap &file = *maps[0];
     const std::string found =
-        modelHash(file.data(), file.size(), program.weightPlaces);
+        hashGraph(reinterpret_cast<const uint8_t *>(file.data()), file.size(), program.weightPlaces);
     if (!program.graphHash.empty() && found != program.graphHash)
       fail("{}: another model than the one that was compiled: expected the graph hash {}, found {}; compile this "
            "one, or give its weights by --weights",

@@ -1,4 +1,4 @@
-#include "runtime/core/ModelHash.h"
+#include "runtime/core/GraphHash.h"
 #include "tiny/Tiny.h"
 #include <cstdio>
 #include <cstring>
@@ -73,7 +73,8 @@ json lineStates(const Arena &arena) {
 json modelJson() {
   const std::vector<char> file = modelFile(std::vector<float>(6), std::vector<float>(2));
   return {{"files", {{{"path", "model.bin"}, {"bytes", file.size()}}}},
-          {"graph_hash", rt::modelHash(file.data(), file.size(), {{kHeadBytes, 24}, {kHeadBytes + 24, 8}})},
+          {"graph_hash", rt::hashGraph(reinterpret_cast<const uint8_t *>(file.data()), file.size(),
+                                       {{kHeadBytes, 24, ""}, {kHeadBytes + 24, 8, ""}})},
           {"weights", {{{"offset", kHeadBytes}, {"length", 24}}, {{"offset", kHeadBytes + 24}, {"length", 8}}}}};
 }
 

@@ -1,0 +1,189 @@
+// Checkpoints, signals, kill -9: the log and the weights of an interrupted run equal an uninterrupted one's.
+#include "RuntimeTest.h"
+#include "runtime/core/TensorFile.h"
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace kedge::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RuntimeResume : public RuntimeTest {
+protected:
+  /// Starts the tiny program and sends `signal` once the log holds `lines` lines. Returns what waitpid says.
+  int interrupt(std::vector<std::string> arguments, size_t lines, int signal) {
+    arguments.insert(arguments.begin(), KEDGE_TINY_PROGRAM);
+    std::vector<char *> argv;
+    for (std::string &argument : arguments)
+      argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir(path("").c_str()) != 0)
+        _exit(99);
+      setenv("OMP_WAIT_POLICY", "passive", 1);
+      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+      execv(argv[0], argv.data());
+      _exit(98);
+    }
+    int status = 0;
+    for (int waited = 0; waited < 20000; ++waited) {
+      if (waitpid(child, &status, WNOHANG) == child)
+        return status;
+      const std::string log = read("log.jsonl");
+      if (static_cast<size_t>(std::count(log.begin(), log.end(), '\n')) >= lines)
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    kill(child, signal);
+    waitpid(child, &status, 0);
+    return status;
+  }
+
+  std::vector<std::string> longRun(const std::string &steps) {
+    return {"line",  "--steps", steps, "--data",           "x=x.npy", "--data",             "labels=y.npy", "--threads",
+            "2",     "--log",   "log.jsonl", "--checkpoint-dir", "ck",      "--checkpoint-every", "40",           "--shuffle",
+            "5"};
+  }
+};
+
+constexpr const char *kLong = " --threads 2 --checkpoint-dir ck --checkpoint-every 7";
+
+TEST_F(RuntimeResume, KillAndResumeEqualsAnUninterruptedRun) {
+  writeLineData(10);
+  const std::string flags = std::string("line --steps 400 --shuffle 5") + kLineData;
+  ASSERT_EQ(run(flags + "--threads 2 --log whole.jsonl --export-safetensors whole.safetensors").code, 0);
+  for (size_t lines : {50, 140, 250}) {
+    std::vector<std::string> arguments = longRun("400");
+    if (fs::exists(path("ck/")) && !fs::is_empty(path("ck")))
+      arguments.push_back("--resume");
+    interrupt(arguments, lines, SIGKILL);
+  }
+  const RunResult last = run(flags + kLong + " --resume --log log.jsonl --export-safetensors parts.safetensors");
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(withoutTimes(readLog("log.jsonl")), withoutTimes(readLog("whole.jsonl")));
+  EXPECT_EQ(read("parts.safetensors"), read("whole.safetensors"));
+}
+
+TEST_F(RuntimeResume, SignalsFinishTheStepAndCheckpoint) {
+  writeLineData(10);
+  for (int signal : {SIGINT, SIGTERM}) {
+    fs::remove_all(path("ck"));
+    fs::remove(path("log.jsonl"));
+    std::vector<std::string> arguments = longRun("100000000");
+    const int status = interrupt(arguments, 20, signal);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+    const size_t steps = readLog("log.jsonl").size();
+    EXPECT_TRUE(fs::exists(path("ck/step-" + std::to_string(steps) + "/manifest.json")));
+    EXPECT_EQ(nlohmann::json::parse(read("ck/step-" + std::to_string(steps) + "/manifest.json"))["step"], steps);
+  }
+}
+
+TEST_F(RuntimeResume, KeepsTheNewestAndSavesScalars) {
+  writeLineData(10);
+  ASSERT_EQ(run(std::string("line --steps 20 --lr 0.05 --schedule cosine --warmup 3 --keep 3") + kLong + kLineData).code, 0);
+  std::vector<std::string> names;
+  for (const auto &entry : fs::directory_iterator(path("ck")))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"step-14", "step-20", "step-7"}));
+  // 30 steps given now; schedule, rate and warm-up come from the checkpoint, the decay follows --steps.
+  const auto whole = train(std::string("line --steps 30 --lr 0.05 --schedule cosine --warmup 3") + kLineData, "whole.jsonl");
+  const auto log = train(std::string("line --steps 30 --resume ck") + kLineData);
+  ASSERT_EQ(log.size(), 10u);
+  EXPECT_EQ(log[0]["lr"], whole[20]["lr"]);
+  EXPECT_EQ(log[0]["step"], 20);
+}
+
+TEST_F(RuntimeResume, TakesTheNewestWholeOne) {
+  writeLineData(10);
+  ASSERT_EQ(run(std::string("line --steps 14") + kLong + kLineData).code, 0);
+  fs::resize_file(path("ck/step-14/model.safetensors"), 100);
+  fs::create_directories(path("ck/.tmp-step-15"));
+  const RunResult result = run(std::string("line --steps 14 --resume --log log.jsonl") + kLong + kLineData);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("step-14 is passed over"), std::string::npos) << result.err;
+  EXPECT_EQ(readLog("log.jsonl").front()["step"], 7);
+  EXPECT_FALSE(fs::exists(path("ck/.tmp-step-15")));
+  write("ck/step-7/optimizer.safetensors", "no");
+  write("ck/step-14/optimizer.safetensors", "no");
+  expectError(std::string("line --steps 14 --resume") + kLong + kLineData, "holds no whole checkpoint");
+}
+
+TEST_F(RuntimeResume, ResumeRules) {
+  writeLineData(10);
+  expectError(std::string("line --steps 3 --resume") + kLong + kLineData, "holds no whole checkpoint");
+  ASSERT_EQ(run(std::string("line --steps 3") + kLong + kLineData).code, 0);
+  expectError(std::string("line --steps 4") + kLong + kLineData, "holds checkpoints already");
+  expectError(std::string("bigram --steps 4 --resume") + kLong, "no data for the input 'ids'");
+  // Finished already: nothing to train, exports are written.
+  EXPECT_EQ(run("line --resume ck --export-safetensors out.safetensors").code, 0);
+  EXPECT_TRUE(fs::exists(path("out.safetensors")));
+}
+
+TEST_F(RuntimeResume, AnotherBatchGoesOnWithTheNextSamples) {
+  writeLineData(32);
+  ASSERT_EQ(run(std::string("line:4 --steps 4 --lr 0 --checkpoint-dir ck") + kLineData).code, 0);
+  const auto next = train(std::string("line:2:4 --steps 6 --lr 0 --resume ck") + kLineData);
+  const auto all = train(std::string("line:4 --steps 8 --lr 0") + kLineData, "all.jsonl");
+  EXPECT_NEAR(next[0]["loss"].get<double>(),
+              (all[4]["loss"].get<double>() + all[5]["loss"].get<double>()) / 2, 1e-6);
+}
+
+TEST_F(RuntimeResume, CheckpointsOfOtherModelsAreRefused) {
+  writeLineData(8);
+  ASSERT_EQ(run(std::string("line --steps 2 --checkpoint-dir ck") + kLineData).code, 0);
+  write("t.bin", std::string(64, '\0'));
+  expectError("bigram --steps 4 --tokens t.bin --resume ck", "it has no 'table'");
+  std::string manifest = read("ck/step-2/manifest.json");
+  manifest.replace(manifest.find("\"sgd\""), 5, "\"adamw\"");
+  write("ck/step-2/manifest.json", manifest);
+  expectError(std::string("line --steps 4 --resume ck") + kLineData, "compile with --optimizer adamw");
+}
+
+TEST_F(RuntimeResume, ResumedLogLosesTornAndLaterLines) {
+  writeLineData(10);
+  ASSERT_EQ(run(std::string("line --steps 10 --log log.jsonl") + kLong + kLineData).code, 0);
+  const auto whole = withoutTimes(readLog("log.jsonl"));
+  fs::remove_all(path("ck/step-10"));
+  write("log.jsonl", read("log.jsonl") + "{\"step\": 10, \"lo");
+  ASSERT_EQ(run(std::string("line --resume --log log.jsonl") + kLong + kLineData).code, 0);
+  EXPECT_EQ(withoutTimes(readLog("log.jsonl")), whole);
+}
+
+TEST_F(RuntimeResume, AFullDiskLeavesNothingHalfWritten) {
+  writeLineData(10);
+  const std::string command = std::string("line --steps 1 --threads 1 --checkpoint-dir ck") + kLineData;
+  // A file size limit of 512 bytes stands in for a full disk.
+  const RunResult result = run(command, "ulimit -f 1;");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("no checkpoint of step 1"), std::string::npos) << result.err;
+  EXPECT_TRUE(!fs::exists(path("ck")) || fs::is_empty(path("ck")));
+}
+
+TEST_F(RuntimeResume, SafetensorsHaveTheExportedLayout) {
+  writeLineData(10);
+  ASSERT_EQ(run("line --steps 0 --export-safetensors out.safetensors").code, 0);
+  const auto file = rt::TensorFile::open(path("out.safetensors"));
+  const rt::TensorView *w = file.find("w");
+  ASSERT_NE(w, nullptr);
+  EXPECT_EQ(w->desc.shape, (std::vector<int64_t>{3, 2}));
+  float values[6];
+  std::memcpy(values, w->data, sizeof(values));
+  for (int i = 0; i < 6; ++i)
+    EXPECT_FLOAT_EQ(values[i], 0.1f * static_cast<float>(i + 1));
+  // And they come back by --weights.
+  ASSERT_EQ(run("line --steps 0 --weights out.safetensors --export-safetensors again.safetensors").code, 0);
+  EXPECT_EQ(read("out.safetensors"), read("again.safetensors"));
+}
+
+} // namespace
+} // namespace kedge::test
