@@ -1,0 +1,14 @@
+#pragma once
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::lower {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Lower/Passes.h.inc"
+} // namespace kedge::lower

@@ -1,0 +1,26 @@
+// RUN: kedge-opt %s --split-input-file --kedge-emit-kernels --verify-diagnostics
+
+func.func @short(%a: tensor<8x70xbf16>) -> tensor<8xbf16> {
+  %0 = sched.cluster domain [8, 70] reduced [1] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r)>] {
+    ^bb0(%x: bf16):
+      // expected-error @+1 {{folds 'bf16'; widen it to f32 first}}
+      %y = sched.reduce add %x : bf16
+      sched.yield %y : bf16
+  } : (tensor<8x70xbf16>) -> tensor<8xbf16>
+  return %0 : tensor<8xbf16>
+}
+
+// -----
+
+func.func @varies(%a: tensor<8x70xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{yields output 0 from a value that varies along a dim its map does not name}}
+  %0 = sched.cluster domain [8, 70] reduced [1] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r)>] {
+    ^bb0(%x: f32):
+      %s = sched.reduce add %x : f32
+      %d = arith.subf %x, %s : f32
+      sched.yield %d : f32
+  } : (tensor<8x70xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -1,0 +1,83 @@
+// RUN: kedge-opt %s --split-input-file --kedge-emit-kernels | FileCheck %s
+
+// Two equal clusters share a kernel; a whole tensor is one long loop of four vectors a step.
+// CHECK-LABEL: llvm.func @k0_act_128x96(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-SAME: sched.iterations = 3 : i64
+// CHECK: scf.for
+// CHECK: arith.muli %{{.*}}, %[[BLOCK:.*]] : i64
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: math.tanh %{{.*}} : vector<16xf32>
+// CHECK-COUNT-4: llvm.store %{{.*}} : vector<16xf32>, !llvm.ptr
+// CHECK-NOT: llvm.func
+func.func @equal(%a: tensor<128x96xf32>) -> tensor<128x96xf32> {
+  %0 = sched.cluster domain [128, 96] reduced [] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: f32):
+      %y = math.tanh %x : f32
+      sched.yield %y : f32
+  } : (tensor<128x96xf32>) -> tensor<128x96xf32> loc("model.h.0.act")
+  %1 = sched.cluster domain [128, 96] reduced [] (%0)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: f32):
+      %y = math.tanh %x : f32
+      sched.yield %y : f32
+  } : (tensor<128x96xf32>) -> tensor<128x96xf32> loc("model.h.1.act")
+  return %1 : tensor<128x96xf32>
+}
+
+// -----
+
+// A row fold has 64 partial results; what is left of a row is masked and neutral.
+// CHECK-LABEL: llvm.func @k0_8x70
+// CHECK-SAME: sched.iterations = 8 : i64
+// CHECK: arith.addf %{{.*}} : vector<16xf32>
+// CHECK: llvm.intr.masked.load
+// CHECK: arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7]
+// CHECK: vector.extract
+// CHECK: llvm.store %{{.*}} : f32, !llvm.ptr
+func.func @rows(%a: tensor<8x70xf32>) -> tensor<8xf32> {
+  %0 = sched.cluster domain [8, 70] reduced [1] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r)>] {
+    ^bb0(%x: f32):
+      %y = sched.reduce add %x : f32
+      sched.yield %y : f32
+  } : (tensor<8x70xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Columns lie in lanes when rows are folded: an iteration takes 64 of them.
+// CHECK-LABEL: llvm.func @k0_32x256
+// CHECK-SAME: sched.iterations = 4 : i64
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-COUNT-4: llvm.load {{.*}} vector<16xf32>
+// CHECK-COUNT-4: llvm.store %{{.*}} : vector<16xf32>, !llvm.ptr
+func.func @columns(%a: tensor<32x256xf32>) -> tensor<256xf32> {
+  %0 = sched.cluster domain [32, 256] reduced [0] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (c)>] {
+    ^bb0(%x: f32):
+      %y = sched.reduce add %x : f32
+      sched.yield %y : f32
+  } : (tensor<32x256xf32>) -> tensor<256xf32>
+  return %0 : tensor<256xf32>
+}
+
+// -----
+
+// Indices that a reshape takes apart become loops of their own: rows of 64 contiguous elements, no gather.
+// CHECK-LABEL: llvm.func @k0_4x16x768
+// CHECK-NOT: masked.gather
+// CHECK: llvm.load {{.*}} vector<16xf32>
+// CHECK-NOT: masked.gather
+// CHECK: llvm.return
+func.func @heads(%a: tensor<4x12x16x64xf32>) -> tensor<4x16x768xf32> {
+  %0 = sched.cluster domain [4, 16, 768] reduced [] (%a)
+       maps [affine_map<(b, t, c) -> (b, c floordiv 64, t, c mod 64)>] -> [affine_map<(b, t, c) -> (b, t, c)>] {
+    ^bb0(%x: f32):
+      sched.yield %x : f32
+  } : (tensor<4x12x16x64xf32>) -> tensor<4x16x768xf32>
+  return %0 : tensor<4x16x768xf32>
+}
