@@ -76,3 +76,11 @@ void kedge::describeReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdi
   spec.inputMaps.push_back(AffineMap::getMultiDimIdentityMap(shape.size(), context));
   spec.outputMaps.assign(op->getNumResults(), reducedMap(context, shape.size(), axes, keepdims));
 }
+
+LogicalResult kedge::inferAlongAxis(std::optional<Location> location, Value x, int64_t axis,
+                                    SmallVectorImpl<Type> &types) {
+  if (axis < 0 || axis >= rankOf(x))
+    return emitOptionalError(location, "axis ", axis, " is out of range: expected one of [0, ", rankOf(x) - 1, "]");
+  types.push_back(x.getType());
+  return success();
+}

@@ -21,6 +21,10 @@ mlir::AffineMap reducedMap(mlir::MLIRContext *context, int64_t rank, llvm::Array
 /// Domain: operand 0's shape; operand 0 at each point; results once a fold.
 void describeReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, bool keepdims, ClusterSpec &spec);
 
+/// The type of x, once `axis` is checked to be one of its dims and not negative.
+mlir::LogicalResult inferAlongAxis(std::optional<mlir::Location> location, mlir::Value x, int64_t axis,
+                                   llvm::SmallVectorImpl<mlir::Type> &types);
+
 inline bool isUnsigned(mlir::Type element) { return element.isUnsignedInteger() || element.isInteger(1); }
 inline bool isFloatTensor(mlir::Value v) { return mlir::isa<mlir::FloatType>(elementOf(v)); }
 

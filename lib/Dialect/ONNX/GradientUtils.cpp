@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -66,5 +67,8 @@ Value GradientBuilder::neg(Value x) { return onnx::NegOp::create(builder, loc, x
 Value GradientBuilder::scale(Value x, double factor) { return mul(x, scalarLike(builder, loc, x, factor)); }
 Value GradientBuilder::cast(Value x, Type element) {
   return elementOf(x) == element ? x : onnx::CastOp::create(builder, loc, x, TypeAttr::get(element));
+}
+Value GradientBuilder::pointwise(StringRef function, ValueRange inputs, DictionaryAttr parameters) {
+  return train::PointwiseGradOp::create(builder, loc, inputs, function, parameters);
 }
 Value GradientBuilder::reduceTo(Value grad, Value like) { return kedge::reduceTo(builder, loc, grad, like); }

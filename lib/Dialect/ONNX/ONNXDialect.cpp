@@ -18,6 +18,8 @@ void ONNXDialect::initialize() {
 #include "kedge/Dialect/ONNX/CoreOps.cpp.inc"
       >();
   registerMathOps();
+  registerLogicOps();
+  registerActivationOps();
   registerReductionOps();
   registerMovementOps();
   registerNeuralNetworkOps();

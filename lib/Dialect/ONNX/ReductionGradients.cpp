@@ -1,4 +1,4 @@
-// Gradients of the reductions.
+// Gradients of reductions, softmax, CumSum, TopK.
 #include "ElementwiseUtils.h"
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
@@ -8,9 +8,40 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::onnx;
 
-LogicalResult ReduceSumOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
-                                         SmallVectorImpl<Value> &operandGrads) {
-  operandGrads.push_back(train::ReduceGradOp::create(builder, getLoc(), resultGrads[0], ValueRange(), "Sum",
-                                                     shapeOf(getX()), getAxes(), getKeepdims()));
+/// train.ReduceGrad over the operand's shape; `saved` are the values of the forward op that it reads.
+template <typename Op>
+static Value spread(Op op, OpBuilder &builder, Value grad, StringRef function, ValueRange saved) {
+  return train::ReduceGradOp::create(builder, op.getLoc(), grad, saved, function, shapeOf(op.getX()), op.getAxes(),
+                                     op.getKeepdims());
+}
+
+KEDGE_UNARY_GRADIENT(ReduceSumOp, spread(*this, math.builder, grad, "Sum", {}))
+KEDGE_UNARY_GRADIENT(ReduceMeanOp, spread(*this, math.builder, grad, "Mean", {}))
+KEDGE_UNARY_GRADIENT(ReduceMaxOp, spread(*this, math.builder, grad, "Max", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceMinOp, spread(*this, math.builder, grad, "Min", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceProdOp, spread(*this, math.builder, grad, "Prod", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceL1Op, spread(*this, math.builder, grad, "L1", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceL2Op, spread(*this, math.builder, grad, "L2", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceLogSumOp, spread(*this, math.builder, grad, "LogSum", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceLogSumExpOp, spread(*this, math.builder, grad, "LogSumExp", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceSumSquareOp, spread(*this, math.builder, grad, "SumSquare", {getX()}))
+
+KEDGE_UNARY_GRADIENT(SoftmaxOp, train::SoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
+KEDGE_UNARY_GRADIENT(LogSoftmaxOp, train::LogSoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
+KEDGE_UNARY_GRADIENT(CumSumOp, CumSumOp::create(builder, math.loc, grad, getAxisAttr(), getExclusiveAttr(),
+                                                builder.getBoolAttr(!getReverse())))
+
+LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  SmallVector<Type> whole;
+  int64_t axis = adaptor.getAxis(), k = adaptor.getK();
+  if (failed(inferAlongAxis(location, adaptor.getX(), axis, whole)))
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(adaptor.getX()));
+  if (k < 0 || k > shape[axis])
+    return emitOptionalError(location, "k is ", k, ", expected at most ", shape[axis], ", the size of axis ", axis);
+  shape[axis] = k;
+  types.push_back(RankedTensorType::get(shape, elementOf(adaptor.getX())));
+  types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 64)));
   return success();
 }

@@ -14,6 +14,8 @@ def ONNX_Dialect : Dialect {
   let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     void registerMathOps();
+    void registerLogicOps();
+    void registerActivationOps();
     void registerReductionOps();
     void registerMovementOps();
     void registerNeuralNetworkOps();

@@ -35,4 +35,35 @@ def Train_ReduceGradOp : Train_Op<"ReduceGrad", [Clusterable]> {
   }]>];
   let hasVerifier = 1;
 }
+
+class Train_SoftmaxGrad<string mnemonic, string text> : Train_Op<mnemonic, [Clusterable]> {
+  let summary = text;
+  let description = [{ Of the gradient and the forward result. }];
+  let arguments = (ins ONNX_Tensor:$grad, ONNX_Tensor:$y, I64Attr:$axis);
+  let results = (outs ONNX_Tensor:$result);
+}
+def Train_SoftmaxGradOp : Train_SoftmaxGrad<"SoftmaxGrad", "y (grad - sum of grad y along the axis)">;
+def Train_LogSoftmaxGradOp : Train_SoftmaxGrad<"LogSoftmaxGrad", "grad - exp(y) times the sum of grad along the axis">;
+
+/// Dropout's random numbers are keyed by (seed, op_id) and counted by (step, row, element). Rows run along
+/// `batch_axis`: index i there is row row_base + i / row_size (row_size > 1 where batch and further dims are
+/// folded into one). Without a batch axis (-1) all elements are of row `row_base`. Elements count, row-major,
+/// within a row. seed, step, row_base are tensor<i64>.
+class Train_DropoutBase<string mnemonic, list<Trait> traits> : Train_Op<mnemonic, !listconcat([Clusterable], traits)> {
+  dag operandArguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$seed, ONNX_Tensor:$step, ONNX_Tensor:$row_base,
+    F32Attr:$ratio, I64Attr:$op_id, DefaultValuedAttr<I64Attr, "0">:$batch_axis,
+    DefaultValuedAttr<I64Attr, "1">:$row_size);
+}
+def Train_DropoutOp : Train_DropoutBase<"dropout", [DifferentiableOperands]> {
+  let summary = "Zeroes elements with probability `ratio` and scales the others by 1 / (1 - ratio)";
+  let description = [{ `mask`, with `with_mask`: which elements were kept. }];
+  let arguments = !con(operandArguments, (ins DefaultValuedAttr<BoolAttr, "false">:$with_mask));
+  let results = (outs ONNX_Tensor:$result, Optional<ONNX_Tensor>:$mask);
+  let hasVerifier = 1;
+}
+def Train_DropoutGradOp : Train_DropoutBase<"dropout_grad", []> {
+  let summary = "Gradient of train.dropout: x is the result's gradient; the mask is drawn again, not stored";
+  let arguments = operandArguments;
+  let results = (outs ONNX_Tensor:$result);
+}
 #endif

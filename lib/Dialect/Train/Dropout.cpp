@@ -1,0 +1,105 @@
+// train.dropout and its gradient, which draws the same mask again.
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::train;
+
+template <typename Adaptor>
+static LogicalResult inferDropout(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  for (Value counter : {adaptor.getSeed(), adaptor.getStep(), adaptor.getRowBase()})
+    if (rankOf(counter) != 0 || !elementOf(counter).isSignlessInteger(64))
+      return emitOptionalError(location, "seed, step and row_base are ", counter.getType(), ", expected tensor<i64>");
+  int64_t axis = adaptor.getBatchAxis(), rank = rankOf(adaptor.getX());
+  if (axis < -1 || axis >= rank)
+    return emitOptionalError(location, "batch_axis ", axis, " is out of range: expected one of [-1, ", rank - 1, "]");
+  int64_t rowSize = adaptor.getRowSize();
+  if (axis >= 0 && (rowSize < 1 || shapeOf(adaptor.getX())[axis] % rowSize != 0))
+    return emitOptionalError(location, "row_size ", rowSize, " does not divide dimension ", axis, " of ",
+                             adaptor.getX().getType());
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+/// Which row of the batch an element is of, and its row-major number within the row; both i64.
+template <typename Op> static std::pair<Value, Value> placeOf(Op op, ClusterBodyBuilder &body, Value rowBase) {
+  Type i64 = body.builder.getI64Type();
+  body.isUnsigned = false;
+  Value row = rowBase, element = body.constantInt(i64, 0);
+  ArrayRef<int64_t> shape = shapeOf(op.getX());
+  int64_t stride = 1;
+  for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+    Value index = body.index(dim);
+    int64_t size = shape[dim];
+    if (dim == static_cast<int64_t>(op.getBatchAxis())) {
+      Value rowSize = body.constantInt(i64, op.getRowSize());
+      row = body.add(row, body.div(index, rowSize));
+      index = body.rem(index, rowSize);
+      size = op.getRowSize();
+    }
+    element = body.add(element, body.mul(index, body.constantInt(i64, stride)));
+    stride *= size;
+  }
+  return {row, element};
+}
+
+/// Whether the element stays.
+template <typename Op> static Value keeps(Op op, ClusterBodyBuilder &body, ValueRange scalars) {
+  auto [row, element] = placeOf(op, body, scalars[3]);
+  Value drawn = body.random(scalars[1], op.getOpId(), scalars[2], row, element);
+  Value ratio = body.constant(drawn.getType(), op.getRatio().convertToDouble());
+  return body.compare(ClusterBodyBuilder::Compare::GE, drawn, ratio);
+}
+
+template <typename Op> static Value scaled(Op op, ClusterBodyBuilder &body, Value x, Value kept) {
+  double ratio = op.getRatio().convertToDouble();
+  Value scale = body.constant(x.getType(), ratio < 1 ? 1 / (1 - ratio) : 0);
+  return body.select(kept, body.mul(x, scale), body.constant(x.getType(), 0));
+}
+
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  if (failed(inferDropout(location, adaptor, types)))
+    return failure();
+  if (adaptor.getWithMask())
+    types.push_back(RankedTensorType::get(shapeOf(adaptor.getX()), IntegerType::get(context, 1)));
+  return success();
+}
+
+LogicalResult DropoutOp::verify() {
+  if (getRatio().isNegative() || getRatio() > APFloat(1.0f))
+    return emitOpError("has ratio ") << getRatio().convertToDouble() << ", expected one of [0, 1]";
+  return success();
+}
+
+void DropoutOp::describeCluster(ClusterSpec &spec) { describeBroadcast(getOperation(), spec); }
+
+void DropoutOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+  Value kept = keeps(*this, body, scalars);
+  results.push_back(scaled(*this, body, scalars[0], kept));
+  if (getWithMask())
+    results.push_back(kept);
+}
+
+LogicalResult DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+  operandGrads.resize(getNumOperands());
+  if (resultGrads[0])
+    operandGrads[0] = DropoutGradOp::create(builder, getLoc(), resultGrads[0], getSeed(), getStep(), getRowBase(),
+                                            getRatioAttr(), getOpIdAttr(), getBatchAxisAttr(), getRowSizeAttr());
+  return success();
+}
+
+bool DropoutOp::isDifferentiableOperand(unsigned index) { return index == 0; }
+
+LogicalResult DropoutGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
+  return inferDropout(location, adaptor, types);
+}
+
+void DropoutGradOp::describeCluster(ClusterSpec &spec) { describeBroadcast(getOperation(), spec); }
+
+void DropoutGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+  results.push_back(scaled(*this, body, scalars[0], keeps(*this, body, scalars)));
+}
