@@ -2,6 +2,7 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
@@ -27,11 +28,11 @@ Value kedge::reduceTo(OpBuilder &builder, Location loc, Value grad, Value like) 
   SmallVector<int64_t> leading, inner;
   stretchedAxes(shapeOf(grad), shapeOf(like), leading, inner);
   if (!leading.empty() && !inner.empty()) {
-    // One reduction over all of them, then the leading ones, of size 1 by now, are dropped.
+    // One reduction over all of them; the inner ones come back with size 1.
     SmallVector<int64_t> all(leading);
     all.append(inner);
-    grad = onnx::ReduceSumOp::create(builder, loc, grad, all, /*keepdims=*/true);
-    grad = onnx::ReduceSumOp::create(builder, loc, grad, leading, /*keepdims=*/false);
+    grad = onnx::ReduceSumOp::create(builder, loc, grad, all, /*keepdims=*/false);
+    grad = onnx::ReshapeOp::create(builder, loc, grad, shapeOf(like));
   } else if (!leading.empty()) {
     grad = onnx::ReduceSumOp::create(builder, loc, grad, leading, /*keepdims=*/false);
   } else if (!inner.empty()) {

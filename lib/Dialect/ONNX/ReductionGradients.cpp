@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/MovementGradientOps.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -43,5 +44,14 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   shape[axis] = k;
   types.push_back(RankedTensorType::get(shape, elementOf(adaptor.getX())));
   types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 64)));
+  return success();
+}
+
+/// The indices' gradient is nothing; values came from where the indices say.
+LogicalResult TopKOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+  Value grad = resultGrads[0];
+  operandGrads.push_back(grad ? train::GatherElementsGradOp::create(builder, getLoc(), grad, getIndices(), getAxis(),
+                                                                    shapeOf(getX()))
+                              : Value());
   return success();
 }

@@ -91,7 +91,7 @@ class ONNX_ArgExtremum<string mnemonic, string text> : ONNX_Op<mnemonic> {
 def ONNX_ArgMaxOp : ONNX_ArgExtremum<"ArgMax", "Index of the greatest element along the axis">;
 def ONNX_ArgMinOp : ONNX_ArgExtremum<"ArgMin", "Index of the least element along the axis">;
 
-def ONNX_TopKOp : ONNX_Op<"TopK"> {
+def ONNX_TopKOp : ONNX_Op<"TopK", [Differentiable]> {
   let summary = "The k greatest (or least) elements along the axis, sorted, and their indices";
   let arguments = (ins ONNX_Tensor:$x, I64Attr:$k, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "true">:$largest,
     DefaultValuedAttr<BoolAttr, "true">:$sorted);

@@ -1,0 +1,150 @@
+// Elementwise arithmetic, functions, logic and casts, from any opset to the canonical ops.
+#include "MathImporters.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+
+using namespace mlir;
+using namespace kedge;
+
+/// Sum, Max, Min, Mean of any number of operands: a chain.
+template <typename Op> static Value chain(NodeContext &node) {
+  SmallVector<Value> operands = node.operands();
+  if (operands.empty())
+    node.fail("has no operand, expected at least one");
+  Value total = operands[0];
+  for (Value operand : llvm::drop_begin(operands))
+    total = Op::create(node.builder, node.loc, total, operand);
+  return total;
+}
+
+template <typename Op> static void importChain(NodeContext &node) { node.setResult(0, chain<Op>(node)); }
+
+static void importMean(NodeContext &node) {
+  Value sum = chain<onnx::AddOp>(node);
+  Value count = scalarLike(node.builder, node.loc, sum, node.operandCount());
+  node.setResult(0, onnx::DivOp::create(node.builder, node.loc, sum, count));
+}
+
+/// Before opset 11 the bounds were attributes.
+static void importClip(NodeContext &node) {
+  Value x = node.require(0), low, high;
+  if (node.opset() >= 11) {
+    low = node.has(1) ? node.operand(1) : Value();
+    high = node.has(2) ? node.operand(2) : Value();
+  } else {
+    if (node.node.has("min"))
+      low = scalarLike(node.builder, node.loc, x, node.node.attrFloat("min"));
+    if (node.node.has("max"))
+      high = scalarLike(node.builder, node.loc, x, node.node.attrFloat("max"));
+  }
+  node.setResult(0, onnx::ClipOp::create(node.builder, node.loc, x, low, high));
+}
+
+static void importMod(NodeContext &node) {
+  BoolAttr fmod = node.builder.getBoolAttr(node.node.attrBool("fmod", false));
+  node.setResult(0, onnx::ModOp::create(node.builder, node.loc, node.require(0), node.require(1), fmod));
+}
+
+static void importBitShift(NodeContext &node) {
+  std::string direction = node.node.attrString("direction");
+  if (direction != "LEFT" && direction != "RIGHT")
+    node.fail("attribute direction is '{}', expected 'LEFT' or 'RIGHT'", direction);
+  BoolAttr left = node.builder.getBoolAttr(direction == "LEFT");
+  node.setResult(0, onnx::BitShiftOp::create(node.builder, node.loc, node.require(0), node.require(1), left));
+}
+
+static void importIsInf(NodeContext &node) {
+  BoolAttr negative = node.builder.getBoolAttr(node.node.attrBool("detect_negative", true));
+  BoolAttr positive = node.builder.getBoolAttr(node.node.attrBool("detect_positive", true));
+  node.setResult(0, onnx::IsInfOp::create(node.builder, node.loc, node.require(0), negative, positive));
+}
+
+static void importWhere(NodeContext &node) {
+  node.setResult(0, onnx::WhereOp::create(node.builder, node.loc, node.require(0), node.require(1), node.require(2)));
+}
+
+static Value castTo(NodeContext &node, Value x, Type element) {
+  if (cast<RankedTensorType>(x.getType()).getElementType() == element)
+    return x;
+  return onnx::CastOp::create(node.builder, node.loc, x, TypeAttr::get(element));
+}
+
+static void importCast(NodeContext &node) {
+  auto to = static_cast<model::DType>(node.node.attrInt("to"));
+  node.setResult(0, castTo(node, node.require(0), node.elementType(to)));
+}
+
+static void importCastLike(NodeContext &node) {
+  auto like = cast<RankedTensorType>(node.require(1).getType());
+  node.setResult(0, castTo(node, node.require(0), like.getElementType()));
+}
+
+static void addFunctions(NodeImporters &importers) {
+  importers.add("Neg", importUnary<onnx::NegOp>);
+  importers.add("Abs", importUnary<onnx::AbsOp>);
+  importers.add("Sign", importUnary<onnx::SignOp>);
+  importers.add("Reciprocal", importUnary<onnx::ReciprocalOp>);
+  importers.add("Sqrt", importUnary<onnx::SqrtOp>);
+  importers.add("Exp", importUnary<onnx::ExpOp>);
+  importers.add("Log", importUnary<onnx::LogOp>);
+  importers.add("Erf", importUnary<onnx::ErfOp>);
+  importers.add("Sin", importUnary<onnx::SinOp>);
+  importers.add("Cos", importUnary<onnx::CosOp>);
+  importers.add("Tan", importUnary<onnx::TanOp>);
+  importers.add("Asin", importUnary<onnx::AsinOp>);
+  importers.add("Acos", importUnary<onnx::AcosOp>);
+  importers.add("Atan", importUnary<onnx::AtanOp>);
+  importers.add("Sinh", importUnary<onnx::SinhOp>);
+  importers.add("Cosh", importUnary<onnx::CoshOp>);
+  importers.add("Asinh", importUnary<onnx::AsinhOp>);
+  importers.add("Acosh", importUnary<onnx::AcoshOp>);
+  importers.add("Atanh", importUnary<onnx::AtanhOp>);
+  importers.add("Ceil", importUnary<onnx::CeilOp>);
+  importers.add("Floor", importUnary<onnx::FloorOp>);
+  importers.add("Round", importUnary<onnx::RoundOp>);
+}
+
+static void addArithmetic(NodeImporters &importers) {
+  importers.add("Add", importBinary<onnx::AddOp>);
+  importers.add("Sub", importBinary<onnx::SubOp>);
+  importers.add("Mul", importBinary<onnx::MulOp>);
+  importers.add("Div", importBinary<onnx::DivOp>);
+  importers.add("Pow", importBinary<onnx::PowOp>);
+  importers.add("Mod", importMod);
+  importers.add("Max", importChain<onnx::MaxOp>);
+  importers.add("Min", importChain<onnx::MinOp>);
+  importers.add("Sum", importChain<onnx::AddOp>);
+  importers.add("Mean", importMean);
+  importers.add("Clip", importClip);
+  importers.add("Cast", importCast);
+  importers.add("CastLike", importCastLike);
+}
+
+static void addLogic(NodeImporters &importers) {
+  importers.add("Equal", importBinary<onnx::EqualOp>);
+  importers.add("Less", importBinary<onnx::LessOp>);
+  importers.add("Greater", importBinary<onnx::GreaterOp>);
+  importers.add("LessOrEqual", importBinary<onnx::LessOrEqualOp>);
+  importers.add("GreaterOrEqual", importBinary<onnx::GreaterOrEqualOp>);
+  importers.add("And", importBinary<onnx::AndOp>);
+  importers.add("Or", importBinary<onnx::OrOp>);
+  importers.add("Xor", importBinary<onnx::XorOp>);
+  importers.add("Not", importUnary<onnx::NotOp>);
+  importers.add("BitwiseAnd", importBinary<onnx::BitwiseAndOp>);
+  importers.add("BitwiseOr", importBinary<onnx::BitwiseOrOp>);
+  importers.add("BitwiseXor", importBinary<onnx::BitwiseXorOp>);
+  importers.add("BitwiseNot", importUnary<onnx::BitwiseNotOp>);
+  importers.add("BitShift", importBitShift);
+  importers.add("IsNaN", importUnary<onnx::IsNaNOp>);
+  importers.add("IsInf", importIsInf);
+  importers.add("Where", importWhere);
+}
+
+void kedge::registerMathImporters(NodeImporters &importers) {
+  addFunctions(importers);
+  addArithmetic(importers);
+  addLogic(importers);
+  addActivationImporters(importers);
+}

@@ -1,0 +1,18 @@
+// Importers of nodes that are one op of one or two operands, and the parts of the math family.
+#pragma once
+#include "kedge/Import/NodeImporter.h"
+
+namespace kedge {
+
+template <typename Op> void importUnary(NodeContext &node) {
+  node.setResult(0, Op::create(node.builder, node.loc, node.require(0)));
+}
+
+template <typename Op> void importBinary(NodeContext &node) {
+  node.setResult(0, Op::create(node.builder, node.loc, node.require(0), node.require(1)));
+}
+
+/// Activations, PRelu and Dropout.
+void addActivationImporters(NodeImporters &importers);
+
+} // namespace kedge
