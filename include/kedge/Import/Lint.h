@@ -63,6 +63,10 @@ struct Report {
   std::vector<std::string> changes; // what --repair and --train-mode did, a sentence each
   std::vector<std::string> allowed; // errors that --allow accepts are findings still, but count as warnings
 
+  /// From prepare(): the model as loaded, and with repairs and ties but not in training mode. What differs is what
+  /// the exported file gets (exporter::editsBetween).
+  std::shared_ptr<const model::Model> loaded, exported;
+
   bool hasErrors() const;
   /// Verdict of an initializer; Constant for a name that is none.
   Verdict verdict(const std::string &initializer) const;
@@ -83,8 +87,8 @@ std::vector<std::string> tieCopies(model::Model &);
 /// Dropout and BatchNormalization to training, in the newest form of the operator. Returns a sentence a change.
 std::vector<std::string> setTrainMode(model::Model &);
 
-/// The whole of it, as compile, plan and lint do: repair and training mode where the options ask for them, check(),
-/// then ties. Tensors that ties remove are in the report still.
+/// The whole of it, as compile, plan and lint do: repairs, ties and training mode in place where the options ask for
+/// them. The report is about the model before ties: tensors that ties remove are in it still.
 Report prepare(model::Model &, const Options &, const Operators &);
 
 /// Row of an embedding that gets no gradient through this Gather (fx_node's padding_idx).

@@ -92,14 +92,20 @@ Report check(const Model &model, const Options &options, const Operators &operat
 }
 
 Report prepare(Model &model, const Options &options, const Operators &operators) {
+  auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
   auto note = [&](std::vector<std::string> more) { changes.insert(changes.end(), more.begin(), more.end()); };
   if (options.repair)
     note(repair(model));
+  Model checked = model;
+  if (options.trainMode)
+    setTrainMode(checked);
+  Report report = check(checked, options, operators);
+  note(tieCopies(model));
+  report.loaded = std::move(loaded);
+  report.exported = std::make_shared<const Model>(model);
   if (options.trainMode)
     note(setTrainMode(model));
-  Report report = check(model, options, operators);
-  note(tieCopies(model));
   report.changes = std::move(changes);
   return report;
 }
