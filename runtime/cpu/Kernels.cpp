@@ -5,6 +5,12 @@ namespace kedge::rt {
 
 void registerCpuKernels() {
   cpu::registerMatMul();
+  cpu::registerMovement();
+  cpu::registerSlice();
+  cpu::registerPad();
+  cpu::registerGather();
+  cpu::registerGatherGrad();
+  cpu::registerScatter();
 }
 
 } // namespace kedge::rt

@@ -4,5 +4,11 @@
 namespace kedge::rt::cpu {
 
 void registerMatMul();
+void registerMovement();
+void registerSlice();
+void registerPad();
+void registerGather();
+void registerGatherGrad();
+void registerScatter();
 
 } // namespace kedge::rt::cpu

@@ -1,0 +1,33 @@
+// Copies between strided index spaces: what Transpose, Slice, Concat, Expand, Tile and others come down to.
+#pragma once
+#include "runtime/cpu/Call.h"
+
+namespace kedge::rt::cpu {
+
+/// dst[sum i_d * dst_d] = src[sum i_d * src_d] for all i_d < size_d; strides in elements, of any sign for src.
+struct CopyDim {
+  int64_t size, src, dst;
+};
+
+class StridedCopy {
+public:
+  StridedCopy() = default;
+  /// Offsets in elements. Dimensions in any order; no two index tuples may have one place in dst.
+  StridedCopy(std::vector<CopyDim> dims, int64_t srcOffset, int64_t dstOffset, DType type, int threads);
+
+  void run(const void *src, void *dst) const;
+
+private:
+  template <typename T> void runAs(const T *src, T *dst) const;
+  template <typename T> void piece(const T *src, T *dst, int64_t rows) const;
+  void arrange();
+
+  std::vector<CopyDim> outer_; ///< loops around a piece
+  CopyDim row_{1, 0, 0}, column_{1, 1, 1}; ///< a piece: some rows of columns
+  int64_t rowBlocks_ = 1;                  ///< pieces that the rows are cut into
+  int64_t srcOffset_ = 0, dstOffset_ = 0, pieces_ = 0;
+  size_t elementBytes_ = 1;
+  int threads_ = 1;
+};
+
+} // namespace kedge::rt::cpu
