@@ -4,13 +4,15 @@
 namespace kedge::rt {
 
 void registerCpuKernels() {
-  cpu::registerMatMul();
-  cpu::registerMovement();
-  cpu::registerSlice();
-  cpu::registerPad();
+  cpu::registerAttentionGrad();
+  cpu::registerAttention();
   cpu::registerGather();
   cpu::registerGatherGrad();
+  cpu::registerMatMul();
+  cpu::registerMovement();
+  cpu::registerPad();
   cpu::registerScatter();
+  cpu::registerSlice();
 }
 
 } // namespace kedge::rt

@@ -3,12 +3,14 @@
 
 namespace kedge::rt::cpu {
 
-void registerMatMul();
-void registerMovement();
-void registerSlice();
-void registerPad();
+void registerAttentionGrad();
+void registerAttention();
 void registerGather();
 void registerGatherGrad();
+void registerMatMul();
+void registerMovement();
+void registerPad();
 void registerScatter();
+void registerSlice();
 
 } // namespace kedge::rt::cpu

@@ -1,0 +1,59 @@
+// What train.Attention and train.AttentionGrad read from their calls. docs/library-kernels.md has the rules.
+#pragma once
+#include "runtime/cpu/Call.h"
+#include <algorithm>
+
+namespace kedge::rt::cpu {
+
+/// Where element (b, h, t, d) of an operand lies: offset + b * batch + h * head + t * row + d.
+struct HeadView {
+  int64_t offset = 0, batch = 0, head = 0, row = 0;
+
+  int64_t at(int64_t b, int64_t h) const { return offset + b * batch + h * head; }
+};
+
+struct AttentionMask {
+  int index = -1; ///< among the inputs; -1: none
+  DType type = DType::Bool;
+  int64_t batch = 0, head = 0, query = 0, key = 0; ///< strides, 0 where it broadcasts
+};
+
+struct AttentionShape {
+  int64_t batch, queryHeads, keyHeads, queries, keys, depth, valueDepth;
+  double scale, softcap;
+  bool causal;
+  int64_t causalOffset;
+  HeadView q, k, v, o;
+  AttentionMask mask;
+  bool packed;
+
+  int64_t group() const { return keyHeads == 0 ? 0 : queryHeads / keyHeads; }
+  /// Keys that query i may see are [0, visibleKeys(i)).
+  int64_t visibleKeys(int64_t i) const {
+    return causal ? std::max<int64_t>(0, std::min(keys, i + causalOffset + 1)) : keys;
+  }
+  /// Queries from this one on may see key j.
+  int64_t firstQuery(int64_t j) const {
+    return causal ? std::min(queries, std::max<int64_t>(0, j - causalOffset)) : 0;
+  }
+};
+
+/// `o`: the description of O (an output of the forward call, an input of the backward one). `first`: index of
+/// the input Q (or QKV); `maskOperand`: number of the optional operand that is the mask.
+AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand);
+
+/// Scratch of one thread, cut into aligned pieces.
+class Scratch {
+public:
+  template <typename T> size_t add(int64_t count) {
+    size_t place = bytes_;
+    bytes_ += (sizeof(T) * count + 63) / 64 * 64;
+    return place;
+  }
+  size_t bytes() const { return bytes_; }
+
+private:
+  size_t bytes_ = 0;
+};
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,61 @@
+// Masks on tiles of scores, in units of log 2; shared by both directions of attention.
+#pragma once
+#include "runtime/cpu/Attention.h"
+#include "runtime/cpu/Types.h"
+#include <limits>
+
+namespace kedge::rt::cpu {
+
+/// What a mask element adds to a score.
+template <typename T> inline T maskValue(const AttentionMask &mask, const void *base, int64_t place) {
+  constexpr T kLog2e = static_cast<T>(1.4426950408889634);
+  switch (mask.type) {
+  case DType::Bool:
+    return static_cast<const uint8_t *>(base)[place] ? T(0) : -std::numeric_limits<T>::infinity();
+  case DType::F32:
+    return static_cast<T>(static_cast<const float *>(base)[place]) * kLog2e;
+  case DType::F64:
+    return static_cast<T>(static_cast<const double *>(base)[place]) * kLog2e;
+  case DType::F16:
+    return static_cast<T>(static_cast<float>(static_cast<const Float16 *>(base)[place])) * kLog2e;
+  default:
+    return static_cast<T>(static_cast<float>(static_cast<const BFloat16 *>(base)[place])) * kLog2e;
+  }
+}
+
+/// tile[r * width + c] += mask(row0 + r, column0 + c) for r < rows, c < columns, with the strides given.
+template <typename T>
+void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t rowStride, int64_t columnStride,
+             T *tile, int64_t width, int64_t rows, int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    T *row = tile + r * width;
+    int64_t place = start + r * rowStride;
+    if (columnStride == 0) {
+      T value = maskValue<T>(mask, base, place);
+      for (int64_t c = 0; c < columns; ++c)
+        row[c] += value;
+      continue;
+    }
+    for (int64_t c = 0; c < columns; ++c)
+      row[c] += maskValue<T>(mask, base, place + c * columnStride);
+  }
+}
+
+/// Makes the scores that causality hides -inf: query i sees key j when j <= i + offset. Rows are keys from
+/// `key` on and columns queries from `query` on, or the other way round.
+template <typename T>
+void hideFutureKeysInRows(T *tile, int64_t width, int64_t rows, int64_t key, int64_t query, int64_t offset) {
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t hidden = std::min(width, key + r - offset - query); // queries before key - offset
+    for (int64_t c = 0; c < hidden; ++c)
+      tile[r * width + c] = -std::numeric_limits<T>::infinity();
+  }
+}
+template <typename T>
+void hideFutureKeysInColumns(T *tile, int64_t width, int64_t rows, int64_t query, int64_t key, int64_t offset) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = std::max<int64_t>(0, query + r + offset + 1 - key); c < width; ++c)
+      tile[r * width + c] = -std::numeric_limits<T>::infinity();
+}
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,208 @@
+#include "test/unit/kernels/KernelTest.h"
+#include <cmath>
+
+namespace kedge::rt::test {
+namespace {
+
+struct Case {
+  int64_t batch, heads, kvHeads, queries, keys, depth, valueDepth;
+  bool causal = false;
+  int64_t offset = 0;
+  double softcap = 0;
+  Shape maskShape = {}; ///< of four dimensions, empty: none
+  bool maskIsBool = false;
+  double scale = 0; ///< 0: default
+};
+
+/// Attention written down in double, with its gradient, on tensors [B,H,T,D].
+struct Reference {
+  Case c;
+  std::vector<double> q, k, v, dO, o, lse, dQ, dK, dV;
+  std::vector<double> mask; // added; -inf hides
+
+  double scale() const { return c.scale != 0 ? c.scale : 1 / std::sqrt(double(c.depth)); }
+
+  double maskAt(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    if (c.maskShape.empty())
+      return 0;
+    Shape at = {b, h, i, j};
+    for (int d = 0; d < 4; ++d)
+      at[d] = c.maskShape[d] == 1 ? 0 : at[d];
+    return mask[flatten(c.maskShape, at)];
+  }
+
+  void run() {
+    o.assign(c.batch * c.heads * c.queries * c.valueDepth, 0);
+    lse.assign(c.batch * c.heads * c.queries, -INFINITY);
+    dQ.assign(q.size(), 0), dK.assign(k.size(), 0), dV.assign(v.size(), 0);
+    for (int64_t b = 0; b < c.batch; ++b)
+      for (int64_t h = 0; h < c.heads; ++h)
+        for (int64_t i = 0; i < c.queries; ++i)
+          row(b, h, i);
+  }
+
+  void row(int64_t b, int64_t h, int64_t i) {
+    int64_t query = (b * c.heads + h) * c.queries + i, kv = b * c.kvHeads + h / (c.heads / c.kvHeads);
+    const double *qRow = &q[query * c.depth], *dORow = &dO[query * c.valueDepth];
+    std::vector<double> score(c.keys), factor(c.keys, 1), weight(c.keys);
+    double top = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < c.keys; ++j) {
+      for (int64_t d = 0; d < c.depth; ++d)
+        score[j] += qRow[d] * k[(kv * c.keys + j) * c.depth + d] * scale();
+      if (c.softcap != 0) {
+        double t = std::tanh(score[j] / c.softcap);
+        score[j] = c.softcap * t, factor[j] = 1 - t * t;
+      }
+      score[j] += maskAt(b, h, i, j);
+      if (c.causal && j > i + c.offset)
+        score[j] = -INFINITY;
+      top = std::max(top, score[j]);
+    }
+    if (top == -INFINITY)
+      return;
+    for (int64_t j = 0; j < c.keys; ++j)
+      sum += weight[j] = std::exp(score[j] - top);
+    lse[query] = top + std::log(sum);
+    double delta = 0;
+    std::vector<double> dP(c.keys);
+    for (int64_t j = 0; j < c.keys; ++j) {
+      weight[j] /= sum;
+      for (int64_t d = 0; d < c.valueDepth; ++d) {
+        int64_t place = (kv * c.keys + j) * c.valueDepth + d;
+        o[query * c.valueDepth + d] += weight[j] * v[place];
+        dP[j] += dORow[d] * v[place];
+        dV[place] += weight[j] * dORow[d];
+      }
+      delta += weight[j] * dP[j];
+    }
+    for (int64_t j = 0; j < c.keys; ++j)
+      for (int64_t d = 0; d < c.depth; ++d) {
+        double dS = weight[j] * (dP[j] - delta) * factor[j] * scale();
+        dQ[query * c.depth + d] += dS * k[(kv * c.keys + j) * c.depth + d];
+        dK[(kv * c.keys + j) * c.depth + d] += dS * qRow[d];
+      }
+  }
+};
+
+json attributes(const Case &c) {
+  json attrs = {{"causal", c.causal}, {"causal_offset", c.offset}, {"softcap", c.softcap}};
+  if (c.scale != 0)
+    attrs["scale"] = c.scale;
+  return attrs;
+}
+
+Array makeMask(const Case &c, Reference &reference) {
+  int64_t count = c.maskShape[0] * c.maskShape[1] * c.maskShape[2] * c.maskShape[3];
+  if (!c.maskIsBool) {
+    Array mask = Array::random<float>(c.maskShape, 5);
+    reference.mask = mask.doubles();
+    return mask;
+  }
+  Array mask({DType::Bool, c.maskShape});
+  for (int64_t i = 0; i < count; ++i) {
+    mask.data<uint8_t>()[i] = i % 3 != 1 && i / c.maskShape[3] != 2; // one row of the mask sees nothing
+    reference.mask.push_back(mask.data<uint8_t>()[i] ? 0 : -INFINITY);
+  }
+  return mask;
+}
+
+template <typename T> void check(const Case &c, double tolerance) {
+  SCOPED_TRACE(::testing::Message() << "queries " << c.queries << " keys " << c.keys << " depth " << c.depth
+                                    << " causal " << c.causal << " heads " << c.heads << "/" << c.kvHeads);
+  DType type = dtypeOf<T>(), wide = type == DType::F64 ? DType::F64 : DType::F32;
+  Array q = Array::random<T>({c.batch, c.heads, c.queries, c.depth}, 1);
+  Array k = Array::random<T>({c.batch, c.kvHeads, c.keys, c.depth}, 2);
+  Array v = Array::random<T>({c.batch, c.kvHeads, c.keys, c.valueDepth}, 3);
+  Array dO = Array::random<T>({c.batch, c.heads, c.queries, c.valueDepth}, 4);
+  Reference reference{c, q.doubles(), k.doubles(), v.doubles(), dO.doubles(), {}, {}, {}, {}, {}, {}};
+  std::vector<Array> inputs = {q, k, v};
+  if (!c.maskShape.empty())
+    inputs.push_back(makeMask(c, reference));
+  reference.run();
+  auto forward = runKernel("train.Attention", attributes(c), inputs,
+                           {{type, dO.desc.shape}, {wide, {c.batch, c.heads, c.queries}}});
+  expectNear(forward[0], reference.o, tolerance);
+  expectNear(forward[1], reference.lse, tolerance);
+  std::vector<Array> back = {dO, q, k, v, forward[0], forward[1]};
+  if (!c.maskShape.empty())
+    back.push_back(inputs[3]);
+  auto gradients = runKernel("train.AttentionGrad", attributes(c), back, {q.desc, k.desc, v.desc});
+  expectNear(gradients[0], reference.dQ, tolerance);
+  expectNear(gradients[1], reference.dK, tolerance);
+  expectNear(gradients[2], reference.dV, tolerance);
+}
+
+TEST(KernelAttention, PlainOddSizes) {
+  for (Case c : {Case{1, 1, 1, 1, 1, 1, 1}, {2, 3, 3, 7, 5, 3, 4}, {1, 2, 2, 33, 70, 64, 64}, {1, 1, 1, 100, 300, 20, 45},
+                 {1, 5, 5, 130, 129, 16, 8}})
+    check<float>(c, 1e-5);
+}
+
+TEST(KernelAttention, Causal) {
+  for (Case c : {Case{1, 2, 2, 1, 1, 4, 4, true}, {1, 2, 2, 70, 70, 64, 64, true}, {2, 1, 1, 300, 300, 24, 24, true},
+                 {1, 1, 1, 40, 200, 8, 8, true, 160}, {1, 1, 1, 200, 40, 8, 8, true}, {1, 1, 1, 50, 50, 8, 8, true, -3}})
+    check<float>(c, 1e-5);
+}
+
+TEST(KernelAttention, GroupedHeadsSoftcapAndScale) {
+  Case c{2, 6, 2, 45, 77, 16, 12, true, 10};
+  check<float>(c, 1e-5);
+  c.softcap = 0.7, c.scale = 0.9;
+  check<float>(c, 1e-5);
+  check<double>(c, 1e-13);
+}
+
+TEST(KernelAttention, Masks) {
+  Case c{2, 3, 3, 20, 50, 16, 16};
+  for (Shape shape : {Shape{2, 3, 20, 50}, {1, 1, 20, 50}, {2, 1, 1, 50}, {1, 3, 20, 1}})
+    for (bool isBool : {false, true}) {
+      c.maskShape = shape, c.maskIsBool = isBool;
+      check<float>(c, 1e-5);
+    }
+  c.causal = true;
+  check<float>(c, 1e-5);
+}
+
+TEST(KernelAttention, OtherTypesAndEmptyDimensions) {
+  Case c{1, 2, 2, 30, 40, 16, 16};
+  check<double>(c, 1e-13);
+  check<BFloat16>(c, 3e-2);
+  check<Float16>(c, 3e-3);
+  for (Case empty : {Case{0, 2, 2, 3, 3, 4, 4}, {1, 2, 2, 0, 3, 4, 4}, {1, 2, 2, 3, 0, 4, 4}})
+    check<float>(empty, 0);
+}
+
+/// Packed QKV, [B,T,C] and bthd operands give the numbers of [B,H,T,D] ones.
+TEST(KernelAttention, LayoutsAgree) {
+  constexpr int64_t B = 2, T = 37, H = 3, D = 8;
+  Array qkv = Array::random<float>({B, T, 3 * H * D}, 1), dO = Array::random<float>({B, T, H * D}, 2);
+  std::vector<Array> split = runKernel("onnx.Split", {{"axis", 2}}, {qkv}, std::vector<TensorDesc>(3, dO.desc));
+  json heads = {{"q_num_heads", H}, {"kv_num_heads", H}, {"causal", true}};
+  TensorDesc lse{DType::F32, {B, H, T}};
+  auto fromRows = runKernel("train.Attention", heads, split, {dO.desc, lse});
+  auto rowGradients = runKernel("train.AttentionGrad", heads, {dO, split[0], split[1], split[2], fromRows[0], fromRows[1]},
+                                std::vector<TensorDesc>(3, dO.desc));
+  json packed = heads;
+  packed["packed"] = true;
+  auto fromPacked = runKernel("train.Attention", packed, {qkv}, {dO.desc, lse});
+  expectNear(fromPacked[0], fromRows[0].doubles(), 0);
+  Array packedGradient = runKernel1("train.AttentionGrad", packed, {dO, qkv, fromPacked[0], fromPacked[1]}, qkv.desc);
+  expectNear(packedGradient, runKernel1("onnx.Concat", {{"axis", 2}}, rowGradients, qkv.desc).doubles(), 0);
+  json bthd = {{"q_layout", "bthd"}, {"k_layout", "bthd"}, {"v_layout", "bhtd"}, {"o_layout", "bthd"}, {"causal", true}};
+  for (Array &operand : split)
+    operand.desc.shape = {B, T, H, D};
+  Array v = runKernel1("onnx.Transpose", {{"perm", {0, 2, 1, 3}}}, {split[2]}, {DType::F32, {B, H, T, D}});
+  auto fromBthd = runKernel("train.Attention", bthd, {split[0], split[1], v}, {{DType::F32, {B, T, H, D}}, lse});
+  expectNear(fromBthd[0], fromRows[0].doubles(), 0);
+}
+
+TEST(KernelAttention, LargeScoresDoNotOverflow) {
+  Array q = Array::of<float>({1, 1, 2, 1}, {300, -300}), k = Array::of<float>({1, 1, 3, 1}, {300, 299, -300});
+  Array v = Array::of<float>({1, 1, 3, 1}, {1, 2, 3});
+  auto out = runKernel("train.Attention", {}, {q, k, v}, {q.desc, {DType::F32, {1, 1, 2}}});
+  expectNear(out[0], {1, 3}, 1e-6);
+  expectNear(out[1], {90000, 90000}, 1e-6);
+}
+
+} // namespace
+} // namespace kedge::rt::test
