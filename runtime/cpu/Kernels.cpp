@@ -6,6 +6,7 @@ namespace kedge::rt {
 void registerCpuKernels() {
   cpu::registerAttentionGrad();
   cpu::registerAttention();
+  cpu::registerConv();
   cpu::registerGather();
   cpu::registerGatherGrad();
   cpu::registerMatMul();

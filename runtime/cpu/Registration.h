@@ -5,6 +5,7 @@ namespace kedge::rt::cpu {
 
 void registerAttentionGrad();
 void registerAttention();
+void registerConv();
 void registerGather();
 void registerGatherGrad();
 void registerMatMul();
