@@ -86,7 +86,7 @@ LoopPlan LoopPlan::of(const ClusterNest &nest) {
   for (unsigned d : plan.parallel)
     loops.push_back(nest.sizes[d]);
   if (!plan.lanesReduced) {
-    plan.block = nest.passes ? plan.width * plan.copies : size <= 2 * kBlock ? size : kBlock;
+    plan.block = nest.passes ? plan.width * plan.copies : size <= 2 * kBlock ? std::max<int64_t>(size, 1) : kBlock;
     loops.push_back(plan.blocks(nest));
   }
   // Outer loops join the iteration space until there is enough to share and a piece is not too large.

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/Lower/MathFunctions.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -46,27 +47,10 @@ struct CallLibm : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!isa<math::MathDialect>(op->getDialect()))
       return failure();
-    StringRef base = libmName(op);
-    Type type = op->getResult(0).getType(), scalar = getElementTypeOrSelf(type);
-    if (base.empty() || (!scalar.isF32() && !scalar.isF64()))
+    Value value = callLibm(rewriter, op);
+    if (!value)
       return failure();
-    std::string name = (base + (scalar.isF32() ? "f" : "")).str();
-    auto function = declare(rewriter, op, name, scalar, op->getNumOperands());
-    Location loc = op->getLoc();
-    auto vector = dyn_cast<VectorType>(type);
-    if (!vector) {
-      rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, function, op->getOperands());
-      return success();
-    }
-    Value result = arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(rewriter.getZeroAttr(type)));
-    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(vector::ExtractOp::create(rewriter, loc, operand, lane));
-      Value value = LLVM::CallOp::create(rewriter, loc, function, operands).getResult();
-      result = vector::InsertOp::create(rewriter, loc, value, result, lane);
-    }
-    rewriter.replaceOp(op, result);
+    rewriter.replaceOp(op, value);
     return success();
   }
 };
@@ -103,8 +87,7 @@ struct SimplePower : OpRewritePattern<math::PowFOp> {
       return arith::ConstantOp::create(rewriter, loc, attr);
     };
     auto inverse = [&](Value a) -> Value { return arith::DivFOp::create(rewriter, loc, one(), a); };
-    // pow(-0, 0.5) is +0 and pow(-inf, 0.5) is +inf where sqrt gives -0 and NaN: |x| would be wrong for other
-    // negative numbers, and adding +0 mends the zero; the infinity is left to the caller's domain.
+    // As PyTorch does: -0 and -inf are outside of what models take roots of.
     auto root = [&](Value a) -> Value { return math::SqrtOp::create(rewriter, loc, a); };
     if (*exponent == 1.0)
       result = x;
@@ -129,16 +112,38 @@ struct SimplePower : OpRewritePattern<math::PowFOp> {
 
 /// Upstream's polynomials whose error is small enough.
 bool isAccurateUpstream(StringRef name) {
-  return llvm::is_contained({"math.exp", "math.log", "math.log1p", "math.expm1", "math.tanh", "math.erf"}, name);
+  return llvm::is_contained({"math.exp", "math.log", "math.log1p", "math.expm1"}, name);
 }
 
 } // namespace
 
+Value kedge::lower::callLibm(PatternRewriter &rewriter, Operation *op) {
+  StringRef base = libmName(op);
+  Type type = op->getResult(0).getType(), scalar = getElementTypeOrSelf(type);
+  if (base.empty() || (!scalar.isF32() && !scalar.isF64()))
+    return nullptr;
+  auto function = declare(rewriter, op, (base + (scalar.isF32() ? "f" : "")).str(), scalar, op->getNumOperands());
+  Location loc = op->getLoc();
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
+    return LLVM::CallOp::create(rewriter, loc, function, op->getOperands()).getResult();
+  Value result = arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(rewriter.getZeroAttr(type)));
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(vector::ExtractOp::create(rewriter, loc, operand, lane));
+    Value value = LLVM::CallOp::create(rewriter, loc, function, operands).getResult();
+    result = vector::InsertOp::create(rewriter, loc, value, result, lane);
+  }
+  return result;
+}
+
 LogicalResult kedge::lower::lowerMath(ModuleOp kernels) {
   MLIRContext *context = kernels.getContext();
-  RewritePatternSet powers(context);
-  powers.add<SimplePower>(context);
-  walkAndApplyPatterns(kernels, std::move(powers));
+  RewritePatternSet own(context);
+  own.add<SimplePower>(context);
+  populateFloatFunctions(own);
+  walkAndApplyPatterns(kernels, std::move(own));
   RewritePatternSet polynomials(context);
   populateMathPolynomialApproximationPatterns(polynomials, isAccurateUpstream);
   walkAndApplyPatterns(kernels, std::move(polynomials));

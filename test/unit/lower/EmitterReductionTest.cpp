@@ -112,4 +112,85 @@ TEST(EmitterReduction, OuterAndInnerDims) {
   }
 }
 
+TEST(EmitterReduction, SoftmaxOverItsInput) {
+  for (int columns : {3, 64, 100, 1031}) {
+    const int rows = 5;
+    Cluster cluster(fmt::format(R"(
+      func.func @f(%x: tensor<{0}x{1}xf32>) {{
+        %y = sched.cluster domain [{0}, {1}] reduced [1] (%x)
+             maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {{
+          ^bb0(%v: f32):
+            %m = sched.reduce max %v : f32
+            %d = arith.subf %v, %m : f32
+            %e = math.exp %d : f32
+            %s = sched.reduce add %e : f32
+            %p = arith.divf %e, %s : f32
+            sched.yield %p : f32
+        }} : (tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32>
+        return
+      }})", rows, columns));
+    auto x = randomFloats(rows * columns, 1, -30, 30), before = x;
+    cluster.run(2, x, x);
+    for (int r = 0; r < rows; ++r) {
+      const float *row = &before[r * columns];
+      double most = *std::max_element(row, row + columns), sum = 0;
+      for (int c = 0; c < columns; ++c)
+        sum += std::exp(row[c] - most);
+      for (int c = 0; c < columns; ++c)
+        ASSERT_NEAR(x[r * columns + c], std::exp(row[c] - most) / sum, 1e-6) << columns;
+    }
+  }
+}
+
+TEST(EmitterReduction, WholeTensorStaysAccurate) {
+  const int n = 3000001;
+  Cluster cluster(fmt::format(R"(
+    func.func @f(%x: tensor<{0}xf32>) {{
+      %y = sched.cluster domain [{0}] reduced [0] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> ()>] {{
+        ^bb0(%v: f32):
+          %q = arith.mulf %v, %v : f32
+          %s = sched.reduce add %q : f32
+          sched.yield %s : f32
+      }} : (tensor<{0}xf32>) -> tensor<f32>
+      return
+    }})", n));
+  auto x = randomFloats(n, 1);
+  std::vector<float> y(1);
+  cluster.run(1, x, y);
+  double total = 0;
+  for (float v : x)
+    total += double(v) * v;
+  EXPECT_NEAR(y[0] / total, 1, 3e-7);
+}
+
+// Folds of folds along a strided dim: what a weight gradient's norm by column looks like.
+TEST(EmitterReduction, TwoFoldsOverOuterDims) {
+  Cluster cluster(R"(
+    func.func @f(%x: tensor<4x300x33xf32>) {
+      %y = sched.cluster domain [4, 300, 33] reduced [0, 1] (%x)
+           maps [affine_map<(a, b, c) -> (a, b, c)>] -> [affine_map<(a, b, c) -> (c)>] {
+        ^bb0(%v: f32):
+          %s = sched.reduce add %v : f32
+          %n = arith.constant 1200.0 : f32
+          %mean = arith.divf %s, %n : f32
+          %d = arith.subf %v, %mean : f32
+          %q = arith.mulf %d, %d : f32
+          %t = sched.reduce add %q : f32
+          sched.yield %t : f32
+      } : (tensor<4x300x33xf32>) -> tensor<33xf32>
+      return
+    })");
+  auto x = randomFloats(4 * 300 * 33, 1);
+  std::vector<float> y(33);
+  cluster.run(1, x, y);
+  for (int c = 0; c < 33; ++c) {
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 1200; ++i)
+      sum += x[i * 33 + c];
+    for (int i = 0; i < 1200; ++i)
+      squares += std::pow(x[i * 33 + c] - sum / 1200, 2);
+    EXPECT_NEAR(y[c] / squares, 1, 1e-6);
+  }
+}
+
 } // namespace
