@@ -1,0 +1,31 @@
+// RUN: kedge-opt %s -split-input-file -verify-diagnostics
+
+func.func @scale(%x: tensor<2x8xf32>, %s: tensor<2x1x8xf32>) {
+  // expected-error @+1 {{scale 'tensor<2x1x8xf32>' does not broadcast to 'tensor<2x8xf32>'}}
+  %0:3 = onnx.LayerNormalization %x, %s : (tensor<2x8xf32>, tensor<2x1x8xf32>) -> (tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+
+func.func @gelu(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{Gelu's approximate is none or tanh, found sigmoid}}
+  %0 = onnx.Gelu %x {approximate = "sigmoid"} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @heads(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x6x16xf32>) {
+  // expected-error @+1 {{do not fit}}
+  %0:2 = train.Attention %q, %k, %k {scale = 0.25} : (tensor<2x5x4x16xf32>, tensor<2x2x6x16xf32>, tensor<2x2x6x16xf32>) -> (tensor<2x5x4x16xf32>, tensor<2x5x4xf32>)
+  return
+}
+
+// -----
+
+func.func @labels(%x: tensor<4x10xf32>, %y: tensor<3xi64>) {
+  // expected-error @+1 {{labels 'tensor<3xi64>' do not fit scores 'tensor<4x10xf32>'}}
+  %0:2 = train.nll %x, %y : (tensor<4x10xf32>, tensor<3xi64>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
