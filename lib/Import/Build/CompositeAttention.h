@@ -1,0 +1,8 @@
+// Importers of ONNX's Attention and RotaryEmbedding, which become train.Attention and train.rotary.
+#pragma once
+#include "kedge/Import/NodeImporter.h"
+
+namespace kedge {
+void importAttention(NodeContext &c);
+void importRotaryEmbedding(NodeContext &c);
+} // namespace kedge

@@ -1,0 +1,166 @@
+// Products, convolutions, recurrent layers from any opset to the canonical ops. Pools: NeuralNetworkPool.cpp.
+#include "NeuralNetworkWindow.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Import/NodeImporter.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::onnx;
+
+namespace {
+void importMatMul(NodeContext &c) {
+  c.setResult(0, MatMulOp::create(c.builder, c.loc, c.require(0), c.require(1), false, false));
+}
+
+void importGemm(NodeContext &c) {
+  APFloat alpha(c.node.attrFloat("alpha", 1.0f)), beta(c.node.attrFloat("beta", 1.0f));
+  c.setResult(0, GemmOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2),
+                                c.node.attrBool("transA", false), c.node.attrBool("transB", false), alpha, beta));
+}
+
+void importMatMulInteger(NodeContext &c) {
+  c.setResult(0, MatMulIntegerOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2), c.operand(3)));
+}
+
+void importQLinearMatMul(NodeContext &c) {
+  SmallVector<Value> operands;
+  for (size_t k = 0; k < 8; ++k)
+    operands.push_back(c.require(k));
+  c.setResult(0, QLinearMatMulOp::create(c.builder, c.loc, operands));
+}
+
+//===--- Convolutions -----------------------------------------------------------------------------------===//
+
+void importConv(NodeContext &c) {
+  Value x = c.require(0), w = c.require(1);
+  ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
+  c.setResult(0, ConvOp::create(c.builder, c.loc, x, w, c.operand(2), window.strides, window.pads, window.dilations,
+                                c.node.attrInt("group", 1)));
+}
+
+void importConvInteger(NodeContext &c) {
+  Value x = c.require(0), w = c.require(1);
+  ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
+  c.setResult(0, ConvIntegerOp::create(c.builder, c.loc, x, w, c.operand(2), c.operand(3), window.strides,
+                                       window.pads, window.dilations, c.node.attrInt("group", 1)));
+}
+
+/// Pads of ConvTranspose such that spatial dim i has size `wanted`; what no pad can add goes to the output
+/// padding.
+void padsForOutput(NodeContext &c, ArrayRef<int64_t> input, ArrayRef<int64_t> wanted, ImportedWindow &window,
+                   SmallVectorImpl<int64_t> &outputPadding) {
+  bool upper = c.node.attrString("auto_pad", "NOTSET") == "SAME_UPPER";
+  for (size_t i = 0; i < input.size(); ++i) {
+    int64_t full = window.strides[i] * (input[i] - 1) + outputPadding[i] +
+                   (window.kernel[i] - 1) * window.dilations[i] + 1;
+    int64_t total = full - wanted[i];
+    if (total < 0) {
+      outputPadding[i] -= total;
+      total = 0;
+    }
+    int64_t begin = upper ? total / 2 : total - total / 2;
+    window.pads[i] = begin;
+    window.pads[i + input.size()] = total - begin;
+  }
+}
+
+void importConvTranspose(NodeContext &c) {
+  Value x = c.require(0), w = c.require(1);
+  if (rankOf(x) < 3 || rankOf(w) != rankOf(x))
+    c.fail("ConvTranspose needs X [N, C, spatial] and W of the same rank");
+  ArrayRef<int64_t> input = shapeOf(x).drop_front(2);
+  ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(2), /*resolveAuto=*/false);
+  std::vector<int64_t> padding = c.node.attrInts("output_padding", std::vector<int64_t>(input.size(), 0));
+  SmallVector<int64_t> outputPadding(padding.begin(), padding.end());
+  std::string autoPad = c.node.attrString("auto_pad", "NOTSET");
+  auto wanted = c.node.attrIntsIf("output_shape");
+  if (wanted && wanted->size() == input.size() + 2)
+    wanted->erase(wanted->begin(), wanted->begin() + 2);
+  if (!wanted && (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER")) {
+    wanted.emplace();
+    for (size_t i = 0; i < input.size(); ++i)
+      wanted->push_back(input[i] * window.strides[i]);
+  }
+  if (wanted && (wanted->size() != input.size() || outputPadding.size() != input.size()))
+    c.fail("output_shape and output_padding need one entry for each of {} spatial dimensions", input.size());
+  if (wanted)
+    padsForOutput(c, input, *wanted, window, outputPadding);
+  c.setResult(0, ConvTransposeOp::create(c.builder, c.loc, x, w, c.operand(2), window.strides, window.pads,
+                                         window.dilations, outputPadding, c.node.attrInt("group", 1)));
+}
+
+//===--- Recurrent --------------------------------------------------------------------------------------===//
+
+/// Attributes that LSTM, GRU and RNN share, as ONNX names them.
+template <typename Op> void setRecurrentAttrs(NodeContext &c, Op op) {
+  Builder &b = c.builder;
+  if (c.node.has("activations")) {
+    std::vector<std::string> names = c.node.attrStrings("activations");
+    SmallVector<StringRef> refs(names.begin(), names.end());
+    op.setActivationsAttr(b.getStrArrayAttr(refs));
+  }
+  if (c.node.has("activation_alpha"))
+    op.setActivationAlphaAttr(b.getDenseF32ArrayAttr(c.node.attrFloats("activation_alpha")));
+  if (c.node.has("activation_beta"))
+    op.setActivationBetaAttr(b.getDenseF32ArrayAttr(c.node.attrFloats("activation_beta")));
+  if (c.node.has("clip"))
+    op.setClipAttr(b.getF32FloatAttr(c.node.attrFloat("clip")));
+}
+
+struct RecurrentBasics {
+  IntegerAttr hidden, layout;
+  StringAttr direction;
+
+  explicit RecurrentBasics(NodeContext &c) {
+    Value r = c.require(2);
+    int64_t size = rankOf(r) == 0 ? 0 : shapeOf(r).back();
+    hidden = c.builder.getI64IntegerAttr(c.node.attrInt("hidden_size", size));
+    layout = c.builder.getI64IntegerAttr(c.node.attrInt("layout", 0));
+    direction = c.builder.getStringAttr(c.node.attrString("direction", "forward"));
+  }
+};
+
+void importLSTM(NodeContext &c) {
+  RecurrentBasics basics(c);
+  auto inputForget = c.builder.getI64IntegerAttr(c.node.attrInt("input_forget", 0));
+  auto op = LSTMOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
+                           c.operand(5), c.operand(6), c.operand(7), basics.hidden, basics.direction, ArrayAttr(),
+                           DenseF32ArrayAttr(), DenseF32ArrayAttr(), FloatAttr(), basics.layout, inputForget);
+  setRecurrentAttrs(c, op);
+  c.setResults(op->getResults());
+}
+
+void importGRU(NodeContext &c) {
+  RecurrentBasics basics(c);
+  auto linear = c.builder.getI64IntegerAttr(c.node.attrInt("linear_before_reset", 0));
+  auto op = GRUOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
+                          c.operand(5), basics.hidden, basics.direction, ArrayAttr(), DenseF32ArrayAttr(),
+                          DenseF32ArrayAttr(), FloatAttr(), basics.layout, linear);
+  setRecurrentAttrs(c, op);
+  c.setResults(op->getResults());
+}
+
+void importRNN(NodeContext &c) {
+  RecurrentBasics basics(c);
+  auto op = RNNOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
+                          c.operand(5), basics.hidden, basics.direction, ArrayAttr(), DenseF32ArrayAttr(),
+                          DenseF32ArrayAttr(), FloatAttr(), basics.layout);
+  setRecurrentAttrs(c, op);
+  c.setResults(op->getResults());
+}
+} // namespace
+
+void kedge::registerNeuralNetworkImporters(NodeImporters &importers) {
+  importers.add("MatMul", importMatMul);
+  importers.add("Gemm", importGemm);
+  importers.add("MatMulInteger", importMatMulInteger);
+  importers.add("QLinearMatMul", importQLinearMatMul);
+  importers.add("Conv", importConv);
+  importers.add("ConvInteger", importConvInteger);
+  importers.add("ConvTranspose", importConvTranspose);
+  importers.add("LSTM", importLSTM);
+  importers.add("GRU", importGRU);
+  importers.add("RNN", importRNN);
+  registerPoolImporters(importers);
+}
