@@ -21,7 +21,7 @@ int64_t HostTensor::intAt(int64_t index) const {
   switch (elementBytes(element)) {
   case 1: return isUnsigned ? read<uint8_t>(bytes, index) : read<int8_t>(bytes, index);
   case 2: return isUnsigned ? read<uint16_t>(bytes, index) : read<int16_t>(bytes, index);
-  case 4: return isUnsigned ? read<uint32_t>(bytes, index) : read<int32_t>(bytes, index);
+  case 4: return isUnsigned ? int64_t(read<uint32_t>(bytes, index)) : int64_t(read<int32_t>(bytes, index));
   default: return read<int64_t>(bytes, index);
   }
 }

@@ -77,14 +77,14 @@ SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
 
 void GraphImporter::importInput(const model::ValueInfo &input) {
   Location loc = NameLoc::get(StringAttr::get(&context, input.name));
-  if (auto fixed = options.fixedInputs.find(input.name); fixed != options.fixedInputs.end()) {
-    scope->values[input.name].tensor = importConstant(fixed->second, loc);
-    return;
-  }
   Type element = elementType(context, input.dtype);
   if (input.kind != model::ValueInfo::Kind::Tensor || !element) {
     report("input " + input.describe(), "only tensors of numbers and booleans are supported");
     scope->values[input.name].tensor = unsupportedValue(loc, "input");
+    return;
+  }
+  if (auto fixed = options.fixedInputs.find(input.name); fixed != options.fixedInputs.end()) {
+    scope->values[input.name].tensor = importConstant(fixed->second, loc);
     return;
   }
   auto type = RankedTensorType::get(inputShape(input), element);
