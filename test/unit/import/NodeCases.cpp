@@ -13,12 +13,18 @@ using namespace kedge;
 using kedge::test::CaseResult;
 
 namespace {
-std::optional<model::Tensor> readTensor(const fs::path &path) {
+/// The data sets hold bfloat16 as uint16 of the same bits: `declared` tells.
+std::optional<model::Tensor> readTensor(const fs::path &path, model::DType declared) {
   if (!fs::exists(path))
     return std::nullopt;
   model::LoadOptions options;
   model::ParseContext context{model::MappedFile::open(path.string()), options};
-  return model::parseTensor(context, {0, context.file->size()});
+  model::Tensor tensor = model::parseTensor(context, {0, context.file->size()});
+  if (declared == model::DType::BFloat16 && tensor.dtype == model::DType::UInt16) {
+    model::Bytes bytes = tensor.bytes();
+    tensor = model::Tensor::make(tensor.name, declared, tensor.dims, {bytes.data, bytes.data + bytes.size});
+  }
+  return tensor;
 }
 
 /// Empty when equal: rtol 1e-3 and atol 1e-7, as ONNX's own runner.
@@ -43,7 +49,7 @@ CaseResult runDataSet(const model::Model &model, const fs::path &folder) {
   for (size_t k = 0; k < feeds.size(); ++k)
     if (feeds[k]->kind != model::ValueInfo::Kind::Tensor)
       return {CaseResult::Unsupported, "inputs other than tensors"};
-    else if (auto tensor = readTensor(folder / fmt::format("input_{}.pb", k))) {
+    else if (auto tensor = readTensor(folder / fmt::format("input_{}.pb", k), feeds[k]->dtype)) {
       options.shapes[feeds[k]->name] = tensor->dims;
       options.fixedInputs[feeds[k]->name] = *tensor;
     }
@@ -52,7 +58,7 @@ CaseResult runDataSet(const model::Model &model, const fs::path &folder) {
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
   ConstantEvaluator evaluator;
   for (auto [k, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
-    auto expected = readTensor(folder / fmt::format("output_{}.pb", k));
+    auto expected = readTensor(folder / fmt::format("output_{}.pb", k), model.graph.outputs[k].dtype);
     const HostTensor *found = evaluator.evaluate(value);
     if (!expected)
       continue;
