@@ -38,7 +38,9 @@ std::vector<int64_t> stepsIn(const std::string &dir) {
   return steps;
 }
 
-std::string folderOfStep(const std::string &dir, int64_t step) { return fmt::format("{}/step-{}", dir, step); }
+std::string folderOfStep(const std::string &dir, int64_t step) {
+  return fmt::format("{}/step-{}", dir, step);
+}
 
 template <typename T> void put(ordered_json &json, const char *key, const std::optional<T> &value) {
   if (value)
@@ -104,7 +106,8 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   return json;
 }
 
-ordered_json writeTensorFile(const std::string &folder, const char *name, const std::vector<TensorOut> &tensors) {
+ordered_json writeTensorFile(const std::string &folder, const char *name,
+                             const std::vector<TensorOut> &tensors) {
   FileWriter writer(folder + "/" + name);
   writeSafetensors(writer, tensors);
   writer.finish();

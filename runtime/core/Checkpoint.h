@@ -32,8 +32,8 @@ bool holdsCheckpoints(const std::string &dir);
 /// Removes what a killed process left half-written.
 void removeLeftovers(const std::string &dir);
 
-/// Sets every saved state. Throws rt::Error that names what differs when the checkpoint is of another model or
-/// optimizer; states are then partly set.
+/// Sets every saved state. Throws rt::Error that names what differs when the checkpoint is of another model
+/// or optimizer; states are then partly set.
 void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor);
 
 /// Parameters, frozen tensors and buffers under their names in the exported file, in its layout.

@@ -40,8 +40,8 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
   for (const TensorOut &tensor : expected) {
     const TensorView *view = file.find(tensor.name);
     if (!view)
-      fail("{}: a checkpoint of another model or optimizer: it has no '{}', which the program needs as {}", path,
-           tensor.name, describe(tensor.desc));
+      fail("{}: a checkpoint of another model or optimizer: it has no '{}', which the program needs as {}",
+           path, tensor.name, describe(tensor.desc));
     if (view->desc.shape != tensor.desc.shape || isFloat(view->desc.type) != isFloat(tensor.desc.type))
       fail("{}: a checkpoint of another model: '{}' is {}, the program has {}", path, tensor.name,
            describe(view->desc), describe(tensor.desc));
@@ -49,8 +49,8 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
   }
   for (const auto &[found, view] : file.tensors())
     if (!used.count(found))
-      fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks", path,
-           found, describe(view.desc));
+      fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks",
+           path, found, describe(view.desc));
   for (const TensorOut &tensor : expected) {
     const TensorView *view = file.find(tensor.name);
     const std::vector<int> perm = inversePerm(tensor.perm);

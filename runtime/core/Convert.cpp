@@ -6,9 +6,7 @@
 namespace kedge::rt {
 namespace {
 
-template <typename T> struct Tag {
-  using type = T;
-};
+template <typename T> struct Tag { using type = T; };
 
 template <typename F> auto dispatch(DType type, F &&body) {
   switch (type) {
@@ -78,21 +76,21 @@ void convertLoop(void *destination, int64_t destinationStride, const void *sourc
 
 double loadAsDouble(DType type, const void *data, int64_t index) {
   double value = 0;
-  convert(&value, DType::F64, 1, static_cast<const char *>(data) + index * static_cast<int64_t>(dtypeSize(type)),
-          type, 1, 1);
+  convert(&value, DType::F64, 1,
+          static_cast<const char *>(data) + index * static_cast<int64_t>(dtypeSize(type)), type, 1, 1);
   return value;
 }
 
 int64_t loadAsInt(DType type, const void *data, int64_t index) {
   int64_t value = 0;
-  convert(&value, DType::I64, 1, static_cast<const char *>(data) + index * static_cast<int64_t>(dtypeSize(type)),
-          type, 1, 1);
+  convert(&value, DType::I64, 1,
+          static_cast<const char *>(data) + index * static_cast<int64_t>(dtypeSize(type)), type, 1, 1);
   return value;
 }
 
 void storeDouble(DType type, void *data, int64_t index, double value) {
-  convert(static_cast<char *>(data) + index * static_cast<int64_t>(dtypeSize(type)), type, 1, &value, DType::F64,
-          1, 1);
+  convert(static_cast<char *>(data) + index * static_cast<int64_t>(dtypeSize(type)), type, 1, &value,
+          DType::F64, 1, 1);
 }
 
 void convert(void *destination, DType destinationType, int64_t destinationStride, const void *source,
@@ -162,7 +160,8 @@ void transpose(void *destination, DType destinationType, const std::vector<int64
     convert(destination, destinationType, 1, source, sourceType, 1, TensorDesc{sourceType, shape}.elements());
     return;
   }
-  transposeRows(destination, destinationType, shape, source, sourceType, perm, 0, shape.empty() ? 1 : shape[0]);
+  transposeRows(destination, destinationType, shape, source, sourceType, perm, 0,
+                shape.empty() ? 1 : shape[0]);
 }
 
 } // namespace kedge::rt

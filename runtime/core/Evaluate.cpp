@@ -13,7 +13,8 @@ Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &
          program.name);
   const int64_t batch = program.options.batch, rest = data.rows() % batch;
   if (!lossRows && !program.options.ignoreIndex && rest != 0)
-    fail("evaluation: the loss of this model is one number a batch, so a last batch of {} of {} rows cannot be "
+    fail("evaluation: the loss of this model is one number a batch, so a last batch of {} of {} rows cannot "
+         "be "
          "masked: give a multiple of {} rows, {} or {}",
          rest, batch, batch, data.rows() - rest, data.rows() - rest + batch);
 }

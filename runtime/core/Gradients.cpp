@@ -6,7 +6,8 @@
 
 namespace kedge::rt {
 
-GradientTools::GradientTools(Executor &executor, const Options &options) : executor(executor), options(options) {}
+GradientTools::GradientTools(Executor &executor, const Options &options)
+    : executor(executor), options(options) {}
 
 bool GradientTools::needed() const { return !options.dumpGradients.empty() || !options.inject.empty(); }
 
@@ -55,7 +56,8 @@ void GradientTools::finishStep(int64_t step) {
                          DType::F32,
                          {}});
     else if (state.role == StateRole::Parameter)
-      fmt::print(stderr, "kedge: warning: --dump-gradients: '{}' has no gradient in this program\n", state.onnxName);
+      fmt::print(stderr, "kedge: warning: --dump-gradients: '{}' has no gradient in this program\n",
+                 state.onnxName);
   }
   AtomicFile file(options.dumpGradients);
   writeSafetensors(file.writer(), tensors);

@@ -20,8 +20,8 @@ struct LogLine {
 
 class Log {
 public:
-  /// Without `resumeAt` the file is truncated; with it, lines of that step and later ones and a torn last line
-  /// are cut off.
+  /// Without `resumeAt` the file is truncated; with it, lines of that step and later ones and a torn last
+  /// line are cut off.
   Log(const std::string &path, std::optional<int64_t> resumeAt);
   ~Log();
   Log(const Log &) = delete;

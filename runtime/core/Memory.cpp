@@ -29,7 +29,7 @@ uint64_t anonymousBytes() {
   return line ? std::strtoull(line + 8, nullptr, 10) * 1024 : 0;
 }
 
-MemoryMeter::MemoryMeter() : start(anonymousBytes()) { highest = beforeArena = start; }
+MemoryMeter::MemoryMeter() : beforeArena(anonymousBytes()) {}
 
 void MemoryMeter::startThreads(int count) {
   const uint64_t before = anonymousBytes();
@@ -45,12 +45,10 @@ void MemoryMeter::noteKernels(const Executor &executor) {
   afterKernels = anonymousBytes();
   workspaces = executor.extraWorkspaceBytes();
   kernels = minus(afterKernels, beforeArena + pageAligned(executor.program().arenaBytes) + workspaces);
-  highest = std::max(highest, afterKernels);
 }
 
 void MemoryMeter::noteStep() {
   const uint64_t now = anonymousBytes();
-  highest = std::max(highest, now);
   steps = std::max(steps, minus(now, afterKernels));
 }
 
@@ -72,7 +70,6 @@ std::string MemoryMeter::report(const Executor &executor) const {
   report["reservations"] = list;
   report["arena_bytes"] = executor.program().arenaBytes;
   report["peak_bytes"] = executor.program().arenaBytes + sum;
-  report["measured"] = {{"rss_anon_before_arena", beforeArena}, {"rss_anon_highest", highest}};
   return report.dump(1) + "\n";
 }
 

@@ -29,8 +29,8 @@ public:
   std::string report(const Executor &executor) const;
 
 private:
-  uint64_t start = 0, threads = 0, beforeArena = 0, kernels = 0, steps = 0, afterKernels = 0, highest = 0;
-  uint64_t workspaces = 0;
+  uint64_t beforeArena = 0, afterKernels = 0;
+  uint64_t threads = 0, kernels = 0, workspaces = 0, steps = 0;
 };
 
 } // namespace kedge::rt

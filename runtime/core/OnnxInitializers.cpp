@@ -69,9 +69,9 @@ private:
 
 DType onnxType(uint64_t code, const std::string &name, const std::string &path) {
   constexpr std::pair<uint64_t, DType> known[] = {
-      {1, DType::F32}, {2, DType::U8},   {3, DType::I8},   {4, DType::U16},  {5, DType::I16}, {6, DType::I32},
-      {7, DType::I64}, {9, DType::Bool}, {10, DType::F16}, {11, DType::F64}, {12, DType::U32}, {13, DType::U64},
-      {16, DType::BF16}};
+      {1, DType::F32},  {2, DType::U8},   {3, DType::I8},   {4, DType::U16},  {5, DType::I16},
+      {6, DType::I32},  {7, DType::I64},  {9, DType::Bool}, {10, DType::F16}, {11, DType::F64},
+      {12, DType::U32}, {13, DType::U64}, {16, DType::BF16}};
   for (const auto &[number, type] : known)
     if (number == code)
       return type;

@@ -112,7 +112,8 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
       ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
   app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)")->check(CLI::NonNegativeNumber);
   app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
-  app.add_option("--decay-steps", s.decaySteps, "step where a schedule ends (--steps); wsd: length of the decay")
+  app.add_option("--decay-steps", s.decaySteps,
+                 "step where a schedule ends (--steps); wsd: length of the decay")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--weight-decay", s.weightDecay, "weight decay");
   app.add_option("--betas", t.betas, "B1,B2: decay of Adam's moments");
@@ -130,7 +131,8 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--keep", o.keep, "checkpoints to keep (2)")->check(CLI::PositiveNumber);
   app.add_option("--resume", o.resumeDir, "[DIR]: go on from the newest checkpoint")->expected(0, 1);
   app.add_option("--export-onnx", o.exportOnnx, "write the trained model");
-  app.add_flag("--export-training-mode", o.exportTrainingMode, "keep Dropout and BatchNormalization training");
+  app.add_flag("--export-training-mode", o.exportTrainingMode,
+               "keep Dropout and BatchNormalization training");
   app.add_option("--export-safetensors", o.exportSafetensors, "write the trained weights");
 }
 

@@ -1,9 +1,9 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC 2011). This file is the reference; generated kernels compute the same function.
 //
-// Dropout: key = (seed, op id), counter = (block, row, step), where row is the row of the step (row_base + i),
-// block = element of the row / 4, and the element takes word element % 4. It is kept when
-// uniform(word) >= ratio. So recomputation, resume and any split of a step's rows draw the same mask.
+// Dropout: key = (seed, op id), counter = (block, row, step), where row is the row of the step (row_base +
+// i), block = element of the row / 4, and the element takes word element % 4. It is kept when uniform(word)
+// >= ratio. So recomputation, resume and any split of a step's rows draw the same mask.
 #pragma once
 #include <array>
 #include <cstdint>

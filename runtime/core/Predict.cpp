@@ -1,8 +1,8 @@
 // --predict: an output over all rows of the evaluation data, as an npy file.
+#include "runtime/core/AtomicFile.h"
 #include "runtime/core/Convert.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Evaluate.h"
-#include "runtime/core/AtomicFile.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -40,7 +40,8 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   const TensorDesc &desc = outputOf(program, function, name)->desc;
   const int64_t batch = program.options.batch;
   if (desc.shape.empty() || desc.shape[0] != batch)
-    fail("--predict {}: its shape [{}] has no leading batch of {} rows", name, fmt::join(desc.shape, ", "), batch);
+    fail("--predict {}: its shape [{}] has no leading batch of {} rows", name, fmt::join(desc.shape, ", "),
+         batch);
   const bool half = desc.type == DType::F16 || desc.type == DType::BF16;
   TensorDesc whole{half ? DType::F32 : desc.type, desc.shape};
   whole.shape[0] = data.rows();

@@ -1,6 +1,6 @@
 #include "runtime/core/Profile.h"
-#include "runtime/core/Error.h"
 #include "runtime/core/AtomicFile.h"
+#include "runtime/core/Error.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -8,7 +8,9 @@ namespace {
 
 constexpr int64_t kTracedSteps = 20;
 
-const std::string &nameOf(const Launch &launch) { return launch.library.empty() ? launch.kernel : launch.library; }
+const std::string &nameOf(const Launch &launch) {
+  return launch.library.empty() ? launch.kernel : launch.library;
+}
 
 } // namespace
 
@@ -69,7 +71,8 @@ void Profile::finish(const std::string &path) const {
   for (size_t i = 0; i < std::min<size_t>(20, rows.size()); ++i)
     fmt::print(stderr, "{:10.3f} {:7} {:6.2f}  {}\n", static_cast<double>(rows[i].total.nanoseconds) / 1e6,
                rows[i].total.calls,
-               100.0 * static_cast<double>(rows[i].total.nanoseconds) / static_cast<double>(std::max<int64_t>(1, sum)),
+               100.0 * static_cast<double>(rows[i].total.nanoseconds) /
+                   static_cast<double>(std::max<int64_t>(1, sum)),
                rows[i].text);
 }
 

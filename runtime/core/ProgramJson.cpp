@@ -18,9 +18,7 @@ StateRole parseRole(const std::string &name) {
 
 DType typeOf(const json &value) { return parseDType(value.at("dtype").get_ref<const std::string &>()); }
 
-TensorDesc descOf(const json &value) {
-  return {typeOf(value), value.value("shape", std::vector<int64_t>{})};
-}
+TensorDesc descOf(const json &value) { return {typeOf(value), value.value("shape", std::vector<int64_t>{})}; }
 
 std::vector<TensorDesc> descsOf(const json &launch, const char *key) {
   std::vector<TensorDesc> result;
@@ -85,8 +83,8 @@ std::vector<Place> placesOf(const json &function, const char *key) {
   std::vector<Place> result;
   if (auto found = function.find(key); found != function.end())
     for (const json &entry : *found)
-      result.push_back({entry.at("name"), entry.at("offset"),
-                        entry.contains("dtype") ? descOf(entry) : TensorDesc{}});
+      result.push_back(
+          {entry.at("name"), entry.at("offset"), entry.contains("dtype") ? descOf(entry) : TensorDesc{}});
   return result;
 }
 
@@ -117,8 +115,8 @@ Function functionOf(const std::string &name, const json &value) {
   function.inputs = placesOf(value, "inputs");
   function.outputs = placesOf(value, "outputs");
   for (const json &entry : value.value("buffers", json::array()))
-    function.buffers.push_back(
-        {entry.at("offset"), entry.at("bytes"), entry.at("first"), entry.at("last"), entry.value("name", "")});
+    function.buffers.push_back({entry.at("offset"), entry.at("bytes"), entry.at("first"), entry.at("last"),
+                                entry.value("name", "")});
   for (const json &entry : value.at("launches"))
     function.launches.push_back(launchOf(entry));
   function.lossReady = value.value("loss_ready", -1);
@@ -177,7 +175,8 @@ void readModel(const json &value, Program &program) {
 
 Program programOf(const json &root) {
   if (root.at("format") != 1)
-    fail("the program has format {}, this runtime reads format 1: compile it again", root.at("format").dump());
+    fail("the program has format {}, this runtime reads format 1: compile it again",
+         root.at("format").dump());
   Program program;
   program.name = root.value("name", "program");
   if (root.contains("model"))

@@ -73,8 +73,9 @@ void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *dest
       const int64_t element = fileIndex(state, strides, i);
       if (element / 4 != known) {
         known = element / 4;
-        values = valuesOf(spec, randomBlock(static_cast<uint64_t>(seed), key, 0, static_cast<uint32_t>(known >> 32),
-                                            static_cast<uint32_t>(known)));
+        values =
+            valuesOf(spec, randomBlock(static_cast<uint64_t>(seed), key, 0,
+                                       static_cast<uint32_t>(known >> 32), static_cast<uint32_t>(known)));
       }
       storeDouble(state.desc.type, destination, i, values[static_cast<size_t>(element % 4)]);
     }

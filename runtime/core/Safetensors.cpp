@@ -8,9 +8,10 @@ namespace kedge::rt {
 namespace {
 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
-    {"F32", DType::F32}, {"F64", DType::F64}, {"F16", DType::F16}, {"BF16", DType::BF16}, {"I8", DType::I8},
-    {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64}, {"U8", DType::U8},     {"U16", DType::U16},
-    {"U32", DType::U32}, {"U64", DType::U64}, {"BOOL", DType::Bool}};
+    {"F32", DType::F32},  {"F64", DType::F64}, {"F16", DType::F16}, {"BF16", DType::BF16},
+    {"I8", DType::I8},    {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64},
+    {"U8", DType::U8},    {"U16", DType::U16}, {"U32", DType::U32}, {"U64", DType::U64},
+    {"BOOL", DType::Bool}};
 
 std::string typeText(DType type) {
   for (const auto &[text, known] : kTypes)
@@ -62,7 +63,8 @@ TensorFile TensorFile::openSafetensors(const std::string &path) {
     fail("{}: truncated: no safetensors header", path);
   std::memcpy(&length, file.data(), 8);
   if (length > file.size() - 8)
-    fail("{}: truncated or no safetensors file: a header of {} bytes in a file of {}", path, length, file.size());
+    fail("{}: truncated or no safetensors file: a header of {} bytes in a file of {}", path, length,
+         file.size());
   try {
     const auto header = nlohmann::json::parse(std::string_view(file.data() + 8, length));
     const char *data = file.data() + 8 + length;
@@ -116,7 +118,8 @@ void writeTensorData(FileWriter &writer, const TensorOut &tensor) {
   std::vector<char> slice(static_cast<size_t>(rows * rowBytes));
   for (int64_t begin = 0; begin < shape[0]; begin += rows) {
     const int64_t end = std::min(shape[0], begin + rows);
-    transposeRows(slice.data(), tensor.desc.type, shape, tensor.data, tensor.dataType, tensor.perm, begin, end);
+    transposeRows(slice.data(), tensor.desc.type, shape, tensor.data, tensor.dataType, tensor.perm, begin,
+                  end);
     writer.write(slice.data(), static_cast<size_t>((end - begin) * rowBytes));
   }
 }

@@ -66,7 +66,8 @@ const Formula *findFormula(const std::string &name) {
 
 } // namespace
 
-RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved, const CompileOptions &program) {
+RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved,
+                          const CompileOptions &program) {
   RunScalars r;
   r.steps = firstOf<int64_t>(given.steps, saved.steps, 0);
   r.decayStepsGiven = given.decaySteps || saved.decaySteps;

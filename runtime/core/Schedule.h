@@ -16,7 +16,8 @@ struct RunScalars {
 
 /// Flags given now, then what a checkpoint saved, then the program's defaults. Throws for wsd without
 /// --decay-steps and for a wsd decay longer than the run.
-RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved, const CompileOptions &program);
+RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved,
+                          const CompileOptions &program);
 
 /// Contract, section 2: the rate of step s.
 double learningRate(const RunScalars &scalars, int64_t step);

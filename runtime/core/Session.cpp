@@ -1,7 +1,7 @@
 #include "runtime/core/Session.h"
+#include "runtime/core/AtomicFile.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Export.h"
-#include "runtime/core/AtomicFile.h"
 #include "runtime/core/Weights.h"
 #include <cstdlib>
 #include <cstring>
@@ -51,9 +51,10 @@ void Session::checkOptions() const {
   if (options.checkpointDir.empty() || options.resume)
     return;
   if (holdsCheckpoints(options.checkpointDir))
-    fail("--checkpoint-dir '{}' holds checkpoints already: give --resume to go on from the newest, or another "
-         "folder",
-         options.checkpointDir);
+    fail(
+        "--checkpoint-dir '{}' holds checkpoints already: give --resume to go on from the newest, or another "
+        "folder",
+        options.checkpointDir);
 }
 
 void Session::resume() {

@@ -14,7 +14,8 @@ public:
       : executor(executor), loss(loss), items(items), stop(stop) {}
 
   bool afterLaunch(const Function &function, int launch) override {
-    const int ready = function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
+    const int ready =
+        function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
     if (launch == ready && loss) {
       lossSum = readResult(executor, *loss);
       if (items)
@@ -43,7 +44,8 @@ double readResult(const Executor &executor, const ResultSlot &slot, int64_t elem
   return loadAsDouble(slot.desc.type, executor.at(slot.offset), element);
 }
 
-StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, bool stopOnNonFinite)
+StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars,
+                       bool stopOnNonFinite)
     : executor(executor), program(executor.program()), data(data), scalars(scalars), writer(program),
       stopOnNonFinite(stopOnNonFinite), forward(program.function("step") ? "step" : "micro") {
   if (!program.function(forward) || (forward == "micro" && !program.function("update")))
@@ -121,10 +123,11 @@ void StepRunner::explain(const Progress &progress, int64_t micro) {
   writer.write(executor, scalars, pointOf(progress, micro));
   const Function *function = program.function(forward);
   const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
-  constexpr const char *remedy = "a lower --lr, a longer --warmup or --clip-norm may help; --on-nan continue goes on";
+  constexpr const char *remedy =
+      "a lower --lr, a longer --warmup or --clip-norm may help; --on-nan continue goes on";
   if (auto found = executor.firstNonFinite(forward, function->lossReady))
-    fail("{}: the first value that is not finite is {}, element {} of {}; {}", head, found->value, found->element,
-         found->what, remedy);
+    fail("{}: the first value that is not finite is {}, element {} of {}; {}", head, found->value,
+         found->element, found->what, remedy);
   fail("{}: no value before it is; {}", head, remedy);
 }
 

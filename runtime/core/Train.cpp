@@ -12,7 +12,8 @@ LogLine Session::runStep(StepRunner &runner) {
   const StepResult result = runner.run(progress);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   if (result.items == 0 && !warnedEmpty) {
-    fmt::print(stderr, "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n",
+    fmt::print(stderr,
+               "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n",
                progress.step);
     warnedEmpty = true;
   }
@@ -36,8 +37,8 @@ LogLine Session::runStep(StepRunner &runner) {
 }
 
 std::optional<double> Session::evaluateIfDue() {
-  const bool due = progress.step == scalars.steps ||
-                   (options.evalEvery != 0 && progress.step % options.evalEvery == 0);
+  const bool due =
+      progress.step == scalars.steps || (options.evalEvery != 0 && progress.step % options.evalEvery == 0);
   if (!evaluator || !due)
     return std::nullopt;
   return evaluator->loss(progress);

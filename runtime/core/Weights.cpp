@@ -10,7 +10,9 @@
 namespace kedge::rt {
 namespace {
 
-std::string shapeText(const std::vector<int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shapeText(const std::vector<int64_t> &shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 /// The model file that was compiled and its external data; opened and checked on first use.
 class ModelFiles {
@@ -50,7 +52,8 @@ private:
     const std::string found =
         hashGraph(reinterpret_cast<const uint8_t *>(file.data()), file.size(), program.weightPlaces);
     if (!program.graphHash.empty() && found != program.graphHash)
-      fail("{}: another model than the one that was compiled: expected the graph hash {}, found {}; compile this "
+      fail("{}: another model than the one that was compiled: expected the graph hash {}, found {}; compile "
+           "this "
            "one, or give its weights by --weights",
            path, program.graphHash, found);
   }
@@ -96,12 +99,13 @@ private:
     const TensorView *view = given->find(state.onnxName);
     const std::vector<int64_t> expected = state.fileShape();
     if (!view)
-      fail("{}: has no tensor '{}' of shape {}: these are weights of another model; --init '{}=...' can make it",
+      fail("{}: has no tensor '{}' of shape {}: these are weights of another model; --init '{}=...' can make "
+           "it",
            sources.weights, state.onnxName, shapeText(expected), state.onnxName);
     if (view->desc.shape != expected || isFloat(view->desc.type) != isFloat(state.desc.type))
-      fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model", sources.weights,
-           state.onnxName, dtypeName(view->desc.type), shapeText(view->desc.shape), dtypeName(state.desc.type),
-           shapeText(expected));
+      fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model",
+           sources.weights, state.onnxName, dtypeName(view->desc.type), shapeText(view->desc.shape),
+           dtypeName(state.desc.type), shapeText(expected));
     transpose(destination, state.desc.type, state.desc.shape, view->data, view->desc.type, state.perm);
   }
 
@@ -152,9 +156,8 @@ bool isSaved(const State &state) {
 }
 
 bool isModelTensor(const State &state) {
-  return !state.onnxName.empty() &&
-         (state.role == StateRole::Parameter || state.role == StateRole::Frozen ||
-          state.role == StateRole::Buffer || state.role == StateRole::State);
+  return !state.onnxName.empty() && (state.role == StateRole::Parameter || state.role == StateRole::Frozen ||
+                                     state.role == StateRole::Buffer || state.role == StateRole::State);
 }
 
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,

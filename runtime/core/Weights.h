@@ -25,8 +25,8 @@ bool isSaved(const State &state);
 /// True for what has a name in the exported file and safetensors.
 bool isModelTensor(const State &state);
 
-/// --init values: `state` from Philox4x32-10 with key (seed, FNV-1a of the ONNX name), counter = (element / 4),
-/// element = index in the exported file's layout.
+/// --init values: `state` from Philox4x32-10 with key (seed, FNV-1a of the ONNX name), counter = (element /
+/// 4), element = index in the exported file's layout.
 void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination);
 
 } // namespace kedge::rt

@@ -29,8 +29,8 @@ const InputSpec &tokenInput(const Program &program, const std::string &flag) {
     if (input.labels || isFloat(input.desc.type) || input.desc.shape.size() != 2)
       continue;
     if (found)
-      fail("{} FILE: both '{}' and '{}' could take tokens; say which: {} {}=FILE", flag, found->name, input.name,
-           flag, found->name);
+      fail("{} FILE: both '{}' and '{}' could take tokens; say which: {} {}=FILE", flag, found->name,
+           input.name, flag, found->name);
     found = &input;
   }
   if (!found)
@@ -46,8 +46,8 @@ bool takesInput(const Program &program, const std::string &function, const std::
 
 } // namespace
 
-Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data, const std::vector<NamedFile> &tokens,
-                 const std::string &kind, bool labelsNeeded)
+Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data,
+                 const std::vector<NamedFile> &tokens, const std::string &kind, bool labelsNeeded)
     : program(program) {
   for (const NamedFile &entry : data) {
     const InputSpec &input = wantedInput(program, entry.name, kind);
@@ -68,8 +68,8 @@ Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data, con
   rowCount = first ? first->source->rows() : program.options.batch;
   for (const InputSpec &input : program.inputs)
     if (!bound(input) && (labelsNeeded || !input.labels))
-      fail("no data for the {} '{}': give {} {}=FILE.npy", input.labels ? "labels" : "input", input.name, kind,
-           input.name);
+      fail("no data for the {} '{}': give {} {}=FILE.npy", input.labels ? "labels" : "input", input.name,
+           kind, input.name);
   if (std::none_of(program.inputs.begin(), program.inputs.end(),
                    [](const InputSpec &input) { return input.labels; }))
     labelled = true;
@@ -77,15 +77,16 @@ Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data, con
 
 void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string &flag) {
   for (const NamedFile &entry : tokens) {
-    const InputSpec &input = entry.name.empty() ? tokenInput(program, flag)
-                                                : wantedInput(program, entry.name, flag);
+    const InputSpec &input =
+        entry.name.empty() ? tokenInput(program, flag) : wantedInput(program, entry.name, flag);
     auto file = std::make_shared<TokenFile>(entry.file);
     bind(input, openTokens(file, input, 0));
     for (const InputSpec &labels : program.inputs) {
       if (!labels.labels || bound(labels))
         continue;
       if (labels.desc.shape != input.desc.shape)
-        fail("{}: the labels '{}' have another shape than '{}': next tokens do not fit; give --data {}=FILE.npy",
+        fail("{}: the labels '{}' have another shape than '{}': next tokens do not fit; give --data "
+             "{}=FILE.npy",
              flag, labels.name, input.name, labels.name);
       bind(labels, openTokens(file, labels, 1));
     }
@@ -93,7 +94,8 @@ void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string
 }
 
 bool Dataset::bound(const InputSpec &input) const {
-  return std::any_of(sources.begin(), sources.end(), [&](const Bound &entry) { return entry.input == &input; });
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const Bound &entry) { return entry.input == &input; });
 }
 
 void Dataset::bind(const InputSpec &input, std::unique_ptr<Source> source) {
@@ -131,19 +133,21 @@ void Dataset::fill(Executor &executor, const std::string &function, int64_t firs
   fillRows(executor, function, [&](int64_t i) { return sample(first + i); });
 }
 
-void Dataset::fillMasked(Executor &executor, const std::string &function, int64_t first, int64_t valid) const {
+void Dataset::fillMasked(Executor &executor, const std::string &function, int64_t first,
+                         int64_t valid) const {
   fillRows(executor, function, [&](int64_t i) { return first + std::min(i, valid - 1); });
 }
 
-void Dataset::maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const {
+void Dataset::maskLabels(Executor &executor, const std::string &function, int64_t valid,
+                         int64_t ignored) const {
   for (const Bound &entry : sources) {
     if (!entry.input->labels || !entry.input->batched || !takesInput(program, function, entry.input->name))
       continue;
     const int64_t rows = entry.input->desc.shape[0], elements = entry.input->desc.elements();
     char *destination = executor.input(function, entry.input->name);
     for (int64_t i = elements / rows * valid; i < elements; ++i)
-      convert(destination + i * static_cast<int64_t>(dtypeSize(entry.input->desc.type)), entry.input->desc.type, 1,
-              &ignored, DType::I64, 1, 1);
+      convert(destination + i * static_cast<int64_t>(dtypeSize(entry.input->desc.type)),
+              entry.input->desc.type, 1, &ignored, DType::I64, 1, 1);
   }
 }
 

@@ -13,8 +13,9 @@ struct Descr {
   DType type;
 };
 
-constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", DType::F64}, {"|u1", DType::U8},
-                             {"<i4", DType::I32}, {"<i8", DType::I64}, {"|b1", DType::Bool}};
+constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", DType::F64},
+                             {"|u1", DType::U8},  {"<i4", DType::I32}, {"<i8", DType::I64},
+                             {"|b1", DType::Bool}};
 
 std::string shapeText(const std::vector<int64_t> &shape, size_t from = 0) {
   std::string text = "[";
@@ -57,8 +58,8 @@ private:
     for (int64_t i = 0; i < rowElements; ++i) {
       const int64_t value = loadAsInt(npy.type, source, i);
       if (!inBounds(input, value))
-        fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}", npy.file.path(), row, i,
-             value, input.labels ? "labels" : "input", input.name, boundsText(input));
+        fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}", npy.file.path(),
+             row, i, value, input.labels ? "labels" : "input", input.name, boundsText(input));
     }
   }
 
@@ -91,7 +92,8 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
     if (descr == entry.text || (entry.text[0] == '|' && descr == std::string("<") + (entry.text + 1)))
       known = &entry;
   if (!known)
-    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian", path, descr);
+    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian", path,
+         descr);
   type = known->type;
   const std::string dims = field(header, "'shape'\\s*:\\s*\\(([^)]*)\\)", path);
   const std::regex digits("[0-9]+");
@@ -106,8 +108,8 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
   for (int64_t extent : shape)
     need = extent != 0 && need > (size_t(1) << 60) ? need : need * static_cast<uint64_t>(extent);
   if (need > have)
-    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape), dtypeName(type),
-         static_cast<uint64_t>(need), have);
+    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape),
+         dtypeName(type), static_cast<uint64_t>(need), have);
 }
 
 std::string npyHeader(DType type, const std::vector<int64_t> &shape) {
@@ -137,7 +139,8 @@ std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input)
   if (!input.batched) {
     if (npy.shape != want)
       fail("{}: has shape {}, the input '{}' is {}", path, shapeText(npy.shape), input.name, shapeText(want));
-  } else if (npy.shape.size() != want.size() || !std::equal(want.begin() + 1, want.end(), npy.shape.begin() + 1)) {
+  } else if (npy.shape.size() != want.size() ||
+             !std::equal(want.begin() + 1, want.end(), npy.shape.begin() + 1)) {
     fail("{}: rows have shape {}, the input '{}' takes rows of shape {} (file {}, compiled for {})", path,
          shapeText(npy.shape, 1), input.name, shapeText(want, 1), shapeText(npy.shape), shapeText(want));
   }

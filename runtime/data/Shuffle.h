@@ -15,9 +15,10 @@ inline int64_t permuted(int64_t index, int64_t count, uint64_t seed, uint64_t ep
   do {
     uint64_t left = value >> bits, right = value & mask;
     for (uint32_t round = 0; round < 6; ++round) {
-      const PhiloxBlock random = philox4x32({static_cast<uint32_t>(right), round, static_cast<uint32_t>(epoch),
-                                             static_cast<uint32_t>(epoch >> 32)},
-                                            static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+      const PhiloxBlock random =
+          philox4x32({static_cast<uint32_t>(right), round, static_cast<uint32_t>(epoch),
+                      static_cast<uint32_t>(epoch >> 32)},
+                     static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
       const uint64_t next = left ^ (random[0] & mask);
       left = right;
       right = next;

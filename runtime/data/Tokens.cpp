@@ -24,8 +24,8 @@ public:
     for (int64_t i = 0; i < length; ++i) {
       const int64_t token = file->at(begin + i);
       if (!inBounds(input, token))
-        fail("{}: the token at position {} is {}, outside the vocabulary: '{}' takes {}", file->path(), begin + i,
-             token, input.name, boundsText(input));
+        fail("{}: the token at position {} is {}, outside the vocabulary: '{}' takes {}", file->path(),
+             begin + i, token, input.name, boundsText(input));
       convert(destination + i * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1, &token,
               DType::I64, 1, 1);
     }
@@ -52,8 +52,8 @@ TokenFile::TokenFile(const std::string &path) : file(path, "token file") {
     return;
   }
   if (header[1] != (known16 ? kVersion16 : kVersion32))
-    fail("{}: llm.c token file of version {}, expected {} (uint16) or {} (uint32)", path, header[1], kVersion16,
-         kVersion32);
+    fail("{}: llm.c token file of version {}, expected {} (uint16) or {} (uint32)", path, header[1],
+         kVersion16, kVersion32);
   width = known16 ? 2 : 4;
   data = file.data() + kHeaderBytes;
   count = static_cast<uint32_t>(header[2]);
@@ -78,7 +78,8 @@ std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputS
   if (input.desc.shape.size() != 2 || !input.batched)
     fail("--tokens: the input '{}' is no [batch, length] tensor", input.name);
   if (isFloat(input.desc.type))
-    fail("--tokens: the input '{}' takes {}, expected an integer type", input.name, dtypeName(input.desc.type));
+    fail("--tokens: the input '{}' takes {}, expected an integer type", input.name,
+         dtypeName(input.desc.type));
   if (file->tokens() <= input.desc.shape[1])
     fail("{}: has {} tokens, a window of '{}' needs {}", file->path(), file->tokens(), input.name,
          input.desc.shape[1] + 1);

@@ -84,8 +84,9 @@ TEST_F(RuntimeData, TokenFilesOfAllKinds) {
 TEST_F(RuntimeData, EvaluationCountsItemsNotRows) {
   writeNpy<int64_t>("ids.npy", "<i8", {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3});
   writeNpy<int64_t>("labels.npy", "<i8", {3, 4}, {1, 2, 3, 4, -100, -100, -100, 0, 1, 2, 3, -100});
-  const auto log = train("bigram:2 --steps 3 --data ids=ids.npy --data labels=labels.npy --eval-data ids=ids.npy "
-                         "--eval-data labels=labels.npy --lr 0");
+  const auto log =
+      train("bigram:2 --steps 3 --data ids=ids.npy --data labels=labels.npy --eval-data ids=ids.npy "
+            "--eval-data labels=labels.npy --lr 0");
   EXPECT_NEAR(log[2]["eval_loss"].get<double>(), std::log(8.0), 1e-6);
 }
 
@@ -101,7 +102,10 @@ TEST_F(RuntimeData, PredictWritesEveryRowAndNeedsNoLabels) {
 TEST_F(RuntimeData, DumpedGradientsAreThoseOfTheStep) {
   writeLineData(8);
   for (const char *spec : {"line:4", "line:2:2"}) {
-    ASSERT_EQ(run(std::string(spec) + " --steps 2 --dump-gradients g.safetensors --dump-step 1 --log log.jsonl" + kLineData).code, 0);
+    ASSERT_EQ(run(std::string(spec) +
+                  " --steps 2 --dump-gradients g.safetensors --dump-step 1 --log log.jsonl" + kLineData)
+                  .code,
+              0);
     const auto file = rt::TensorFile::open(path("g.safetensors"));
     ASSERT_NE(file.find("w"), nullptr);
     EXPECT_EQ(file.find("w")->desc.shape, (std::vector<int64_t>{3, 2}));
@@ -126,9 +130,62 @@ TEST_F(RuntimeData, InitIsReproducibleAndLastSpecWins) {
   EXPECT_NE(rt::loadAsDouble(rt::DType::F32, file.find("w")->data, 0), 0);
 }
 
+/// A field of protobuf's wire format that has a length.
+std::string field(int number, const std::string &bytes) {
+  return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(bytes.size()) + bytes;
+}
+
+std::string varintField(int number, int value) {
+  return std::string(1, static_cast<char>(number << 3)) + static_cast<char>(value);
+}
+
+TEST_F(RuntimeData, WeightsComeFromOnnxInitializers) {
+  writeLineData(8);
+  const float w[6] = {1, 2, 3, 4, 5, 6}, b[2] = {7, 8};
+  const std::string wBytes(reinterpret_cast<const char *>(w), 24),
+      bBytes(reinterpret_cast<const char *>(b), 8);
+  const std::string unpacked =
+      varintField(1, 3) + varintField(1, 2) + varintField(2, 1) + field(8, "w") + field(9, wBytes);
+  const std::string location = field(13, field(1, "location") + field(2, "weights.data")) +
+                               field(13, field(1, "offset") + field(2, "4"));
+  const std::string outside =
+      field(1, "\x02") + varintField(2, 1) + field(8, "b") + location + varintField(14, 1);
+  const std::string inside = field(1, "\x02") + varintField(2, 1) + field(8, "b") + field(4, bBytes);
+  write("weights.data", "skip" + bBytes);
+  for (const std::string &second : {outside, inside}) {
+    const std::string graph = field(2, "graph") + field(5, unpacked) + field(5, second);
+    // The graph is longer than a one-byte length can say.
+    const char length[2] = {static_cast<char>(graph.size() | 128), static_cast<char>(graph.size() >> 7)};
+    write("w.onnx", varintField(1, 8) + "\x3a" + std::string(length, 2) + graph);
+    const RunResult result = run("line --steps 0 --weights w.onnx --export-safetensors o.safetensors");
+    ASSERT_EQ(result.code, 0) << result.err;
+    const auto file = rt::TensorFile::open(path("o.safetensors"));
+    EXPECT_EQ(std::string(file.find("w")->data, 24), wBytes);
+    EXPECT_EQ(std::string(file.find("b")->data, 8), bBytes);
+  }
+  const std::string whole = read("w.onnx");
+  write("w.onnx", whole.substr(0, whole.size() - 5));
+  expectError("line --steps 0 --weights w.onnx --export-safetensors o.safetensors", "truncated");
+}
+
+TEST_F(RuntimeData, TheExportedModelIsTheCompiledOneWithNewValues) {
+  writeLineData(8);
+  const std::string before = read("model.bin");
+  const RunResult same = run("line --steps 0 --export-onnx out.onnx");
+  ASSERT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(read("out.onnx"), before);
+  EXPECT_NE(same.err.find("out.onnx: b: kept"), std::string::npos);
+  ASSERT_EQ(run(std::string("line --steps 3 --export-onnx out.onnx") + kLineData).code, 0);
+  EXPECT_EQ(read("out.onnx").size(), before.size());
+  EXPECT_NE(read("out.onnx"), before);
+  // It is the same graph: the program takes it as its model.
+  EXPECT_EQ(run(std::string("line --steps 1 --model out.onnx") + kLineData).code, 0);
+}
+
 TEST(RuntimePieces, PhiloxIsTheReference) {
   // Known answers of Random123 (kat_vectors, philox4x32 10).
-  EXPECT_EQ(rt::philox4x32({0, 0, 0, 0}, 0, 0), (rt::PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(rt::philox4x32({0, 0, 0, 0}, 0, 0),
+            (rt::PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(rt::philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, 0xffffffff, 0xffffffff),
             (rt::PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(rt::philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
@@ -177,7 +234,8 @@ TEST(RuntimePieces, TransposeOfAnyRankAndType) {
       for (int c = 0; c < 3; ++c)
         EXPECT_EQ(result[static_cast<size_t>(a * 6 + b * 3 + c)], b * 12 + c * 4 + a);
   std::vector<float> back(24);
-  rt::transpose(back.data(), rt::DType::F32, {2, 3, 4}, result.data(), rt::DType::F64, rt::inversePerm({2, 0, 1}));
+  rt::transpose(back.data(), rt::DType::F32, {2, 3, 4}, result.data(), rt::DType::F64,
+                rt::inversePerm({2, 0, 1}));
   EXPECT_EQ(back, source);
 }
 

@@ -12,13 +12,16 @@ class RuntimeErrors : public RuntimeTest {};
 
 TEST_F(RuntimeErrors, DataFiles) {
   writeLineData(8);
-  expectError("line --steps 2 --data x=x.npy", "no data for the labels 'labels': give --data labels=FILE.npy");
+  expectError("line --steps 2 --data x=x.npy",
+              "no data for the labels 'labels': give --data labels=FILE.npy");
   expectError("line --steps 2 --data z=x.npy", "the program has no such input; it has 'x', 'labels'");
   expectError("line --steps 2 --data x=none.npy", "cannot open the data file 'none.npy'");
-  expectError("line --steps 2 --data x=y.npy --data labels=y.npy", "rows have shape [2], the input 'x' takes rows of shape [3]");
+  expectError("line --steps 2 --data x=y.npy --data labels=y.npy",
+              "rows have shape [2], the input 'x' takes rows of shape [3]");
   expectError("line --steps 2 --data x", "expected NAME=FILE");
   writeNpy<float>("few.npy", "<f4", {3, 2}, std::vector<float>(6));
-  expectError("line --steps 2 --data x=x.npy --data labels=few.npy", "different numbers of rows: 'x' 8, 'labels' 3");
+  expectError("line --steps 2 --data x=x.npy --data labels=few.npy",
+              "different numbers of rows: 'x' 8, 'labels' 3");
   write("text.npy", "not numpy at all");
   expectError("line --steps 2 --data x=text.npy --data labels=y.npy", "not an npy file");
   write("torn.npy", read("x.npy").substr(0, 100));
@@ -31,8 +34,10 @@ TEST_F(RuntimeErrors, DataFiles) {
 TEST_F(RuntimeErrors, LabelsAndTokensOutOfRange) {
   writeNpy<int64_t>("ids.npy", "<i8", {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
   writeNpy<int64_t>("labels.npy", "<i8", {2, 4}, {0, 1, 2, 3, -100, 5, 9, 7});
-  expectError("bigram:1 --steps 3 --data ids=ids.npy --data labels=labels.npy --checkpoint-dir ck --checkpoint-every 2",
-              "labels.npy: row 1, element 2: 9 is out of range for the labels 'labels', which takes 0..7, or -100");
+  expectError(
+      "bigram:1 --steps 3 --data ids=ids.npy --data labels=labels.npy --checkpoint-dir ck --checkpoint-every "
+      "2",
+      "labels.npy: row 1, element 2: 9 is out of range for the labels 'labels', which takes 0..7, or -100");
   EXPECT_FALSE(std::filesystem::exists(path("ck/step-2")));
   expectError("bigram:1 --steps 3 --data ids=labels.npy --data labels=labels.npy",
               "row 1, element 0: -100 is out of range for the input 'ids', which takes 0..7");
@@ -80,17 +85,23 @@ TEST_F(RuntimeErrors, WeightFiles) {
 
 TEST_F(RuntimeErrors, ALossThatIsNotFinite) {
   writeLineData(8);
-  expectError(std::string("line --steps 400 --lr 1e6 --log log.jsonl --checkpoint-dir ck --checkpoint-every 1") + kLineData,
-              "is not finite");
-  const RunResult result = run(std::string("line --steps 4 --inject-gradient 1=nan --log log.jsonl --checkpoint-dir ck2") + kLineData);
+  expectError(
+      std::string("line --steps 400 --lr 1e6 --log log.jsonl --checkpoint-dir ck --checkpoint-every 1") +
+          kLineData,
+      "is not finite");
+  const RunResult result = run(
+      std::string("line --steps 4 --inject-gradient 1=nan --log log.jsonl --checkpoint-dir ck2") + kLineData);
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.err.find("the loss of step 2 is not finite (nan): the first value that is not finite is nan, element 0 of "
-                            "parameter 'w' before the step"),
-            std::string::npos)
+  EXPECT_NE(
+      result.err.find(
+          "the loss of step 2 is not finite (nan): the first value that is not finite is nan, element 0 of "
+          "parameter 'w' before the step"),
+      std::string::npos)
       << result.err;
   EXPECT_EQ(readLog("log.jsonl").size(), 2u);
   EXPECT_FALSE(std::filesystem::exists(path("ck2/step-4")));
-  const RunResult on = run(std::string("line --steps 4 --inject-gradient 1=-inf --on-nan continue --log log.jsonl") + kLineData);
+  const RunResult on = run(
+      std::string("line --steps 4 --inject-gradient 1=-inf --on-nan continue --log log.jsonl") + kLineData);
   EXPECT_EQ(on.code, 0) << on.err;
   EXPECT_EQ(readLog("log.jsonl").size(), 4u);
   EXPECT_TRUE(readLog("log.jsonl")[3]["loss"].is_null());
@@ -104,7 +115,8 @@ TEST_F(RuntimeErrors, FlagsThatDoNotFit) {
   writeLineData(8);
   expectError("line --steps 2 --schedule wsd", "needs --decay-steps");
   expectError("line --steps 2 --resume", "--resume needs --checkpoint-dir");
-  expectError("line --steps 2 --export-onnx a.onnx", "holds no inference model");
+  expectError("bigram --steps 2 --export-onnx a.onnx", "holds no inference model");
+  expectError("line --steps 2 --export-onnx a.onnx --export-training-mode", "holds no training model");
   expectError("line --steps 0 --export-safetensors none/a.safetensors", "cannot write into 'none'");
   expectError("line --steps 0 --predict y=p.npy", "--predict needs --eval-data");
   expectError("line --steps 0 --eval-data x=x.npy --predict z=p.npy", "no such output; it has 'y'");
@@ -117,7 +129,8 @@ TEST_F(RuntimeErrors, FlagsThatDoNotFit) {
 TEST_F(RuntimeErrors, NoItemsIsAWarning) {
   writeNpy<int64_t>("ids.npy", "<i8", {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
   writeNpy<int64_t>("labels.npy", "<i8", {2, 4}, std::vector<int64_t>(8, -100));
-  const RunResult result = run("bigram --steps 2 --data ids=ids.npy --data labels=labels.npy --log log.jsonl");
+  const RunResult result =
+      run("bigram --steps 2 --data ids=ids.npy --data labels=labels.npy --log log.jsonl");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("warning: step 0 has no item"), std::string::npos);
   EXPECT_EQ(readLog("log.jsonl")[0]["loss"], 0.0);

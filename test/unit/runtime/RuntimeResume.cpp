@@ -3,8 +3,8 @@
 #include "runtime/core/TensorFile.h"
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <fcntl.h>
+#include <filesystem>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
@@ -48,9 +48,10 @@ protected:
   }
 
   std::vector<std::string> longRun(const std::string &steps) {
-    return {"line",  "--steps", steps, "--data",           "x=x.npy", "--data",             "labels=y.npy", "--threads",
-            "2",     "--log",   "log.jsonl", "--checkpoint-dir", "ck",      "--checkpoint-every", "40",           "--shuffle",
-            "5"};
+    return {
+        "line",      "--steps",   steps,   "--data",    "x=x.npy",          "--data", "labels=y.npy",
+        "--threads", "2",         "--log", "log.jsonl", "--checkpoint-dir", "ck",     "--checkpoint-every",
+        "40",        "--shuffle", "5"};
   }
 };
 
@@ -66,7 +67,8 @@ TEST_F(RuntimeResume, KillAndResumeEqualsAnUninterruptedRun) {
       arguments.push_back("--resume");
     interrupt(arguments, lines, SIGKILL);
   }
-  const RunResult last = run(flags + kLong + " --resume --log log.jsonl --export-safetensors parts.safetensors");
+  const RunResult last =
+      run(flags + kLong + " --resume --log log.jsonl --export-safetensors parts.safetensors");
   ASSERT_EQ(last.code, 0) << last.err;
   EXPECT_EQ(withoutTimes(readLog("log.jsonl")), withoutTimes(readLog("whole.jsonl")));
   EXPECT_EQ(read("parts.safetensors"), read("whole.safetensors"));
@@ -83,20 +85,25 @@ TEST_F(RuntimeResume, SignalsFinishTheStepAndCheckpoint) {
     EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
     const size_t steps = readLog("log.jsonl").size();
     EXPECT_TRUE(fs::exists(path("ck/step-" + std::to_string(steps) + "/manifest.json")));
-    EXPECT_EQ(nlohmann::json::parse(read("ck/step-" + std::to_string(steps) + "/manifest.json"))["step"], steps);
+    EXPECT_EQ(nlohmann::json::parse(read("ck/step-" + std::to_string(steps) + "/manifest.json"))["step"],
+              steps);
   }
 }
 
 TEST_F(RuntimeResume, KeepsTheNewestAndSavesScalars) {
   writeLineData(10);
-  ASSERT_EQ(run(std::string("line --steps 20 --lr 0.05 --schedule cosine --warmup 3 --keep 3") + kLong + kLineData).code, 0);
+  ASSERT_EQ(
+      run(std::string("line --steps 20 --lr 0.05 --schedule cosine --warmup 3 --keep 3") + kLong + kLineData)
+          .code,
+      0);
   std::vector<std::string> names;
   for (const auto &entry : fs::directory_iterator(path("ck")))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"step-14", "step-20", "step-7"}));
   // 30 steps given now; schedule, rate and warm-up come from the checkpoint, the decay follows --steps.
-  const auto whole = train(std::string("line --steps 30 --lr 0.05 --schedule cosine --warmup 3") + kLineData, "whole.jsonl");
+  const auto whole =
+      train(std::string("line --steps 30 --lr 0.05 --schedule cosine --warmup 3") + kLineData, "whole.jsonl");
   const auto log = train(std::string("line --steps 30 --resume ck") + kLineData);
   ASSERT_EQ(log.size(), 10u);
   EXPECT_EQ(log[0]["lr"], whole[20]["lr"]);

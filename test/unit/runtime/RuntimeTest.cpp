@@ -19,7 +19,8 @@ void RuntimeTest::SetUp() {
 void RuntimeTest::TearDown() { std::filesystem::remove_all(folder); }
 
 RunResult RuntimeTest::run(const std::string &arguments, const std::string &environment) {
-  const std::string command = "cd '" + folder + "' && OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; " + environment + " " + KEDGE_TINY_PROGRAM + " " + arguments +
+  const std::string command = "cd '" + folder + "' && OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; " +
+                              environment + " " + KEDGE_TINY_PROGRAM + " " + arguments +
                               " >stdout.txt 2>stderr.txt";
   const int status = std::system(command.c_str());
   RunResult result;
@@ -61,11 +62,13 @@ std::vector<nlohmann::json> RuntimeTest::readLog(const std::string &name) const 
   return lines;
 }
 
-std::string RuntimeTest::npy(const std::string &descr, const std::vector<int64_t> &shape, const std::string &data) {
+std::string RuntimeTest::npy(const std::string &descr, const std::vector<int64_t> &shape,
+                             const std::string &data) {
   std::string dims;
   for (int64_t extent : shape)
     dims += std::to_string(extent) + ",";
-  const std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + dims + "), }\n";
+  const std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + dims + "), }\n";
   std::string text("\x93NUMPY\x01\x00", 8);
   text += static_cast<char>(header.size() & 255);
   text += static_cast<char>(header.size() >> 8);

@@ -32,14 +32,16 @@ protected:
   template <typename T>
   void writeNpy(const std::string &name, const std::string &descr, const std::vector<int64_t> &shape,
                 const std::vector<T> &values) const {
-    write(name, npy(descr, shape, {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)}));
+    write(name,
+          npy(descr, shape, {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)}));
   }
   /// x.npy and y.npy for "line": `rows` rows made from a fixed formula; model.bin.
   void writeLineData(int64_t rows) const;
   static constexpr const char *kLineData = " --data x=x.npy --data labels=y.npy ";
 
 private:
-  static std::string npy(const std::string &descr, const std::vector<int64_t> &shape, const std::string &data);
+  static std::string npy(const std::string &descr, const std::vector<int64_t> &shape,
+                         const std::string &data);
   std::string folder;
 };
 

@@ -64,8 +64,9 @@ TEST_F(RuntimeTest, TrainsTheLinearModel) {
   const auto first = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
   for (const auto &[key, value] : first.items())
     keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"step", "loss", "lr", "grad_norm", "loss_scale", "skipped", "growth_counter",
-                                            "optimizer_steps", "seconds", "tokens_per_second", "memory_bytes"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"step", "loss", "lr", "grad_norm", "loss_scale", "skipped",
+                                            "growth_counter", "optimizer_steps", "seconds",
+                                            "tokens_per_second", "memory_bytes"}));
 }
 
 TEST_F(RuntimeTest, AccumulationTakesTheSameRowsAsOneLargeBatch) {
@@ -88,7 +89,8 @@ TEST_F(RuntimeTest, ThreadsDoNotChangeBits) {
 
 TEST_F(RuntimeTest, PoisonedDeadRangesChangeNothing) {
   writeLineData(10);
-  const std::string arguments = std::string("line --steps 5 --eval-every 2 --eval-data x=x.npy --eval-data labels=y.npy") + kLineData;
+  const std::string arguments =
+      std::string("line --steps 5 --eval-every 2 --eval-data x=x.npy --eval-data labels=y.npy") + kLineData;
   EXPECT_EQ(run(arguments + "--log plain.jsonl").code, 0);
   EXPECT_EQ(run(arguments + "--log poisoned.jsonl", "KEDGE_POISON=1").code, 0);
   EXPECT_EQ(withoutTimes(readLog("plain.jsonl")), withoutTimes(readLog("poisoned.jsonl")));
@@ -99,7 +101,8 @@ TEST_F(RuntimeTest, ShuffleVisitsEveryRowOnceAnEpoch) {
   const auto ordered = train(std::string("line --steps 6 --lr 0") + kLineData, "a.jsonl");
   const auto shuffled = train(std::string("line --steps 6 --lr 0 --shuffle 3") + kLineData, "b.jsonl");
   const auto sum = [](const std::vector<nlohmann::json> &log, size_t begin) {
-    return log[begin]["loss"].get<double>() + log[begin + 1]["loss"].get<double>() + log[begin + 2]["loss"].get<double>();
+    return log[begin]["loss"].get<double>() + log[begin + 1]["loss"].get<double>() +
+           log[begin + 2]["loss"].get<double>();
   };
   EXPECT_NEAR(sum(ordered, 0), sum(shuffled, 0), 1e-5);
   EXPECT_NEAR(sum(ordered, 0), sum(shuffled, 3), 1e-5);
@@ -109,7 +112,9 @@ TEST_F(RuntimeTest, ShuffleVisitsEveryRowOnceAnEpoch) {
 
 TEST_F(RuntimeTest, EvaluationWeighsAPartialBatchByItems) {
   writeLineData(10);
-  const auto log = train(std::string("line --steps 5 --lr 0 --eval-every 2 --eval-data x=x.npy --eval-data labels=y.npy") + kLineData);
+  const auto log =
+      train(std::string("line --steps 5 --lr 0 --eval-every 2 --eval-data x=x.npy --eval-data labels=y.npy") +
+            kLineData);
   Reference reference;
   double loss = 0;
   for (int64_t row = 0; row < 10; ++row)
@@ -124,13 +129,17 @@ TEST_F(RuntimeTest, ALossOfOneNumberABatchNeedsWholeEvaluationBatches) {
   writeLineData(10);
   expectError(std::string("mean --steps 2 --eval-data x=x.npy --eval-data labels=y.npy") + kLineData,
               "give a multiple of 4 rows, 8 or 12");
-  const auto log = train(std::string("mean:5 --steps 2 --lr 0 --eval-data x=x.npy --eval-data labels=y.npy") + kLineData);
-  EXPECT_NEAR((log[0]["loss"].get<double>() + log[1]["loss"].get<double>()) / 2, log[1]["eval_loss"].get<double>(), 1e-6);
+  const auto log =
+      train(std::string("mean:5 --steps 2 --lr 0 --eval-data x=x.npy --eval-data labels=y.npy") + kLineData);
+  EXPECT_NEAR((log[0]["loss"].get<double>() + log[1]["loss"].get<double>()) / 2,
+              log[1]["eval_loss"].get<double>(), 1e-6);
 }
 
 TEST_F(RuntimeTest, SchedulesReachTheLog) {
   writeLineData(8);
-  const auto log = train(std::string("line --steps 10 --lr 0.2 --min-lr 0.02 --schedule wsd --decay-steps 4 --warmup 2") + kLineData);
+  const auto log =
+      train(std::string("line --steps 10 --lr 0.2 --min-lr 0.02 --schedule wsd --decay-steps 4 --warmup 2") +
+            kLineData);
   const double expected[] = {0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.155, 0.11, 0.065};
   for (size_t s = 0; s < 10; ++s)
     EXPECT_NEAR(log[s]["lr"].get<double>(), expected[s], 1e-12) << s;
@@ -138,8 +147,9 @@ TEST_F(RuntimeTest, SchedulesReachTheLog) {
 
 TEST_F(RuntimeTest, NoAllocationFromTheThirdStepOn) {
   writeLineData(9);
-  const RunResult result = run(std::string("line:2:2 --steps 20 --shuffle 1 --threads 2 --log log.jsonl") + kLineData,
-                               "TINY_COUNT_ALLOCATIONS=1");
+  const RunResult result =
+      run(std::string("line:2:2 --steps 20 --shuffle 1 --threads 2 --log log.jsonl") + kLineData,
+          "TINY_COUNT_ALLOCATIONS=1");
   ASSERT_EQ(result.code, 0) << result.err;
   std::istringstream words(result.out.substr(result.out.find("allocations:") + 12));
   std::vector<long> counts;

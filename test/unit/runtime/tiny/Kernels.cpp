@@ -79,7 +79,8 @@ void lineBackward(char *const *args, int64_t, int64_t) {
   }
 }
 
-// gw, gb, lr, momentum, weight_decay -> w, b, momentum of w, momentum of b, grad_norm (in place). One iteration.
+// gw, gb, lr, momentum, weight_decay -> w, b, momentum of w, momentum of b, grad_norm (in place). One
+// iteration.
 void lineUpdate(char *const *args, int64_t, int64_t) {
   const float *gradients[2] = {as<float>(args, 0), as<float>(args, 1)};
   const float lr = *as<float>(args, 2), momentum = *as<float>(args, 3), decay = *as<float>(args, 4);
@@ -149,9 +150,9 @@ void bigramEval(char *const *args, int64_t begin, int64_t end) {
 }
 
 constexpr std::pair<const char *, KedgeKernel> kKernels[] = {
-    {"line_forward", lineForward},     {"line_loss_grad", lineLossGrad}, {"line_loss_rows", lineLossRows},
-    {"sum_rows", sumRows},             {"mean_rows", meanRows},          {"line_backward", lineBackward},
-    {"line_update", lineUpdate},       {"bigram_step", bigramStep},      {"bigram_update", bigramUpdate},
+    {"line_forward", lineForward}, {"line_loss_grad", lineLossGrad}, {"line_loss_rows", lineLossRows},
+    {"sum_rows", sumRows},         {"mean_rows", meanRows},          {"line_backward", lineBackward},
+    {"line_update", lineUpdate},   {"bigram_step", bigramStep},      {"bigram_update", bigramUpdate},
     {"bigram_eval", bigramEval}};
 
 } // namespace

@@ -7,10 +7,10 @@
 
 namespace kedge::tiny {
 
-/// "line[:BATCH[:ACCUMULATE]]": y = x W^T + b, mean squared error, SGD with momentum. x f32[B, 3], labels and y
-/// f32[B, 2]; W is [2, 3] in the arena and "w" [3, 2] in files. Initial values in "model.bin" of the current folder.
-/// "bigram[:BATCH]": next-token table of 8 tokens, ids and labels i64[B, 4], cross-entropy, ignore_index -100.
-/// "mean[:BATCH]": as line, but its loss is one number a batch, as a loss in the graph is.
+/// "line[:BATCH[:ACCUMULATE]]": y = x W^T + b, mean squared error, SGD with momentum. x f32[B, 3], labels and
+/// y f32[B, 2]; W is [2, 3] in the arena and "w" [3, 2] in files. Initial values in "model.bin" of the
+/// current folder. "bigram[:BATCH]": next-token table of 8 tokens, ids and labels i64[B, 4], cross-entropy,
+/// ignore_index -100. "mean[:BATCH]": as line, but its loss is one number a batch, as a loss in the graph is.
 std::string programJson(const std::string &spec);
 
 /// What "model.bin" must hold: 24 bytes of W as [3, 2] and 8 of b between a head and a tail.
