@@ -179,6 +179,7 @@ std::optional<DroppedBias> findDropped(const Graph &graph, size_t n, const Uses 
 
 Damage findDamage(const Graph &graph, const Signature &signature, const Uses &uses) {
   Damage damage;
+  damage.shared = findSharedNodes(graph, signature, uses);
   FoldingFinder folding(graph, signature, uses);
   for (const Tensor &tensor : graph.initializers) {
     if (std::optional<Folded> folded = folding.find(tensor))

@@ -41,7 +41,17 @@ struct FusedNorm {
   std::vector<std::string> parameters; // dotted
 };
 
+/// A node that stands for a second one beside it, whose parameters had the same content.
+struct SharedNode {
+  size_t node = 0;
+  std::string result;                                  // what the lost node's result was called
+  std::vector<std::pair<Use, std::string>> parameters; // operand of the node -> placeholder that the lost one read
+  std::vector<Use> readers;                            // operands that belong to the lost node's result
+};
+std::vector<SharedNode> findSharedNodes(const model::Graph &, const Signature &, const Uses &);
+
 struct Damage {
+  std::vector<SharedNode> shared;
   std::vector<Folded> folded;
   std::vector<Merged> merged;
   std::vector<DroppedBias> dropped;

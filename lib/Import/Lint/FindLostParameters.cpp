@@ -37,6 +37,20 @@ void findMergedParameters(FindingContext &context) {
   }
 }
 
+void findSharedNodesOf(FindingContext &context) {
+  const Signature &signature = context.evidence.signature;
+  for (const SharedNode &shared : context.evidence.damage.shared)
+    for (const auto &[use, placeholder] : shared.parameters) {
+      const Node &node = context.graph().nodes[shared.node];
+      std::string name = signature.nameOf(placeholder);
+      context.findings.push_back({Severity::Error, "merged-parameters", nodeName(node), node.input(use.operand), parentModule(name),
+                                  fmt::format("'{}' was merged with '{}' of equal content, and the nodes that read them with it; "
+                                              "one tensor would train for both",
+                                              name, signature.nameOf(*use.placeholder)),
+                                  mendOr(exportAgain), true, "stands for " + name});
+    }
+}
+
 void findDroppedBiases(FindingContext &context) {
   for (const DroppedBias &dropped : context.evidence.damage.dropped) {
     const Node &node = context.graph().nodes[dropped.node];
@@ -110,6 +124,7 @@ void noteRenamed(FindingContext &context) {
 
 void findLostParameters(FindingContext &context) {
   findMergedParameters(context);
+  findSharedNodesOf(context);
   findDroppedBiases(context);
   findFoldedParameters(context);
   findFusedNorms(context);

@@ -31,6 +31,7 @@ public:
 
   std::vector<std::string> repairAll() {
     restoreBiases();
+    separateShared();
     splitMerged();
     unfoldRows();
     unfoldParts();
@@ -47,6 +48,7 @@ public:
 
 private:
   void restoreBiases();
+  void separateShared();
   void splitMerged();
   void unfoldRows();
   void unfoldParts();
@@ -154,6 +156,37 @@ std::string Repairer::operandFor(const std::string &placeholder, const Tensor &s
   edit.addTensor(Tensor::makeInts(shape, {static_cast<int64_t>(dims.size())}, dims));
   edit.addFront(makeNode("Reshape", {name, shape}, known->second), reader);
   return known->second;
+}
+
+/// Gives the lost node of a merged pair back: a copy with its own parameters, read by those who read it before.
+void Repairer::separateShared() {
+  std::vector<std::string> names;
+  for (const SharedNode &shared : damage.shared) {
+    Node twin = graph.nodes[shared.node];
+    std::string &fx = twin.metadata[key::fxNode];
+    auto rename = [&fx](const std::string &from, const std::string &to) {
+      for (size_t at = fx.find("%" + from); at != std::string::npos; at = fx.find("%" + from, at + 1))
+        if (size_t end = at + 1 + from.size(); end == fx.size() || !(isalnum(static_cast<unsigned char>(fx[end])) || fx[end] == '_'))
+          fx.replace(at + 1, from.size(), to);
+    };
+    for (const auto &[use, placeholder] : shared.parameters) {
+      Tensor source = *edit.tensor(twin.inputs[use.operand]);
+      twin.inputs[use.operand] = operandFor(placeholder, source, layoutOf(source.name), twin);
+      rename(*use.placeholder, placeholder);
+      names.push_back(signature.nameOf(placeholder));
+    }
+    rename(uses.call(shared.node)->name, shared.result);
+    twin.metadata[key::nameScopes] = fmt::format("['', '{}', '{}']", parentModule(names.back()), shared.result);
+    for (size_t k = 0; k < twin.outputs.size(); ++k)
+      if (!twin.outputs[k].empty())
+        twin.outputs[k] = edit.fresh(k == 0 ? shared.result : fmt::format("{}/{}", shared.result, k));
+    twin.name = "kedge/" + twin.opType + "/" + twin.outputs[0];
+    redirect(shared.readers, twin.outputs[0]);
+    edit.insertAfter(shared.node, std::move(twin));
+  }
+  if (!names.empty())
+    changes.push_back(fmt::format("gave {} their own nodes again: {}", count(names.size(), "merged parameter", "merged parameters"),
+                                  fmt::join(names, ", ")));
 }
 
 void Repairer::splitMerged() {

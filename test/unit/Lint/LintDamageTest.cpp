@@ -62,6 +62,34 @@ TEST(LintDamage, AParameterMergedWithItsStatisticsIsSplit) {
   EXPECT_EQ(verdictOf(report, "bn.bias"), "parameter");
 }
 
+TEST(LintDamage, NormsSideBySideAreTwoAgain) {
+  ModelBuilder b;
+  b.input("x").signature({{"p_l_in_weight", "l.in.weight"}, {"p_l_post_weight", "l.post.weight"}, {"p_w1", "q.weight"}, {"p_w2", "m.weight"}});
+  b.floats("l.in.weight", {4}, {1, 1, 1, 1}).floats("q.weight", {4, 4}, std::vector<float>(16, 1)).floats("m.weight", {4, 4}, std::vector<float>(16, 2));
+  b.node("RMSNormalization", {"x", "l.in.weight"}, {"rms_norm"}, call("rms_norm", "rms_norm.default", "%x, [4], %p_l_in_weight, 1e-05", "l.in"));
+  b.node("MatMul", {"rms_norm", "q.weight"}, {"q"}, call("q", "matmul.default", "%rms_norm, %p_w1"));
+  b.node("MatMul", {"rms_norm", "m.weight"}, {"m"}, call("m", "matmul.default", "%rms_norm_1, %p_w2"));
+  b.node("Add", {"q", "m"}, {"y"}, call("y", "add.Tensor", "%q, %m")).output("y");
+  lint::Report report = checked(b);
+  EXPECT_EQ(codesOf(report), Codes{"merged-parameters"});
+  EXPECT_EQ(report.findings[0].module, "l.post");
+  lint::repair(b.model);
+  EXPECT_TRUE(checked(b).findings.empty());
+  ASSERT_EQ(b.model.graph.nodes.size(), 5u);
+  EXPECT_EQ(b.model.graph.nodes[1].inputs, (std::vector<std::string>{"x", "l.post.weight"}));
+  EXPECT_EQ(b.model.graph.nodes[2].inputs[0], "rms_norm");
+  EXPECT_EQ(b.model.graph.nodes[3].inputs[0], "rms_norm_1");
+}
+
+TEST(LintDamage, AnUnusedModuleIsNoDamage) {
+  ModelBuilder b;
+  b.input("x").signature({{"p_l_in_weight", "l.in.weight"}, {"p_l_never_weight", "l.never.weight"}});
+  b.floats("l.in.weight", {4}, {1, 1, 1, 1});
+  b.node("RMSNormalization", {"x", "l.in.weight"}, {"rms_norm"}, call("rms_norm", "rms_norm.default", "%x, [4], %p_l_in_weight, 1e-05", "l.in"));
+  b.node("Tanh", {"rms_norm"}, {"y"}, call("tanh", "tanh.default", "%rms_norm")).output("y");
+  EXPECT_TRUE(checked(b).findings.empty());
+}
+
 TEST(LintDamage, AZeroBiasComesBack) {
   ModelBuilder b;
   b.input("x").signature({{"p_w", "fc.weight"}, {"p_b", "fc.bias"}}).floats("fc.weight", {3, 4}, std::vector<float>(12, 0.5f));
