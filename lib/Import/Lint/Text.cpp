@@ -119,8 +119,15 @@ private:
 
   static std::string subjectOf(const Finding &finding) { return finding.tensor.empty() ? finding.node : finding.tensor; }
 
-  /// Three columns: the tensor, what it is or in which module, the node. A name above is not repeated.
-  void rows(const std::vector<const Finding *> &findings) {
+  /// Three columns: the tensor, what it is or in which module, the node. One tensor's lines stand together, and a name
+  /// above is not repeated.
+  void rows(std::vector<const Finding *> findings) {
+    std::map<std::string, size_t> order;
+    for (const Finding *finding : findings)
+      order.emplace(subjectOf(*finding), order.size());
+    std::stable_sort(findings.begin(), findings.end(), [&](const Finding *a, const Finding *b) {
+      return order[subjectOf(*a)] < order[subjectOf(*b)];
+    });
     std::vector<std::array<std::string, 3>> table;
     for (const Finding *finding : findings) {
       std::string subject = subjectOf(*finding);
