@@ -35,6 +35,8 @@ constexpr Formula kFormulas[] = {
     {"lr", [](const Context &c) { return c.lr(); }},
     {"beta1", [](const Context &c) { return c.scalars.beta1; }},
     {"beta2", [](const Context &c) { return c.scalars.beta2; }},
+    {"one_minus_beta1", [](const Context &c) { return 1 - c.scalars.beta1; }},
+    {"one_minus_beta2", [](const Context &c) { return 1 - c.scalars.beta2; }},
     {"eps", [](const Context &c) { return c.scalars.eps; }},
     {"weight_decay", [](const Context &c) { return c.scalars.weightDecay; }},
     {"momentum", [](const Context &c) { return c.options.momentum; }},

@@ -32,12 +32,19 @@ public:
       checkHash();
     }
     if (index != 0 && !maps[static_cast<size_t>(index)])
-      openChecked(static_cast<size_t>(index),
-                  folderOf(path) + "/" + program.files[static_cast<size_t>(index)].path);
+      openChecked(static_cast<size_t>(index), externalPath(program.files[static_cast<size_t>(index)].path));
     return *maps[static_cast<size_t>(index)];
   }
 
 private:
+  /// External data moves with the model.
+  std::string externalPath(const std::string &stored) const {
+    const std::string folder = folderOf(program.files[0].path) + "/";
+    if (stored.rfind(folder, 0) == 0)
+      return folderOf(path) + "/" + stored.substr(folder.size());
+    return stored[0] == '/' ? stored : folderOf(path) + "/" + stored;
+  }
+
   void openChecked(size_t index, const std::string &place) {
     maps[index] = std::make_unique<FileMap>(place, "model file (--model names another place)");
     const uint64_t expected = program.files[index].bytes;
