@@ -7,11 +7,15 @@ void registerCpuKernels() {
   cpu::registerAttentionGrad();
   cpu::registerAttention();
   cpu::registerConv();
+  cpu::registerFill();
   cpu::registerGather();
   cpu::registerGatherGrad();
   cpu::registerMatMul();
   cpu::registerMovement();
   cpu::registerPad();
+  cpu::registerPool();
+  cpu::registerResize();
+  cpu::registerScan();
   cpu::registerScatter();
   cpu::registerSlice();
 }

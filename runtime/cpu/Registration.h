@@ -6,11 +6,15 @@ namespace kedge::rt::cpu {
 void registerAttentionGrad();
 void registerAttention();
 void registerConv();
+void registerFill();
 void registerGather();
 void registerGatherGrad();
 void registerMatMul();
 void registerMovement();
 void registerPad();
+void registerPool();
+void registerResize();
+void registerScan();
 void registerScatter();
 void registerSlice();
 

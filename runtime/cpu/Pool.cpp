@@ -1,0 +1,257 @@
+// onnx.MaxPool, AveragePool, LpPool, MaxUnpool and the gradients of the first two. A plane is one channel of
+// one image; planes are shared out among the threads.
+#include "runtime/cpu/Conv.h"
+#include "runtime/cpu/Kernel.h"
+#include "runtime/cpu/Registration.h"
+#include <cmath>
+
+namespace kedge::rt::cpu {
+namespace {
+
+struct PoolShape {
+  int64_t planes;
+  Space in, out, kernel, stride, dilation, pad, padEnd;
+
+  int64_t inSize() const { return in[0] * in[1] * in[2]; }
+  int64_t outSize() const { return out[0] * out[1] * out[2]; }
+};
+
+Space spaceAttr(const LibraryCall &call, const char *name, size_t rank, size_t skip, int64_t missing) {
+  Shape given = intsAttr(call, name, Shape(skip + rank, missing));
+  if (given.size() < skip + rank)
+    failCall(call, "{} has {} entries, expected {}", name, given.size(), skip + rank);
+  Space space{1, 1, 1};
+  if (missing == 0)
+    space = {0, 0, 0};
+  std::copy_n(given.begin() + static_cast<int64_t>(skip), rank, space.end() - static_cast<int64_t>(rank));
+  return space;
+}
+
+PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDesc &y) {
+  size_t rank = x.shape.size() - 2;
+  if (x.shape.size() < 3 || rank > 3 || y.shape.size() != x.shape.size() || x.shape[0] != y.shape[0] ||
+      x.shape[1] != y.shape[1])
+    failCall(call, "expected tensors [N, C, 1 to 3 spatial sizes] with equal N and C");
+  PoolShape p{x.shape[0] * x.shape[1], {1, 1, 1}, {1, 1, 1}, {}, {}, {}, {}, {}};
+  std::copy(x.shape.begin() + 2, x.shape.end(), p.in.end() - static_cast<int64_t>(rank));
+  std::copy(y.shape.begin() + 2, y.shape.end(), p.out.end() - static_cast<int64_t>(rank));
+  if (!hasAttr(call, "kernel_shape"))
+    failCall(call, "attribute kernel_shape is missing");
+  p.kernel = spaceAttr(call, "kernel_shape", rank, 0, 1);
+  p.stride = spaceAttr(call, "strides", rank, 0, 1), p.dilation = spaceAttr(call, "dilations", rank, 0, 1);
+  p.pad = spaceAttr(call, "pads", rank, 0, 0);
+  p.padEnd = hasAttr(call, "pads") ? spaceAttr(call, "pads", rank, rank, 0) : Space{0, 0, 0};
+  return p;
+}
+
+/// Calls f(input place, tap inside the image) for the taps of output place o that lie inside the image;
+/// returns the number of taps inside the padded image.
+template <typename F> int64_t forTaps(const PoolShape &p, int64_t o, F &&f) {
+  int64_t place[3] = {o / (p.out[1] * p.out[2]), o / p.out[2] % p.out[1], o % p.out[2]}, padded = 1, lo[3], hi[3];
+  for (int i = 0; i < 3; ++i) {
+    int64_t start = place[i] * p.stride[i] - p.pad[i], step = p.dilation[i];
+    place[i] = start;
+    lo[i] = start >= 0 ? 0 : (-start + step - 1) / step;
+    hi[i] = std::clamp<int64_t>((p.in[i] - start + step - 1) / step, lo[i], std::max(lo[i], p.kernel[i]));
+    padded *= std::clamp<int64_t>((p.in[i] + p.padEnd[i] - start + step - 1) / step, 0, p.kernel[i]);
+  }
+  for (int64_t d = lo[0]; d < hi[0]; ++d)
+    for (int64_t h = lo[1]; h < hi[1]; ++h)
+      for (int64_t w = lo[2]; w < hi[2]; ++w)
+        f(((place[0] + d * p.dilation[0]) * p.in[1] + place[1] + h * p.dilation[1]) * p.in[2] + place[2] +
+          w * p.dilation[2]);
+  return padded;
+}
+
+/// The first largest element of the window, -1 for an empty one; a NaN is larger than all.
+template <typename S> int64_t maximumOf(const PoolShape &p, const S *x, int64_t o) {
+  int64_t best = -1;
+  forTaps(p, o, [&](int64_t i) {
+    if (best < 0 || x[i] > x[best] || (x[i] != x[i] && x[best] == x[best]))
+      best = i;
+  });
+  return best;
+}
+
+using Pointer = std::unique_ptr<LibraryKernel>;
+
+template <typename S> S lowest() {
+  if constexpr (std::is_integral_v<S>)
+    return std::numeric_limits<S>::lowest();
+  else
+    return static_cast<S>(-std::numeric_limits<Compute<S>>::infinity());
+}
+
+template <typename S> Pointer maxPool(const LibraryCall &call, PoolShape p, int threads) {
+  int indices = outputIndex(call, 1);
+  bool columnMajor = intAttr(call, "storage_order", 0) == 1;
+  return closure([=](Inputs in, Outputs out, void *) {
+    parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane)
+        for (int64_t o = 0; o < p.outSize(); ++o) {
+          const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
+          int64_t best = maximumOf(p, x, o), result = plane * p.outSize() + o;
+          static_cast<S *>(out[0])[result] = best < 0 ? lowest<S>() : x[best];
+          if (indices < 0)
+            continue;
+          if (columnMajor)
+            best = (best % p.in[2] * p.in[1] + best / p.in[2] % p.in[1]) * p.in[0] + best / (p.in[2] * p.in[1]);
+          static_cast<int64_t *>(out[indices])[result] = plane * p.inSize() + best;
+        }
+    });
+  });
+}
+
+Pointer makeMaxPool(const LibraryCall &call, int threads) {
+  expectCounts(call, 1, 1, 1, 2);
+  expectSameType(call, call.inputs[0], call.outputs[0]);
+  PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
+  if (call.inputs[0].type == DType::I8)
+    return maxPool<int8_t>(call, p, threads);
+  if (call.inputs[0].type == DType::U8)
+    return maxPool<uint8_t>(call, p, threads);
+  return dispatchFloat(call, call.inputs[0].type,
+                       [&]<typename S>(Type<S>) -> Pointer { return maxPool<S>(call, p, threads); });
+}
+
+/// Adds up a plane of dX in the thread's scratch: spread(plane, sums) does it; then rounds once.
+template <typename S, typename Spread> Pointer planeGradient(const PoolShape &p, int threads, Spread spread) {
+  using T = Compute<S>;
+  size_t planeBytes = alignedBytes(sizeof(T) * p.inSize());
+  return closure(planeBytes * threads, [=](Inputs in, Outputs out, void *workspace) {
+    int64_t parts = threads;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int64_t part = 0; part < parts; ++part) {
+      T *sums = reinterpret_cast<T *>(static_cast<char *>(workspace) + part * planeBytes);
+      for (int64_t plane = p.planes * part / parts; plane < p.planes * (part + 1) / parts; ++plane) {
+        std::fill_n(sums, p.inSize(), T(0));
+        spread(in, plane, sums);
+        std::copy_n(sums, p.inSize(), static_cast<S *>(out[0]) + plane * p.inSize());
+      }
+    }
+  });
+}
+
+Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {
+  expectCounts(call, 2, 2, 1, 1);
+  expectSameType(call, call.inputs[0], call.outputs[0]);
+  expectSameType(call, call.inputs[1], call.outputs[0]);
+  expectShape(call, call.outputs[0], call.inputs[1].shape, "dX");
+  PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
+  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+    return planeGradient<S>(p, threads, [p](Inputs in, int64_t plane, auto *sums) {
+      const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
+      const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
+      for (int64_t o = 0; o < p.outSize(); ++o)
+        if (int64_t best = maximumOf(p, x, o); best >= 0)
+          sums[best] += static_cast<Compute<S>>(dy[o]);
+    });
+  });
+}
+
+Pointer makeAveragePool(const LibraryCall &call, int threads) {
+  expectCounts(call, 1, 1, 1, 1);
+  expectSameType(call, call.inputs[0], call.outputs[0]);
+  PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
+  bool includePad = boolAttr(call, "count_include_pad", false);
+  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+    return closure([=](Inputs in, Outputs out, void *) {
+      using T = Compute<S>;
+      parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t plane = begin; plane < end; ++plane)
+          for (int64_t o = 0; o < p.outSize(); ++o) {
+            const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
+            T sum = 0;
+            int64_t inside = 0;
+            int64_t padded = forTaps(p, o, [&](int64_t i) { sum += static_cast<T>(x[i]), ++inside; });
+            static_cast<S *>(out[0])[plane * p.outSize() + o] =
+                static_cast<S>(sum / static_cast<T>(includePad ? padded : inside));
+          }
+      });
+    });
+  });
+}
+
+Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
+  expectCounts(call, 1, 1, 1, 1);
+  expectSameType(call, call.inputs[0], call.outputs[0]);
+  PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
+  bool includePad = boolAttr(call, "count_include_pad", false);
+  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+    return planeGradient<S>(p, threads, [p, includePad](Inputs in, int64_t plane, auto *sums) {
+      using T = Compute<S>;
+      const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
+      for (int64_t o = 0; o < p.outSize(); ++o) {
+        int64_t inside = 0;
+        int64_t padded = forTaps(p, o, [&](int64_t) { ++inside; });
+        T share = static_cast<T>(dy[o]) / static_cast<T>(includePad ? padded : inside);
+        forTaps(p, o, [&](int64_t i) { sums[i] += share; });
+      }
+    });
+  });
+}
+
+Pointer makeLpPool(const LibraryCall &call, int threads) {
+  expectCounts(call, 1, 1, 1, 1);
+  expectSameType(call, call.inputs[0], call.outputs[0]);
+  PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
+  double power = static_cast<double>(intAttr(call, "p", 2));
+  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+    return closure([=](Inputs in, Outputs out, void *) {
+      parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t plane = begin; plane < end; ++plane)
+          for (int64_t o = 0; o < p.outSize(); ++o) {
+            const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
+            double sum = 0;
+            forTaps(p, o, [&](int64_t i) {
+              sum += std::pow(std::abs(static_cast<double>(static_cast<Compute<S>>(x[i]))), power);
+            });
+            static_cast<S *>(out[0])[plane * p.outSize() + o] =
+                static_cast<S>(static_cast<Compute<S>>(std::pow(sum, 1 / power)));
+          }
+      });
+    });
+  });
+}
+
+/// Indices count in the tensor that MaxPool's input would have from kernel_shape, strides and pads; the result
+/// may be larger.
+Pointer makeMaxUnpool(const LibraryCall &call, int threads) {
+  expectCounts(call, 2, 2, 1, 1);
+  const TensorDesc &x = call.inputs[0], &y = call.outputs[0];
+  expectSameType(call, x, y);
+  expectShape(call, call.inputs[1], x.shape, "the indices");
+  if (call.inputs[1].type != DType::I64)
+    failCall(call, "indices are {}, expected i64", dtypeName(call.inputs[1].type));
+  PoolShape p = readPool(call, x, y);
+  Space pooled;
+  for (int i = 0; i < 3; ++i)
+    pooled[i] = (p.in[i] - 1) * p.stride[i] + p.kernel[i] - p.pad[i] - p.padEnd[i];
+  return dispatchSize(x.type, [&]<typename S>(Type<S>) -> Pointer {
+    return closure([=, what = describe(call)](Inputs in, Outputs out, void *) {
+      S *result = static_cast<S *>(out[0]);
+      std::fill_n(result, p.planes * p.outSize(), S(0));
+      int64_t size = pooled[0] * pooled[1] * pooled[2];
+      for (int64_t i = 0; i < p.planes * p.inSize(); ++i) {
+        int64_t index = static_cast<const int64_t *>(in[1])[i], rest = size > 0 ? index % size : 0;
+        int64_t d = rest / (pooled[1] * pooled[2]), h = rest / pooled[2] % pooled[1], w = rest % pooled[2];
+        if (index < 0 || index >= p.planes * size || d >= p.out[0] || h >= p.out[1] || w >= p.out[2])
+          fail("{}: index {} at position {} lies outside the result", what, index, i);
+        result[index / size * p.outSize() + (d * p.out[1] + h) * p.out[2] + w] = static_cast<const S *>(in[0])[i];
+      }
+    });
+  });
+}
+
+} // namespace
+
+void registerPool() {
+  registerKernel("onnx.MaxPool", makeMaxPool);
+  registerKernel("train.MaxPoolGrad", makeMaxPoolGrad);
+  registerKernel("onnx.AveragePool", makeAveragePool);
+  registerKernel("train.AveragePoolGrad", makeAveragePoolGrad);
+  registerKernel("onnx.LpPool", makeLpPool);
+  registerKernel("onnx.MaxUnpool", makeMaxUnpool);
+}
+
+} // namespace kedge::rt::cpu
