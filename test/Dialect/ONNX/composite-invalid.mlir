@@ -1,7 +1,8 @@
 // RUN: kedge-opt %s -split-input-file -verify-diagnostics
 
 func.func @scale(%x: tensor<2x8xf32>, %s: tensor<2x1x8xf32>) {
-  // expected-error @+1 {{scale 'tensor<2x1x8xf32>' does not broadcast to 'tensor<2x8xf32>'}}
+  // expected-error @+2 {{scale 'tensor<2x1x8xf32>' does not broadcast to 'tensor<2x8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0:3 = onnx.LayerNormalization %x, %s : (tensor<2x8xf32>, tensor<2x1x8xf32>) -> (tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xf32>)
   return
 }
@@ -9,7 +10,8 @@ func.func @scale(%x: tensor<2x8xf32>, %s: tensor<2x1x8xf32>) {
 // -----
 
 func.func @gelu(%x: tensor<2x8xf32>) {
-  // expected-error @+1 {{Gelu's approximate is none or tanh, found sigmoid}}
+  // expected-error @+2 {{Gelu's approximate is none or tanh, found sigmoid}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = onnx.Gelu %x {approximate = "sigmoid"} : (tensor<2x8xf32>) -> tensor<2x8xf32>
   return
 }
@@ -17,7 +19,8 @@ func.func @gelu(%x: tensor<2x8xf32>) {
 // -----
 
 func.func @heads(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x6x16xf32>) {
-  // expected-error @+1 {{do not fit}}
+  // expected-error @+2 {{do not fit}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0:2 = train.Attention %q, %k, %k {scale = 0.25} : (tensor<2x5x4x16xf32>, tensor<2x2x6x16xf32>, tensor<2x2x6x16xf32>) -> (tensor<2x5x4x16xf32>, tensor<2x5x4xf32>)
   return
 }
@@ -25,7 +28,8 @@ func.func @heads(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x6x16xf32>) {
 // -----
 
 func.func @labels(%x: tensor<4x10xf32>, %y: tensor<3xi64>) {
-  // expected-error @+1 {{labels 'tensor<3xi64>' do not fit scores 'tensor<4x10xf32>'}}
+  // expected-error @+2 {{labels 'tensor<3xi64>' do not fit scores 'tensor<4x10xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0:2 = train.nll %x, %y : (tensor<4x10xf32>, tensor<3xi64>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }

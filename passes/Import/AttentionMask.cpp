@@ -1,0 +1,133 @@
+#include "passes/Import/AttentionMask.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "passes/Import/MatchUtils.h"
+#include <limits>
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::onnx;
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A mask broadcasts, so its own expansions are not needed.
+Value unexpanded(Value mask) {
+  while (auto expand = raise::defining<ExpandOp>(mask))
+    mask = expand.getInput();
+  return raise::skip(mask);
+}
+
+/// Whether an element is visible (0 or true), hidden (at most -1e30, or false), or something else.
+enum class Sight { Visible, Hidden, Neither };
+Sight sightAt(const HostTensor &tensor, int64_t index) {
+  if (tensor.type.getElementType().isInteger(1))
+    return tensor.intAt(index) ? Sight::Visible : Sight::Hidden;
+  double value = tensor.floatAt(index);
+  return value == 0 ? Sight::Visible : value <= -1e30 ? Sight::Hidden : Sight::Neither;
+}
+} // namespace
+
+raise::AttentionMask::Kind raise::AttentionMask::classify(Value mask, int64_t &offset) {
+  const HostTensor *tensor = evaluator.evaluate(mask);
+  if (!tensor || tensor->elements() == 0)
+    return Kind::Unknown;
+  int64_t rank = tensor->type.getRank();
+  int64_t keys = rank > 0 ? tensor->type.getShape().back() : 1;
+  int64_t queries = rank > 1 ? tensor->type.getShape()[rank - 2] : 1;
+  bool nothing = true;
+  for (int64_t i = 0; nothing && i < tensor->elements(); ++i)
+    nothing = sightAt(*tensor, i) == Sight::Visible;
+  if (nothing)
+    return Kind::Nothing;
+  if (rank < 2 || keys == 1 || queries == 1)
+    return Kind::Other;
+  int64_t seen = 0;
+  while (seen < keys && sightAt(*tensor, seen) == Sight::Visible)
+    ++seen;
+  offset = seen - 1;
+  if (offset < 0)
+    return Kind::Other;
+  for (int64_t i = 0; i < tensor->elements(); ++i) {
+    int64_t key = i % keys, query = i / keys % queries;
+    if (sightAt(*tensor, i) != (key <= query + offset ? Sight::Visible : Sight::Hidden))
+      return Kind::Other;
+  }
+  return Kind::Causal;
+}
+
+bool raise::AttentionMask::takeCausal(int64_t offset) {
+  causalOffset = causalOffset ? std::min(*causalOffset, offset) : offset;
+  return true;
+}
+
+void raise::AttentionMask::conjuncts(Value mask, bool causal, SmallVectorImpl<Value> &left) {
+  mask = unexpanded(mask);
+  int64_t offset = 0;
+  Kind kind = classify(mask, offset);
+  if (kind == Kind::Nothing)
+    return;
+  if (kind == Kind::Causal && causal) {
+    takeCausal(offset);
+    return;
+  }
+  auto both = mask.getDefiningOp<AndOp>();
+  if (both && kind == Kind::Unknown) {
+    conjuncts(both.getA(), causal, left);
+    conjuncts(both.getB(), causal, left);
+    return;
+  }
+  left.push_back(mask);
+}
+
+Value raise::AttentionMask::conjunction(ArrayRef<Value> parts) {
+  Value all;
+  for (Value part : parts)
+    all = all ? Value(AndOp::create(builder, loc, all, part)) : part;
+  return all;
+}
+
+bool raise::AttentionMask::addBool(Value mask) {
+  SmallVector<Value> parts;
+  conjuncts(mask, /*causal=*/true, parts);
+  if (bools)
+    parts.insert(parts.begin(), bools);
+  bools = conjunction(parts);
+  return true;
+}
+
+bool raise::AttentionMask::addFloat(Value mask) {
+  mask = unexpanded(mask);
+  int64_t offset = 0;
+  switch (classify(mask, offset)) {
+  case Kind::Nothing: return true;
+  case Kind::Causal: return takeCausal(offset);
+  default: break;
+  }
+  auto chosen = mask.getDefiningOp<WhereOp>();
+  auto hidden = chosen ? splatOf(chosen.getB()) : std::nullopt, shown = chosen ? splatOf(chosen.getA()) : std::nullopt;
+  if (chosen && hidden && shown && *shown == 0 && *hidden == -infinity)
+    return addBool(chosen.getCondition());
+  // A finite number in place of -inf makes a row of which nothing is visible uniform over all keys: so the
+  // mask stays as it is, less what hides nothing.
+  if (chosen && hidden && shown) {
+    SmallVector<Value> parts;
+    conjuncts(chosen.getCondition(), /*causal=*/false, parts);
+    if (Value condition = conjunction(parts); condition && condition != chosen.getCondition()) {
+      Value a = scalarLike(builder, loc, mask, *shown), b = scalarLike(builder, loc, mask, *hidden);
+      mask = WhereOp::create(builder, loc, condition, a, b);
+    }
+  }
+  if (rankOf(mask) > 4)
+    return false;
+  floats = floats ? Value(AddOp::create(builder, loc, floats, mask)) : mask;
+  return true;
+}
+
+Value raise::AttentionMask::operand() {
+  if (!bools || !floats)
+    return bools ? bools : floats;
+  return WhereOp::create(builder, loc, bools, floats, scalarLike(builder, loc, floats, -infinity));
+}

@@ -1,0 +1,35 @@
+// Reads softmax(scale Q K^T + mask) V from primitives.
+#pragma once
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace kedge::raise {
+
+/// An operand of attention: [B, H, T, D], or [B, T, H, D] when `bthd`, without numbers that scaled it.
+struct AttentionOperand {
+  mlir::Value value;
+  bool bthd = false;
+  double scale = 1.0;
+  int64_t repeats = 1; ///< heads of the product for each head of `value`
+
+  int64_t heads() const;
+  /// "bhtd" or "bthd".
+  const char *layout() const { return bthd ? "bthd" : "bhtd"; }
+};
+
+struct AttentionMatch {
+  struct Mask {
+    mlir::Value value;
+    bool isBool;  ///< true: visible; otherwise added
+    bool inverse; ///< of a bool: true hides
+  };
+  AttentionOperand q, k, v;
+  double scale = 1.0, softcap = 0.0;
+  llvm::SmallVector<Mask> masks;
+};
+
+/// `root` is the product of probabilities and values; false when it is no attention over rank 4.
+bool matchAttention(mlir::Operation *root, AttentionMatch &match);
+
+} // namespace kedge::raise

@@ -1,0 +1,10 @@
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::raise {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Import/Passes.h.inc"
+} // namespace kedge::raise

@@ -1,0 +1,64 @@
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Import/AttentionMask.h"
+#include "passes/Import/MatchAttention.h"
+#include "passes/Import/MatchUtils.h"
+#include "passes/Import/Passes.h"
+
+namespace kedge::raise {
+#define GEN_PASS_DEF_RAISEATTENTION
+#include "passes/Import/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using namespace kedge::onnx;
+
+struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
+  int64_t attentions = 0, causalMasks = 0, repeatsUndone = 0;
+
+  void runOnOperation() override {
+    SmallVector<MatMulOp> roots;
+    getOperation().walk([&](MatMulOp op) { roots.push_back(op); });
+    ConstantEvaluator evaluator;
+    for (MatMulOp root : roots) {
+      AttentionMatch match;
+      if (matchAttention(root, match))
+        raise(root, match, evaluator);
+    }
+    eraseDead(getOperation());
+    addStatistic("kedge-raise-attention", "attentions", attentions);
+    addStatistic("kedge-raise-attention", "causal masks", causalMasks);
+    addStatistic("kedge-raise-attention", "repeats undone", repeatsUndone);
+  }
+
+  void raise(MatMulOp root, const AttentionMatch &match, ConstantEvaluator &evaluator) {
+    OpBuilder builder(root);
+    AttentionMask mask(evaluator, builder, root.getLoc());
+    for (const AttentionMatch::Mask &part : match.masks) {
+      Value value = part.value;
+      if (part.inverse)
+        value = NotOp::create(builder, root.getLoc(), value);
+      if (!(part.isBool ? mask.addBool(value) : mask.addFloat(value)))
+        return;
+    }
+    Value result = root.getY();
+    auto turned = dyn_cast_or_null<TransposeOp>(onlyUser(result));
+    bool foldsOutput = turned && turned.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
+    if (foldsOutput)
+      result = turned.getTransposed();
+    auto attention = train::AttentionOp::create(
+        builder, root.getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(), APFloat(match.scale),
+        mask.causalOffset.has_value(), mask.causalOffset.value_or(0), APFloat(match.softcap), match.q.layout(),
+        match.k.layout(), match.v.layout(), foldsOutput ? "bthd" : "bhtd");
+    result.replaceAllUsesWith(attention.getO());
+    ++attentions;
+    causalMasks += mask.causalOffset.has_value();
+    repeatsUndone += match.k.repeats > 1;
+  }
+};
+} // namespace
+} // namespace kedge::raise

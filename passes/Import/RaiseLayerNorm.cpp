@@ -1,0 +1,57 @@
+#include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Import/MatchNorm.h"
+#include "passes/Import/Passes.h"
+
+namespace kedge::raise {
+#define GEN_PASS_DEF_RAISELAYERNORM
+#include "passes/Import/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using namespace kedge::onnx;
+
+struct RaiseLayerNorm : impl::RaiseLayerNormBase<RaiseLayerNorm> {
+  void runOnOperation() override {
+    SmallVector<Operation *> roots;
+    getOperation().walk([&](Operation *op) {
+      if (isa<MulOp, DivOp>(op))
+        roots.push_back(op);
+    });
+    int64_t count = 0;
+    for (Operation *root : roots)
+      count += raise(root);
+    eraseDead(getOperation());
+    addStatistic("kedge-raise-layer-norm", "layer norms", count);
+  }
+
+  /// The x of x - mean(x), whose mean has the axis.
+  static Value centeredFrom(Value centered, int64_t axis) {
+    auto difference = defining<SubOp>(centered);
+    auto mean = difference ? defining<ReduceMeanOp>(difference.getB()) : ReduceMeanOp();
+    if (!mean || trailingMeanAxis(mean) != axis || !same(mean.getX(), difference.getA()))
+      return {};
+    return skip(difference.getA());
+  }
+
+  static bool raise(Operation *root) {
+    auto norm = matchDeviation(root);
+    Value x = norm ? centeredFrom(norm->value, norm->axis) : Value();
+    if (!x || x.getType() != root->getResult(0).getType())
+      return false;
+    AffineTail tail = followAffine(root->getResult(0), norm->axis, /*withBias=*/true);
+    OpBuilder builder(tail.last.getDefiningOp());
+    Location loc = tail.last.getLoc();
+    Value scale = rowScale(builder, loc, tail.scale, x, norm->axis);
+    Value bias = tail.bias ? rowScale(builder, loc, tail.bias, x, norm->axis) : Value();
+    if (bias && bias.getType() != scale.getType())
+      return false;
+    auto op = LayerNormalizationOp::create(builder, loc, x, scale, bias, norm->axis, APFloat(float(norm->epsilon)));
+    tail.last.replaceAllUsesWith(op.getY());
+    return true;
+  }
+};
+} // namespace
+} // namespace kedge::raise

@@ -1,0 +1,44 @@
+#include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Import/MatchNorm.h"
+#include "passes/Import/Passes.h"
+
+namespace kedge::raise {
+#define GEN_PASS_DEF_RAISERMSNORM
+#include "passes/Import/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using namespace kedge::onnx;
+
+struct RaiseRMSNorm : impl::RaiseRMSNormBase<RaiseRMSNorm> {
+  void runOnOperation() override {
+    SmallVector<Operation *> roots;
+    getOperation().walk([&](Operation *op) {
+      if (isa<MulOp, DivOp>(op))
+        roots.push_back(op);
+    });
+    int64_t count = 0;
+    for (Operation *root : roots)
+      count += raise(root);
+    eraseDead(getOperation());
+    addStatistic("kedge-raise-rms-norm", "rms norms", count);
+  }
+
+  static bool raise(Operation *root) {
+    auto norm = matchDeviation(root);
+    if (!norm || norm->value.getType() != root->getResult(0).getType())
+      return false;
+    Value x = norm->value;
+    AffineTail tail = followAffine(root->getResult(0), norm->axis, /*withBias=*/false);
+    OpBuilder builder(tail.last.getDefiningOp());
+    Value scale = rowScale(builder, tail.last.getLoc(), tail.scale, x, norm->axis);
+    auto op = RMSNormalizationOp::create(builder, tail.last.getLoc(), x, scale, norm->axis,
+                                         APFloat(float(norm->epsilon)));
+    tail.last.replaceAllUsesWith(op.getY());
+    return true;
+  }
+};
+} // namespace
+} // namespace kedge::raise

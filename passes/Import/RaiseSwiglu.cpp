@@ -1,0 +1,40 @@
+#include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Import/MatchUtils.h"
+#include "passes/Import/Passes.h"
+
+namespace kedge::raise {
+#define GEN_PASS_DEF_RAISESWIGLU
+#include "passes/Import/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using namespace kedge::onnx;
+
+struct RaiseSwiglu : impl::RaiseSwigluBase<RaiseSwiglu> {
+  void runOnOperation() override {
+    SmallVector<SwishOp> roots;
+    getOperation().walk([&](SwishOp op) { roots.push_back(op); });
+    int64_t count = 0;
+    for (SwishOp root : roots)
+      count += raise(root);
+    eraseDead(getOperation());
+    addStatistic("kedge-raise-swiglu", "swiglus", count);
+  }
+
+  static bool raise(SwishOp root) {
+    Operation *user = onlyUser(root.getY());
+    Value up = user && isa<MulOp>(user) ? otherOperand(user, root.getY()) : Value();
+    if (!up || up.getType() != root.getX().getType() || !root.getAlpha().isExactlyValue(1.0))
+      return false;
+    OpBuilder builder(user);
+    Value swiglu = train::SwigluOp::create(builder, user->getLoc(), root.getX(), up);
+    user->getResult(0).replaceAllUsesWith(swiglu);
+    return true;
+  }
+};
+} // namespace
+} // namespace kedge::raise

@@ -1,0 +1,87 @@
+// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-raise-attention))' | FileCheck %s
+
+// GPT-2's: transposes become layouts, the constant mask becomes causal.
+// CHECK-LABEL: @causal
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2 {causal = true, k_layout = "bthd", o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64, v_layout = "bthd"}
+// CHECK-NEXT: return %[[Y]]
+func.func @causal(%q: tensor<2x3x2x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> {
+  %visible = onnx.Constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
+  %zero = onnx.Constant dense<0.0> : tensor<f32>
+  %lowest = onnx.Constant dense<-3.40282347E+38> : tensor<f32>
+  %scale = onnx.Constant dense<0.5> : tensor<f32>
+  %m = onnx.Where %visible, %zero, %lowest : (tensor<3x3xi1>, tensor<f32>, tensor<f32>) -> tensor<3x3xf32>
+  %mask = onnx.Expand %m {shape = array<i64: 2, 1, 3, 3>} : (tensor<3x3xf32>) -> tensor<2x1x3x3xf32>
+  %0 = onnx.Transpose %q {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x3x4xf32>
+  %1 = onnx.Transpose %k {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x3x4xf32>
+  %2 = onnx.Transpose %v {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x3x4xf32>
+  %3 = onnx.Transpose %1 {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x2x3x4xf32>) -> tensor<2x2x4x3xf32>
+  %4 = onnx.MatMul %0, %3 : (tensor<2x2x3x4xf32>, tensor<2x2x4x3xf32>) -> tensor<2x2x3x3xf32>
+  %5 = onnx.Mul %4, %scale : (tensor<2x2x3x3xf32>, tensor<f32>) -> tensor<2x2x3x3xf32>
+  %6 = onnx.Add %5, %mask : (tensor<2x2x3x3xf32>, tensor<2x1x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %7 = onnx.Softmax %6 {axis = 3} : (tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %8 = onnx.MatMul %7, %2 : (tensor<2x2x3x3xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x4xf32>
+  %9 = onnx.Transpose %8 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32>
+  return %9 : tensor<2x3x2x4xf32>
+}
+
+// BERT's: keys in one transpose, scales on both operands, a padding mask that hangs on an input. What hides
+// nothing leaves the mask.
+// CHECK-LABEL: @padding
+// CHECK: %[[MASK:.*]] = onnx.Where %arg3, %{{.*}}, %{{.*}} : (tensor<2x1x1x3xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x3xf32>
+// CHECK-NEXT: train.Attention %arg0, %arg1, %arg2, %[[MASK]] {k_layout = "bthd", scale = 1.250000e-01 : f64}
+func.func @padding(%q: tensor<2x2x3x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x2x3x4xf32>, %pad: tensor<2x1x1x3xi1>) -> tensor<2x2x3x4xf32> {
+  %all = onnx.Constant dense<true> : tensor<1x1x3x1xi1>
+  %zero = onnx.Constant dense<0.0> : tensor<f32>
+  %lowest = onnx.Constant dense<-3.40282347E+38> : tensor<f32>
+  %quarter = onnx.Constant dense<0.25> : tensor<f32>
+  %two = onnx.Constant dense<2.0> : tensor<f32>
+  %both = onnx.And %all, %pad : (tensor<1x1x3x1xi1>, tensor<2x1x1x3xi1>) -> tensor<2x1x3x3xi1>
+  %mask = onnx.Where %both, %zero, %lowest : (tensor<2x1x3x3xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x3x3xf32>
+  %0 = onnx.Mul %q, %quarter : (tensor<2x2x3x4xf32>, tensor<f32>) -> tensor<2x2x3x4xf32>
+  %1 = onnx.Transpose %k {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x4x3xf32>
+  %2 = onnx.Div %1, %two : (tensor<2x2x4x3xf32>, tensor<f32>) -> tensor<2x2x4x3xf32>
+  %3 = onnx.MatMul %0, %2 : (tensor<2x2x3x4xf32>, tensor<2x2x4x3xf32>) -> tensor<2x2x3x3xf32>
+  %4 = onnx.Add %mask, %3 : (tensor<2x1x3x3xf32>, tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %5 = onnx.Softmax %4 {axis = 3} : (tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %6 = onnx.MatMul %5, %v : (tensor<2x2x3x3xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x4xf32>
+  return %6 : tensor<2x2x3x4xf32>
+}
+
+// Llama's groups: keys and values lose their repetition. T5 has no scale. A softcap is taken along.
+// CHECK-LABEL: @groups
+// CHECK-NEXT: train.Attention %arg0, %arg1, %arg2 {scale = 1.000000e+00 : f64, softcap = 3.000000e+01 : f64} : (tensor<2x4x3x4xf32>, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>)
+func.func @groups(%q: tensor<2x4x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>) -> tensor<2x4x3x4xf32> {
+  %cap = onnx.Constant dense<30.0> : tensor<f32>
+  %0 = onnx.Reshape %k {shape = array<i64: 2, 2, 1, 3, 4>} : (tensor<2x2x3x4xf32>) -> tensor<2x2x1x3x4xf32>
+  %1 = onnx.Expand %0 {shape = array<i64: 2, 2, 2, 3, 4>} : (tensor<2x2x1x3x4xf32>) -> tensor<2x2x2x3x4xf32>
+  %2 = onnx.Reshape %1 {shape = array<i64: 2, 4, 3, 4>} : (tensor<2x2x2x3x4xf32>) -> tensor<2x4x3x4xf32>
+  %3 = onnx.Reshape %v {shape = array<i64: 2, 2, 1, 3, 4>} : (tensor<2x2x3x4xf32>) -> tensor<2x2x1x3x4xf32>
+  %4 = onnx.Expand %3 {shape = array<i64: 2, 2, 2, 3, 4>} : (tensor<2x2x1x3x4xf32>) -> tensor<2x2x2x3x4xf32>
+  %5 = onnx.Reshape %4 {shape = array<i64: 2, 4, 3, 4>} : (tensor<2x2x2x3x4xf32>) -> tensor<2x4x3x4xf32>
+  %6 = onnx.Transpose %2 {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x4x3x4xf32>) -> tensor<2x4x4x3xf32>
+  %7 = onnx.MatMul %q, %6 : (tensor<2x4x3x4xf32>, tensor<2x4x4x3xf32>) -> tensor<2x4x3x3xf32>
+  %8 = onnx.Div %7, %cap : (tensor<2x4x3x3xf32>, tensor<f32>) -> tensor<2x4x3x3xf32>
+  %9 = onnx.Tanh %8 : (tensor<2x4x3x3xf32>) -> tensor<2x4x3x3xf32>
+  %10 = onnx.Mul %9, %cap : (tensor<2x4x3x3xf32>, tensor<f32>) -> tensor<2x4x3x3xf32>
+  %11 = onnx.Softmax %10 {axis = 3} : (tensor<2x4x3x3xf32>) -> tensor<2x4x3x3xf32>
+  %12 = onnx.MatMul %11, %5 : (tensor<2x4x3x3xf32>, tensor<2x4x3x4xf32>) -> tensor<2x4x3x4xf32>
+  return %12 : tensor<2x4x3x4xf32>
+}
+
+// A mask that is an operand of Where; probabilities that are dropped out in training stay primitives.
+// CHECK-LABEL: @dropout
+// CHECK: %[[P:.*]] = onnx.Dropout %{{.*}} {op_id = 2
+// CHECK: train.Attention %arg0, %arg1, %arg2, %arg3 {scale = 1.000000e+00 : f64}
+// CHECK: onnx.MatMul %[[P]], %arg2
+// CHECK-NOT: train.Attention
+func.func @dropout(%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>, %m: tensor<2x1x3x3xi1>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>) {
+  %lowest = onnx.Constant dense<0xFF800000> : tensor<f32>
+  %0 = onnx.MatMul %q, %k {transB = true} : (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x3xf32>
+  %1 = onnx.Where %m, %0, %lowest : (tensor<2x1x3x3xi1>, tensor<2x2x3x3xf32>, tensor<f32>) -> tensor<2x2x3x3xf32>
+  %2 = onnx.Softmax %1 {axis = 3} : (tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %3 = onnx.Dropout %2 {ratio = 0.000000e+00 : f32, training_mode = true, op_id = 1} : (tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %4 = onnx.Dropout %2 {ratio = 0.200000e+00 : f32, training_mode = true, op_id = 2} : (tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %5 = onnx.MatMul %3, %v : (tensor<2x2x3x3xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x4xf32>
+  %6 = onnx.MatMul %4, %v : (tensor<2x2x3x3xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x4xf32>
+  return %5, %6 : tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>
+}
