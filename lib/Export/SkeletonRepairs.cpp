@@ -46,7 +46,8 @@ private:
       if (!kept.count(tensor.place)) {
         edits.tensors[tensor.place].remove = true;
         // Old files list initializers among the inputs, too.
-        if (const model::ValueInfo *input = before.graph.findInput(tensor.name); input && !after.graph.findInput(tensor.name))
+        if (const model::ValueInfo *input = before.graph.findInput(tensor.name);
+            input && !after.graph.findInput(tensor.name))
           edits.values[input->place].remove = true;
       }
   }
@@ -70,7 +71,8 @@ private:
       if (sharing[node->place] == 1)
         edit(*old.at(node->place), *node);
       else if (differs(*node))
-        fail("{}: {} lies in a model-local function that is called several times; its repair cannot be exported. "
+        fail("{}: {} lies in a model-local function that is called several times; its repair cannot be "
+             "exported. "
              "Inline the functions, or export the model again",
              before.path, node->describe());
     }

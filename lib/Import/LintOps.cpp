@@ -12,12 +12,14 @@ constexpr const char *trainingDomain = "ai.onnx.preview.training";
 
 /// Operators of training_info are no nodes of level 1: the step's builder reads them.
 bool isTrainingOperator(const std::string &domain, const std::string &op) {
-  return domain == trainingDomain && (op == "Gradient" || op == "Adam" || op == "Adagrad" || op == "Momentum");
+  return domain == trainingDomain &&
+         (op == "Gradient" || op == "Adam" || op == "Adagrad" || op == "Momentum");
 }
 
-/// The level-1 op of the same name; nullopt for operators that importers write in terms of other ops: those have
-/// the gradients of what they become.
-std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::string &domain, const std::string &op) {
+/// The level-1 op of the same name; nullopt for operators that importers write in terms of other ops: those
+/// have the gradients of what they become.
+std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::string &domain,
+                                            const std::string &op) {
   return RegisteredOperationName::lookup("onnx." + op, &context);
 }
 } // namespace

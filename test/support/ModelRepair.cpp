@@ -1,5 +1,5 @@
-// kedge-model-repair IN.onnx OUT.onnx: writes IN as an exported file would have it after --repair, untrained; the
-// tests compare what both files compute, and what lint says of the second.
+// kedge-model-repair IN.onnx OUT.onnx: writes IN as an exported file would have it after --repair, untrained;
+// the tests compare what both files compute, and what lint says of the second.
 #include "kedge/Export/ModelDiff.h"
 #include "kedge/Export/Skeleton.h"
 #include "kedge/Import/Lint.h"
@@ -19,9 +19,10 @@ static void repairFile(const std::string &from, const std::string &to) {
   std::vector<uint8_t> blob;
   nlohmann::json skeleton =
       exporter::buildSkeleton(loaded, exporter::editsBetween(loaded, model)).toJson(loaded, blob);
-  rt::writeOnnx(skeleton, blob.data(), blob.size(), from, to, [](const std::string &name) -> rt::ExportedState {
-    fail("'{}' is no state: nothing was trained here", name);
-  });
+  rt::writeOnnx(skeleton, blob.data(), blob.size(), from, to,
+                [](const std::string &name) -> rt::ExportedState {
+                  fail("'{}' is no state: nothing was trained here", name);
+                });
 }
 
 int main(int argc, char **argv) {

@@ -16,7 +16,8 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text)
     at = end - text.data();
     bool separated = at == text.size() || (text[at] == 'x' && at + 1 < text.size());
     if (error != std::errc() || dim < 0 || !separated)
-      fail("--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024", text, text.substr(equals + 1));
+      fail("--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024", text,
+           text.substr(equals + 1));
     dims.push_back(dim);
     ++at;
   }
@@ -53,19 +54,43 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--loss", options.loss, "what is minimized")
       ->check(CLI::IsMember({"none", "cross-entropy", "mse", "bce-with-logits"}))
       ->group(group);
-  command.add_option("--logits", options.logits, "output that the loss reads; default: the only float output")->group(group);
-  command.add_option("--labels", options.labels, "input that holds the labels; made when the graph has none")->group(group)->capture_default_str();
-  command.add_option("--class-axis", options.classAxis, "axis of the classes; default: the last up to rank 3, else 1")->group(group);
-  command.add_option("--ignore-index", options.ignoreIndex, "label that counts for nothing")->group(group)->capture_default_str();
-  command.add_option("--label-smoothing", options.labelSmoothing, "share of the loss that is spread over all classes")
+  command
+      .add_option("--logits", options.logits, "output that the loss reads; default: the only float output")
+      ->group(group);
+  command.add_option("--labels", options.labels, "input that holds the labels; made when the graph has none")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--class-axis", options.classAxis,
+                  "axis of the classes; default: the last up to rank 3, else 1")
+      ->group(group);
+  command.add_option("--ignore-index", options.ignoreIndex, "label that counts for nothing")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--label-smoothing", options.labelSmoothing,
+                  "share of the loss that is spread over all classes")
       ->check(CLI::Range(0.0, 1.0))
       ->group(group);
-  command.add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")->group(group);
-  command.add_option("--train", options.train, "REGEX: train tensors of these names, whatever else speaks against it")->group(group)->allow_extra_args(false);
-  command.add_option("--freeze", options.freeze, "REGEX: do not train tensors of these names")->group(group)->allow_extra_args(false);
-  command.add_flag("--train-mode", options.trainMode, "put Dropout and BatchNormalization into training mode")->group(group);
+  command
+      .add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")
+      ->group(group);
+  command
+      .add_option("--train", options.train,
+                  "REGEX: train tensors of these names, whatever else speaks against it")
+      ->group(group)
+      ->allow_extra_args(false);
+  command.add_option("--freeze", options.freeze, "REGEX: do not train tensors of these names")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_flag("--train-mode", options.trainMode, "put Dropout and BatchNormalization into training mode")
+      ->group(group);
   command.add_flag("--repair", options.repair, "undo what the exporter did to the parameters")->group(group);
-  command.add_option("--allow", options.allow, "CODE: accept this error of lint")->group(group)->allow_extra_args(false)->delimiter(',');
+  command.add_option("--allow", options.allow, "CODE: accept this error of lint")
+      ->group(group)
+      ->allow_extra_args(false)
+      ->delimiter(',');
   command.add_option("--ranks", options.ranks, "N[,M...]: numbers of ranks that the program can run on")
       ->group("Ranks")
       ->delimiter(',')

@@ -1,5 +1,6 @@
 // Which axis of a value runs over the rows of the batch, found from the graph without any shape being known.
-// Random numbers are keyed by row (docs: contract, random numbers); an op whose axis is not found is keyed by rank.
+// Random numbers are keyed by row (docs: contract, random numbers); an op whose axis is not found is keyed by
+// rank.
 #pragma once
 #include "kedge/Import/Model.h"
 

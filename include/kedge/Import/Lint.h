@@ -1,6 +1,6 @@
-// What would train wrongly without a word: the verdict on every initializer, the findings, and what mends them.
-// Works on model::Model alone, from names and the exporter's own metadata; values are read only where a rule
-// asks for them (masks, repairs).
+// What would train wrongly without a word: the verdict on every initializer, the findings, and what mends
+// them. Works on model::Model alone, from names and the exporter's own metadata; values are read only where a
+// rule asks for them (masks, repairs).
 #pragma once
 #include "kedge/Import/Model.h"
 #include <functional>
@@ -29,7 +29,7 @@ struct Finding {
   std::string reason;
   std::string remedy;
   bool repairable = false; // by --repair or --train-mode
-  std::string detail;      // of the text only: what differs from finding to finding, where the reason names it
+  std::string detail; // of the text only: what differs from finding to finding, where the reason names it
 };
 
 struct Initializer {
@@ -44,7 +44,8 @@ struct Options {
   std::string logits;
   std::string labels = "labels";
   std::string lossOutput;
-  std::vector<std::string> train, freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
+  std::vector<std::string> train,
+      freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
   std::set<std::string> allow;
   bool severalRanks = false;
@@ -63,8 +64,8 @@ struct Report {
   std::vector<std::string> changes; // what --repair and --train-mode did, a sentence each
   std::vector<std::string> allowed; // errors that --allow accepts are findings still, but count as warnings
 
-  /// From prepare(): the model as loaded, and with repairs and ties but not in training mode. What differs is what
-  /// the exported file gets (exporter::editsBetween).
+  /// From prepare(): the model as loaded, and with repairs and ties but not in training mode. What differs is
+  /// what the exported file gets (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
 
   bool hasErrors() const;
@@ -75,20 +76,21 @@ struct Report {
 /// Throws kedge::Error for a bad regular expression or a name that the model does not have.
 Report check(const model::Model &, const Options &, const Operators &);
 
-/// Mends in place what --repair can mend: splits merged parameters, restores zero biases, makes the distinct rows
-/// of folded embeddings a parameter, gives transposed weights their name and layout back (with a Transpose).
-/// What was mended loses the metadata that told of the damage. Returns a sentence a change.
+/// Mends in place what --repair can mend: splits merged parameters, restores zero biases, makes the distinct
+/// rows of folded embeddings a parameter, gives transposed weights their name and layout back (with a
+/// Transpose). What was mended loses the metadata that told of the damage. Returns a sentence a change.
 std::vector<std::string> repair(model::Model &);
 
-/// Copies of one parameter that constant folding made (a tied weight and its transposed copy) become one tensor
-/// again. Not an option: a transposed weight is that parameter. Returns a sentence a change.
+/// Copies of one parameter that constant folding made (a tied weight and its transposed copy) become one
+/// tensor again. Not an option: a transposed weight is that parameter. Returns a sentence a change.
 std::vector<std::string> tieCopies(model::Model &);
 
-/// Dropout and BatchNormalization to training, in the newest form of the operator. Returns a sentence a change.
+/// Dropout and BatchNormalization to training, in the newest form of the operator. Returns a sentence a
+/// change.
 std::vector<std::string> setTrainMode(model::Model &);
 
-/// The whole of it, as compile, plan and lint do: repairs, ties and training mode in place where the options ask for
-/// them. The report is about the model before ties: tensors that ties remove are in it still.
+/// The whole of it, as compile, plan and lint do: repairs, ties and training mode in place where the options
+/// ask for them. The report is about the model before ties: tensors that ties remove are in it still.
 Report prepare(model::Model &, const Options &, const Operators &);
 
 /// Row of an embedding that gets no gradient through this Gather (fx_node's padding_idx).

@@ -77,7 +77,8 @@ private:
   std::optional<int64_t> transfer(const Node &node) const {
     if (node.is("Shape") || node.is("Size") || node.is("ConstantOfShape") || node.is("Range"))
       return std::nullopt;
-    bool depends = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string &n) { return axis(n); });
+    bool depends =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string &n) { return axis(n); });
     if (!depends)
       return std::nullopt;
     const int64_t *first = axis(node.input(0));
@@ -105,21 +106,25 @@ private:
   }
 
   static bool isElementwise(const Node &node) {
-    static const std::set<std::string> ops = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Where", "Sum", "Mean", "Equal",
-                                              "Less", "Greater", "And", "Or", "Xor", "LessOrEqual", "GreaterOrEqual", "Mod",
-                                              "PRelu", "MatMul", "Concat", "CastLike", "BitwiseAnd", "BitwiseOr"};
+    static const std::set<std::string> ops = {
+        "Add",      "Sub",   "Mul",    "Div",    "Pow",         "Max",
+        "Min",      "Where", "Sum",    "Mean",   "Equal",       "Less",
+        "Greater",  "And",   "Or",     "Xor",    "LessOrEqual", "GreaterOrEqual",
+        "Mod",      "PRelu", "MatMul", "Concat", "CastLike",    "BitwiseAnd",
+        "BitwiseOr"};
     return node.domain.empty() && ops.count(node.opType);
   }
 
   /// Operators whose result has the batch where the first operand has it.
   static bool keepsAxis(const Node &node) {
-    static const std::set<std::string> moves = {"GatherND", "ScatterND", "Einsum", "Loop", "If", "Scan", "TopK", "NonZero", "LSTM",
-                                                "GRU", "RNN", "DepthToSpace", "SpaceToDepth", "Compress", "OneHot"};
+    static const std::set<std::string> moves = {
+        "GatherND", "ScatterND", "Einsum", "Loop",         "If",           "Scan",     "TopK",  "NonZero",
+        "LSTM",     "GRU",       "RNN",    "DepthToSpace", "SpaceToDepth", "Compress", "OneHot"};
     return !moves.count(node.opType) || node.is("TopK");
   }
 
-  /// Broadcasting aligns axes from the right; products do so before their last two axes. An operand whose axis is
-  /// unknown has to fit the others.
+  /// Broadcasting aligns axes from the right; products do so before their last two axes. An operand whose
+  /// axis is unknown has to fit the others.
   std::optional<int64_t> aligned(const Node &node, std::optional<int64_t> outRank) const {
     std::optional<int64_t> result;
     for (const std::string &name : node.inputs) {
@@ -198,7 +203,8 @@ private:
 
   std::optional<int64_t> reduce(const Node &node, int64_t axis) const {
     bool arg = node.is("ArgMax") || node.is("ArgMin");
-    std::optional<std::vector<int64_t>> list = arg ? std::vector<int64_t>{node.attrInt("axis", 0)} : ints(node, 1, "axes");
+    std::optional<std::vector<int64_t>> list =
+        arg ? std::vector<int64_t>{node.attrInt("axis", 0)} : ints(node, 1, "axes");
     std::optional<int64_t> in = rank(node.input(0));
     if (!list)
       return unknown;

@@ -27,11 +27,13 @@ std::string_view verdictName(Verdict verdict) {
 }
 
 bool Report::hasErrors() const {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding &f) { return f.severity == Severity::Error; });
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding &f) { return f.severity == Severity::Error; });
 }
 
 Verdict Report::verdict(const std::string &name) const {
-  auto found = std::find_if(initializers.begin(), initializers.end(), [&](const Initializer &i) { return i.name == name; });
+  auto found = std::find_if(initializers.begin(), initializers.end(),
+                            [&](const Initializer &i) { return i.name == name; });
   return found == initializers.end() ? Verdict::Constant : found->verdict;
 }
 
@@ -49,9 +51,9 @@ bool FindingContext::trains(const std::string &tensor) const {
 
 namespace {
 const std::set<std::string> &errorCodes() {
-  static const std::set<std::string> codes = {"merged-parameters", "dropped-bias", "folded-parameter",
-                                              "frozen-batchnorm",  "fused-batchnorm", "dropout-off",
-                                              "label-type",        "no-gradient",  "unsupported-op", "keyed-by-rank"};
+  static const std::set<std::string> codes = {
+      "merged-parameters", "dropped-bias", "folded-parameter", "frozen-batchnorm", "fused-batchnorm",
+      "dropout-off",       "label-type",   "no-gradient",      "unsupported-op",   "keyed-by-rank"};
   return codes;
 }
 
@@ -80,7 +82,8 @@ Report check(const Model &model, const Options &options, const Operators &operat
   Verdicts verdicts;
   for (const Initializer &initializer : report.initializers)
     verdicts[initializer.name] = initializer.verdict;
-  FindingContext context{evidence, options, operators, report.initializers, std::move(verdicts), report.findings};
+  FindingContext context{evidence,       options, operators, report.initializers, std::move(verdicts),
+                         report.findings};
   findLostParameters(context);
   findInferenceMode(context);
   findTrainability(context);

@@ -23,7 +23,8 @@ std::vector<std::regex> compileAll(const std::vector<std::string> &patterns, con
 }
 
 bool matches(const std::vector<std::regex> &patterns, const std::string &name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex &p) { return std::regex_search(name, p); });
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::regex &p) { return std::regex_search(name, p); });
 }
 
 /// training_info: bound and derived is a parameter, bound otherwise is state.
@@ -52,8 +53,8 @@ std::string list(const std::vector<std::string> &names) {
 class Classifier {
 public:
   Classifier(const Evidence &evidence, const Options &options)
-      : evidence(evidence), train(compileAll(options.train, "--train")), freeze(compileAll(options.freeze, "--freeze")),
-        variables(trainingVariables(evidence.model)) {
+      : evidence(evidence), train(compileAll(options.train, "--train")),
+        freeze(compileAll(options.freeze, "--freeze")), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -73,7 +74,7 @@ private:
       return false;
     auto found = variables.find(tensor.name);
     out.verdict = found == variables.end() ? Verdict::Constant : found->second;
-    out.reason = found == variables.end()              ? "training_info updates it nowhere"
+    out.reason = found == variables.end()            ? "training_info updates it nowhere"
                  : out.verdict == Verdict::Parameter ? "training_info updates it, and Gradient derives it"
                                                      : "training_info updates it";
     return true;
@@ -88,7 +89,8 @@ private:
   bool byMetadata(const Tensor &tensor, Initializer &out) const {
     const model::Graph &graph = evidence.model.graph;
     if (!model::isFloat(tensor.dtype) && !evidence.signature.present())
-      return decide(out, Verdict::Constant, fmt::format("{} values carry no gradient", model::dtypeName(tensor.dtype)));
+      return decide(out, Verdict::Constant,
+                    fmt::format("{} values carry no gradient", model::dtypeName(tensor.dtype)));
     std::string kind = metadataOf(tensor, graph, key::inputKind);
     if (kind == "PARAMETER")
       return decide(out, Verdict::Parameter, "the file marks it as a parameter");
@@ -108,7 +110,8 @@ private:
       const char *how = folded->kind == Folding::Transposed ? "transposed" : "reshaped";
       return decide(out, Verdict::Parameter, fmt::format("'{}', {} at export", folded->sources[0], how));
     }
-    if (std::string name = agreedPlaceholder(evidence.uses.of(tensor.name)); !name.empty() && model::isFloat(tensor.dtype)) {
+    if (std::string name = agreedPlaceholder(evidence.uses.of(tensor.name));
+        !name.empty() && model::isFloat(tensor.dtype)) {
       bool parameter = Signature::isParameter(name);
       return decide(out, parameter ? Verdict::Parameter : Verdict::Buffer,
                     fmt::format("the exporter's call reads {} '{}' here", parameter ? "parameter" : "buffer",
@@ -129,10 +132,12 @@ private:
         if (isRunningStatistic(*node, operand))
           return decide(out, Verdict::Buffer, "running statistics of a normalization");
     if (!evidence.reach.reaches(tensor.name))
-      return decide(out, Verdict::Constant, found == readers.end() ? "no node reads it" : "no gradient reaches it");
+      return decide(out, Verdict::Constant,
+                    found == readers.end() ? "no node reads it" : "no gradient reaches it");
     if (tensor.isScalarLike() && !path)
       return decide(out, Verdict::Constant, "one element, and no module path in its name");
-    bool weight = found != readers.end() && std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
+    bool weight = found != readers.end() &&
+                  std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
                     return isWeightOperand(*reader.first, reader.second);
                   });
     if (!weight && !path && looksLikeMask(tensor))
@@ -144,9 +149,11 @@ private:
     if (!model::isFloat(tensor.dtype))
       return;
     bool renamed = out.original != out.name;
-    if (out.verdict == Verdict::Parameter && (matches(freeze, out.name) || (renamed && matches(freeze, out.original))))
+    if (out.verdict == Verdict::Parameter &&
+        (matches(freeze, out.name) || (renamed && matches(freeze, out.original))))
       decide(out, Verdict::Frozen, "--freeze");
-    if (out.verdict != Verdict::Parameter && (matches(train, out.name) || (renamed && matches(train, out.original))))
+    if (out.verdict != Verdict::Parameter &&
+        (matches(train, out.name) || (renamed && matches(train, out.original))))
       decide(out, Verdict::Parameter, "--train");
   }
 
@@ -162,7 +169,8 @@ std::string originalName(const Tensor &tensor, const Evidence &evidence) {
     return evidence.signature.nameOf(own);
   if (const Folded *folded = evidence.damage.foldedOf(tensor.name); folded && folded->sources.size() == 1)
     return folded->sources[0];
-  std::string agreed = model::isFloat(tensor.dtype) ? agreedPlaceholder(evidence.uses.of(tensor.name)) : std::string();
+  std::string agreed =
+      model::isFloat(tensor.dtype) ? agreedPlaceholder(evidence.uses.of(tensor.name)) : std::string();
   return agreed.empty() ? tensor.name : evidence.signature.nameOf(agreed);
 }
 
@@ -173,9 +181,8 @@ bool looksLikeMask(const Tensor &tensor) {
   } catch (const Error &) {
     return false; // external data that is not there
   }
-  return std::all_of(values.begin(), values.end(), [](double v) {
-    return v == 0 || v == 1 || std::isinf(v) || std::abs(v) > 1e30;
-  });
+  return std::all_of(values.begin(), values.end(),
+                     [](double v) { return v == 0 || v == 1 || std::isinf(v) || std::abs(v) > 1e30; });
 }
 
 std::vector<Initializer> classify(const Evidence &evidence, const Options &options) {

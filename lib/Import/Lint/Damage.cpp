@@ -9,12 +9,14 @@ using model::Node;
 using model::Tensor;
 
 const Folded *Damage::foldedOf(const std::string &tensor) const {
-  auto found = std::find_if(folded.begin(), folded.end(), [&](const Folded &f) { return f.tensor == tensor; });
+  auto found =
+      std::find_if(folded.begin(), folded.end(), [&](const Folded &f) { return f.tensor == tensor; });
   return found == folded.end() ? nullptr : &*found;
 }
 
 const Merged *Damage::mergedOf(const std::string &tensor) const {
-  auto found = std::find_if(merged.begin(), merged.end(), [&](const Merged &m) { return m.tensor == tensor; });
+  auto found =
+      std::find_if(merged.begin(), merged.end(), [&](const Merged &m) { return m.tensor == tensor; });
   return found == merged.end() ? nullptr : &*found;
 }
 
@@ -41,13 +43,15 @@ std::string stem(const std::string &name) {
 
 bool isMovement(const std::string &stem) {
   static const std::set<std::string> stems = {
-      "t",       "transpose", "permute", "view",  "reshape", "_unsafe_view", "unsqueeze", "squeeze",  "flatten", "unflatten",
-      "contiguous", "clone",  "detach",  "alias", "numpy_t", "swapaxes",     "movedim",   "detach_", "lift_fresh_copy"};
+      "t",       "transpose", "permute",   "view",       "reshape",        "_unsafe_view", "unsqueeze",
+      "squeeze", "flatten",   "unflatten", "contiguous", "clone",          "detach",       "alias",
+      "numpy_t", "swapaxes",  "movedim",   "detach_",    "lift_fresh_copy"};
   return stems.count(stem);
 }
 
 bool isSelection(const std::string &stem) {
-  static const std::set<std::string> stems = {"slice", "select", "expand", "expand_as", "repeat", "narrow", "index_select", "index"};
+  static const std::set<std::string> stems = {"slice",  "select", "expand",       "expand_as",
+                                              "repeat", "narrow", "index_select", "index"};
   return stems.count(stem);
 }
 
@@ -70,7 +74,8 @@ public:
     Folded folded{tensor.name, Folding::Computed, {}};
     std::vector<std::string> between;
     for (const std::string &name : parseStringList(list))
-      if (const SignatureEntry *entry = signature.byTarget(name); entry && entry->kind == TargetKind::Parameter)
+      if (const SignatureEntry *entry = signature.byTarget(name);
+          entry && entry->kind == TargetKind::Parameter)
         folded.sources.push_back(name);
       else if (!entry)
         between.push_back(stem(name));
@@ -93,7 +98,8 @@ private:
       return Folding::Rows;
     bool moved = all([](const std::string &s) { return isHelper(s) || isMovement(s); });
     if (moved && isMovement(own)) {
-      bool exchanged = own == "t" || own == "transpose" || own == "permute" || own == "numpy_t" || own == "swapaxes";
+      bool exchanged =
+          own == "t" || own == "transpose" || own == "permute" || own == "numpy_t" || own == "swapaxes";
       bool once = all([](const std::string &s) { return isHelper(s); });
       return exchanged && once && tensor.dims.size() == 2 ? Folding::Transposed : Folding::Renamed;
     }
@@ -101,7 +107,8 @@ private:
     return selected && (isSelection(own) || isMovement(own)) ? Folding::Part : Folding::Computed;
   }
 
-  /// The exporter's own steps inside of one call: a Linear transposes its weight, a norm reshapes its vectors.
+  /// The exporter's own steps inside of one call: a Linear transposes its weight, a norm reshapes its
+  /// vectors.
   Folding layoutFromUses(const Tensor &tensor) const {
     Folding layout = Folding::Computed;
     for (const Use &use : uses.of(tensor.name)) {
@@ -122,18 +129,22 @@ private:
   const Uses &uses;
 };
 
-std::optional<Merged> findMerged(const Tensor &tensor, const Graph &graph, const Signature &signature, const Uses &uses) {
+std::optional<Merged> findMerged(const Tensor &tensor, const Graph &graph, const Signature &signature,
+                                 const Uses &uses) {
   if (!model::isFloat(tensor.dtype))
     return std::nullopt;
   std::string own = ownPlaceholder(tensor, graph, signature);
   Merged merged{tensor.name, {}};
   bool anyParameter = false;
   for (const Use &use : uses.of(tensor.name)) {
-    std::optional<std::string> name = use.placeholder ? use.placeholder : own.empty() ? std::nullopt : std::optional(own);
+    std::optional<std::string> name = use.placeholder ? use.placeholder
+                                      : own.empty()   ? std::nullopt
+                                                      : std::optional(own);
     if (!name)
       continue;
     anyParameter |= Signature::isParameter(*name);
-    auto found = std::find_if(merged.names.begin(), merged.names.end(), [&](const auto &entry) { return entry.first == *name; });
+    auto found = std::find_if(merged.names.begin(), merged.names.end(),
+                              [&](const auto &entry) { return entry.first == *name; });
     if (found == merged.names.end())
       found = merged.names.insert(merged.names.end(), {*name, {}});
     found->second.push_back(use);
@@ -143,7 +154,8 @@ std::optional<Merged> findMerged(const Tensor &tensor, const Graph &graph, const
 
 bool isBatchNorm(const std::string &target) { return target.find("batch_norm") != std::string::npos; }
 
-std::optional<FusedNorm> findFused(const Graph &graph, size_t n, const Signature &signature, const Uses &uses) {
+std::optional<FusedNorm> findFused(const Graph &graph, size_t n, const Signature &signature,
+                                   const Uses &uses) {
   const Node &node = graph.nodes[n];
   const FxCall *call = uses.call(n);
   if (!call || !isBatchNorm(call->target) ||

@@ -1,4 +1,5 @@
-// What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair undoes it.
+// What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
+// undoes it.
 #pragma once
 #include "Uses.h"
 
@@ -18,14 +19,17 @@ struct Folded {
   std::string tensor;
   Folding kind = Folding::Computed;
   std::vector<std::string> sources; // dotted names of the parameters that went into it
-  bool isCopy() const { return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Renamed; }
+  bool isCopy() const {
+    return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Renamed;
+  }
   bool isLoss() const { return !isCopy(); }
 };
 
 /// One tensor that stands for several parameters (or for parameters and a constant: name "").
 struct Merged {
   std::string tensor;
-  std::vector<std::pair<std::string, std::vector<Use>>> names; // placeholder -> uses, in the order of the graph
+  std::vector<std::pair<std::string, std::vector<Use>>>
+      names; // placeholder -> uses, in the order of the graph
 };
 
 /// A node whose call had a bias that the file no longer holds.
@@ -44,9 +48,10 @@ struct FusedNorm {
 /// A node that stands for a second one beside it, whose parameters had the same content.
 struct SharedNode {
   size_t node = 0;
-  std::string result;                                  // what the lost node's result was called
-  std::vector<std::pair<Use, std::string>> parameters; // operand of the node -> placeholder that the lost one read
-  std::vector<Use> readers;                            // operands that belong to the lost node's result
+  std::string result; // what the lost node's result was called
+  std::vector<std::pair<Use, std::string>>
+      parameters;           // operand of the node -> placeholder that the lost one read
+  std::vector<Use> readers; // operands that belong to the lost node's result
 };
 std::vector<SharedNode> findSharedNodes(const model::Graph &, const Signature &, const Uses &);
 

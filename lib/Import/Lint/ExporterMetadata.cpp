@@ -102,7 +102,8 @@ std::optional<FxCall> FxCall::parse(const std::string &text) {
   std::string_view all(text);
   size_t target = all.find("call_function[target=");
   size_t args = all.find("](args = (");
-  if (all.empty() || all[0] != '%' || target == std::string_view::npos || args == std::string_view::npos || args < target)
+  if (all.empty() || all[0] != '%' || target == std::string_view::npos || args == std::string_view::npos ||
+      args < target)
     return std::nullopt;
   FxCall call;
   size_t end = 1;

@@ -24,7 +24,8 @@ struct SignatureEntry {
   TargetKind kind = TargetKind::Other;
 };
 
-/// The graph's signature, in any of the three forms that exporters wrote: text, repr() of the Python object, JSON.
+/// The graph's signature, in any of the three forms that exporters wrote: text, repr() of the Python object,
+/// JSON.
 class Signature {
 public:
   static Signature of(const model::Graph &);

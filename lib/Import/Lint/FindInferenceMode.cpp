@@ -12,12 +12,14 @@ const char *const trainModeRemedy = "compile with --train-mode";
 void checkBatchNorm(FindingContext &context, const Node &node) {
   if (isBatchNormTraining(node))
     return;
-  bool scale = node.hasInput(1) && context.trains(node.input(1)), bias = node.hasInput(2) && context.trains(node.input(2));
+  bool scale = node.hasInput(1) && context.trains(node.input(1)),
+       bias = node.hasInput(2) && context.trains(node.input(2));
   const char *trained = scale && bias ? "scale and bias train" : scale ? "scale trains" : "bias trains";
   if (scale || bias)
-    context.findings.push_back({Severity::Error, "frozen-batchnorm", nodeName(node), node.input(scale ? 1 : 2), moduleOf(node),
-                                fmt::format("it normalizes with frozen running statistics while its {}", trained),
-                                std::string(trainModeRemedy) + ", or freeze the norm with --freeze", true, ""});
+    context.findings.push_back(
+        {Severity::Error, "frozen-batchnorm", nodeName(node), node.input(scale ? 1 : 2), moduleOf(node),
+         fmt::format("it normalizes with frozen running statistics while its {}", trained),
+         std::string(trainModeRemedy) + ", or freeze the norm with --freeze", true, ""});
 }
 
 void checkDropout(FindingContext &context, const Node &node, const KnownValues &values) {
@@ -27,13 +29,15 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
     return;
   context.findings.push_back({Severity::Error, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                               fmt::format("ratio {:.3g}, but not in training mode: it does nothing", *ratio),
-                              std::string(trainModeRemedy) + ", or export the model in training mode", true, ""});
+                              std::string(trainModeRemedy) + ", or export the model in training mode", true,
+                              ""});
 }
 
 /// The exporter decomposes attention without its dropout; the original call still names the ratio.
 void checkAttentionDropout(FindingContext &context, size_t n) {
   const FxCall *call = context.evidence.uses.call(n);
-  if (!call || call->target != "scaled_dot_product_attention" || context.evidence.uses.siblings(n).back() != n)
+  if (!call || call->target != "scaled_dot_product_attention" ||
+      context.evidence.uses.siblings(n).back() != n)
     return;
   std::string text = call->arguments.size() > 4 ? call->arguments[4].text : "";
   if (auto found = call->keywords.find("dropout_p"); found != call->keywords.end())
@@ -46,9 +50,10 @@ void checkAttentionDropout(FindingContext &context, size_t n) {
   if (ratio <= 0)
     return;
   const Node &node = context.graph().nodes[n];
-  context.findings.push_back({Severity::Warning, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
-                              fmt::format("the exporter left out attention's dropout of ratio {:.3g}", ratio),
-                              "export with attn_implementation=\"eager\" where attention dropout matters", false, ""});
+  context.findings.push_back(
+      {Severity::Warning, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
+       fmt::format("the exporter left out attention's dropout of ratio {:.3g}", ratio),
+       "export with attn_implementation=\"eager\" where attention dropout matters", false, ""});
 }
 } // namespace
 

@@ -17,21 +17,32 @@ void findMergedParameters(FindingContext &context) {
   for (const Merged &merged : context.evidence.damage.merged) {
     const Tensor *tensor = context.graph().findInitializer(merged.tensor);
     std::string owner = ownPlaceholder(*tensor, context.graph(), signature);
-    bool ownerStays = std::any_of(merged.names.begin(), merged.names.end(), [&](const auto &e) { return e.first == owner; });
+    bool ownerStays = std::any_of(merged.names.begin(), merged.names.end(),
+                                  [&](const auto &e) { return e.first == owner; });
     if (!ownerStays)
       owner = merged.names.front().first;
     for (const auto &[placeholder, uses] : merged.names) {
       if (placeholder == owner)
         continue;
       const Node &node = context.graph().nodes[uses.front().node];
-      Finding finding{Severity::Error, "merged-parameters", nodeName(node), merged.tensor, moduleOf(node), "", mendOr(exportAgain), true, ""};
+      Finding finding{Severity::Error,
+                      "merged-parameters",
+                      nodeName(node),
+                      merged.tensor,
+                      moduleOf(node),
+                      "",
+                      mendOr(exportAgain),
+                      true,
+                      ""};
       std::string shared = signature.nameOf(owner);
       finding.reason =
           placeholder.empty()
-              ? fmt::format("a constant was merged with parameter '{}' of equal content; it would be trained", shared)
+              ? fmt::format("a constant was merged with parameter '{}' of equal content; it would be trained",
+                            shared)
               : fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both",
                             signature.nameOf(placeholder), owner.empty() ? "a constant" : shared);
-      finding.detail = "stands for " + (placeholder.empty() ? std::string("a constant") : signature.nameOf(placeholder));
+      finding.detail =
+          "stands for " + (placeholder.empty() ? std::string("a constant") : signature.nameOf(placeholder));
       context.findings.push_back(std::move(finding));
     }
   }
@@ -43,11 +54,12 @@ void findSharedNodesOf(FindingContext &context) {
     for (const auto &[use, placeholder] : shared.parameters) {
       const Node &node = context.graph().nodes[shared.node];
       std::string name = signature.nameOf(placeholder);
-      context.findings.push_back({Severity::Error, "merged-parameters", nodeName(node), node.input(use.operand), parentModule(name),
-                                  fmt::format("'{}' was merged with '{}' of equal content, and the nodes that read them with it; "
-                                              "one tensor would train for both",
-                                              name, signature.nameOf(*use.placeholder)),
-                                  mendOr(exportAgain), true, "stands for " + name});
+      context.findings.push_back(
+          {Severity::Error, "merged-parameters", nodeName(node), node.input(use.operand), parentModule(name),
+           fmt::format("'{}' was merged with '{}' of equal content, and the nodes that read them with it; "
+                       "one tensor would train for both",
+                       name, signature.nameOf(*use.placeholder)),
+           mendOr(exportAgain), true, "stands for " + name});
     }
 }
 
@@ -56,7 +68,8 @@ void findDroppedBiases(FindingContext &context) {
     const Node &node = context.graph().nodes[dropped.node];
     std::string name = context.evidence.signature.nameOf(dropped.placeholder);
     context.findings.push_back({Severity::Error, "dropped-bias", nodeName(node), name, moduleOf(node),
-                                "it was zero, so the exporter left it out; it would never train", mendOr(exportAgain), true, ""});
+                                "it was zero, so the exporter left it out; it would never train",
+                                mendOr(exportAgain), true, ""});
   }
 }
 
@@ -64,11 +77,13 @@ std::string foldedReason(const Folded &folded, const Tensor &tensor) {
   std::string shape = fmt::format("{}", fmt::join(tensor.dims, "x"));
   switch (folded.kind) {
   case Folding::Rows:
-    return fmt::format("the rows of '{}' that the export looked up are a constant of shape {}", folded.sources[0], shape);
+    return fmt::format("the rows of '{}' that the export looked up are a constant of shape {}",
+                       folded.sources[0], shape);
   case Folding::Part:
     return fmt::format("a part or repetition of '{}' is a constant of shape {}", folded.sources[0], shape);
   default:
-    return fmt::format("computed at export from '{}', which would not train", fmt::join(folded.sources, "', '"));
+    return fmt::format("computed at export from '{}', which would not train",
+                       fmt::join(folded.sources, "', '"));
   }
 }
 
@@ -85,18 +100,20 @@ void findFoldedParameters(FindingContext &context) {
     std::string module = folded.kind == Folding::Computed && folded.sources.size() > 1
                              ? moduleOf(context.graph().nodes[use.node])
                              : parentModule(folded.sources[0]);
-    context.findings.push_back({Severity::Error, "folded-parameter", nodeName(context.graph().nodes[use.node]), folded.tensor,
-                                module, foldedReason(folded, tensor), repairable ? mendOr(otherwise) : otherwise, repairable, ""});
+    context.findings.push_back(
+        {Severity::Error, "folded-parameter", nodeName(context.graph().nodes[use.node]), folded.tensor,
+         module, foldedReason(folded, tensor), repairable ? mendOr(otherwise) : otherwise, repairable, ""});
   }
 }
 
 void findFusedNorms(FindingContext &context) {
   for (const FusedNorm &fused : context.evidence.damage.fused) {
     const Node &node = context.graph().nodes[fused.node];
-    context.findings.push_back({Severity::Error, "fused-batchnorm", nodeName(node),
-                                fused.parameters.empty() ? node.output(0) : fused.parameters.front(), fused.module,
-                                fmt::format("the exporter multiplied the norm into the weights of a {}; it is gone", node.opType),
-                                exportAgain, false, ""});
+    context.findings.push_back(
+        {Severity::Error, "fused-batchnorm", nodeName(node),
+         fused.parameters.empty() ? node.output(0) : fused.parameters.front(), fused.module,
+         fmt::format("the exporter multiplied the norm into the weights of a {}; it is gone", node.opType),
+         exportAgain, false, ""});
   }
 }
 
@@ -109,15 +126,16 @@ void noteRenamed(FindingContext &context) {
     const Folded *folded = context.evidence.damage.foldedOf(initializer.name);
     if (uses.empty() || (folded && folded->isLoss()))
       continue;
-    const char *how = !folded                                ? "stored under another name"
+    const char *how = !folded                               ? "stored under another name"
                       : folded->kind == Folding::Transposed ? "stored transposed"
                                                             : "stored in another shape";
     bool repairable = !folded || folded->kind != Folding::Renamed;
-    context.findings.push_back({Severity::Note, "renamed-parameter", nodeName(context.graph().nodes[uses.front().node]),
-                                initializer.name, parentModule(initializer.original),
-                                fmt::format("'{}', {}; it trains", initializer.original, how),
-                                repairable ? "none needed; --repair gives it its name and layout back" : "none needed",
-                                repairable, fmt::format("is {}, {}", initializer.original, how)});
+    context.findings.push_back(
+        {Severity::Note, "renamed-parameter", nodeName(context.graph().nodes[uses.front().node]),
+         initializer.name, parentModule(initializer.original),
+         fmt::format("'{}', {}; it trains", initializer.original, how),
+         repairable ? "none needed; --repair gives it its name and layout back" : "none needed", repairable,
+         fmt::format("is {}, {}", initializer.original, how)});
   }
 }
 } // namespace

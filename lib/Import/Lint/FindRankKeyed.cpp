@@ -18,10 +18,11 @@ void findRankKeyed(FindingContext &context) {
     if (axes->count(node.output(0)))
       continue;
     Severity severity = context.options.severalRanks ? Severity::Error : Severity::Warning;
-    context.findings.push_back({severity, "keyed-by-rank", nodeName(node), node.output(0), moduleOf(node),
-                                fmt::format("the axis of the batch in this {} is not known: its random numbers depend on the rank",
-                                            node.opType),
-                                "keep the batch the first axis where random numbers are drawn", false, ""});
+    context.findings.push_back(
+        {severity, "keyed-by-rank", nodeName(node), node.output(0), moduleOf(node),
+         fmt::format("the axis of the batch in this {} is not known: its random numbers depend on the rank",
+                     node.opType),
+         "keep the batch the first axis where random numbers are drawn", false, ""});
   }
 }
 

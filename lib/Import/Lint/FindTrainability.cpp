@@ -5,14 +5,17 @@ namespace kedge::lint {
 using model::Node;
 
 namespace {
-std::string operatorName(const Node &node) { return node.domain.empty() ? node.opType : node.domain + "." + node.opType; }
+std::string operatorName(const Node &node) {
+  return node.domain.empty() ? node.opType : node.domain + "." + node.opType;
+}
 
 void findUnsupported(FindingContext &context) {
   auto visit = [&](const Node &node) {
     if (!context.operators.isSupported(node.domain, node.opType))
-      context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node),
-                                  fmt::format("operator {} (opset {}) is not supported", operatorName(node), node.opset),
-                                  "replace it in the model, or export with another opset", false, ""});
+      context.findings.push_back(
+          {Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node),
+           fmt::format("operator {} (opset {}) is not supported", operatorName(node), node.opset),
+           "replace it in the model, or export with another opset", false, ""});
   };
   model::forEachNode(context.graph(), visit);
   for (const model::TrainingInfo &info : context.evidence.model.trainingInfo)
@@ -26,10 +29,12 @@ void findMissingGradients(FindingContext &context) {
     if (initializer.verdict == Verdict::Parameter)
       trained.insert(initializer.name);
   for (const Node *node : context.evidence.reach.between(trained))
-    if (context.operators.isSupported(node->domain, node->opType) && !context.operators.hasGradient(node->domain, node->opType))
-      context.findings.push_back({Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
-                                  fmt::format("parameters before this {} get no gradient: it has none yet", operatorName(*node)),
-                                  "replace the operator, or freeze what lies before it with --freeze", false, ""});
+    if (context.operators.isSupported(node->domain, node->opType) &&
+        !context.operators.hasGradient(node->domain, node->opType))
+      context.findings.push_back(
+          {Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
+           fmt::format("parameters before this {} get no gradient: it has none yet", operatorName(*node)),
+           "replace the operator, or freeze what lies before it with --freeze", false, ""});
 }
 
 void findUnused(FindingContext &context) {
@@ -37,7 +42,8 @@ void findUnused(FindingContext &context) {
     if (initializer.verdict != Verdict::Parameter || context.evidence.reach.reaches(initializer.name))
       continue;
     bool read = !context.evidence.uses.of(initializer.name).empty();
-    context.findings.push_back({Severity::Warning, "unused-parameter", "", initializer.name, parentModule(initializer.original),
+    context.findings.push_back({Severity::Warning, "unused-parameter", "", initializer.name,
+                                parentModule(initializer.original),
                                 read ? "no gradient reaches it: it will be neither updated nor decayed"
                                      : "no node reads it: it will be neither updated nor decayed",
                                 "none needed if the model means it so; --freeze silences this", false, ""});
@@ -50,12 +56,14 @@ void checkLabels(FindingContext &context) {
   if (!labels || loss.empty() || loss == "none" || labels->dtype == model::DType::Undefined)
     return;
   bool classes = loss == "cross-entropy";
-  bool fits = classes ? labels->dtype == model::DType::Int64 || labels->dtype == model::DType::Int32 : model::isFloat(labels->dtype);
+  bool fits = classes ? labels->dtype == model::DType::Int64 || labels->dtype == model::DType::Int32
+                      : model::isFloat(labels->dtype);
   if (!fits)
-    context.findings.push_back({Severity::Error, "label-type", "", labels->name, "",
-                                fmt::format("{} takes {} labels, but input {} is {}", loss, classes ? "int64 or int32" : "float",
-                                            labels->name, model::dtypeName(labels->dtype)),
-                                "name another input with --labels, or choose the loss that fits", false, ""});
+    context.findings.push_back(
+        {Severity::Error, "label-type", "", labels->name, "",
+         fmt::format("{} takes {} labels, but input {} is {}", loss, classes ? "int64 or int32" : "float",
+                     labels->name, model::dtypeName(labels->dtype)),
+         "name another input with --labels, or choose the loss that fits", false, ""});
 }
 } // namespace
 

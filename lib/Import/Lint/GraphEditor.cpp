@@ -7,15 +7,19 @@ using model::Node;
 using model::Tensor;
 
 Tensor *GraphEditor::tensor(const std::string &name) {
-  auto found = std::find_if(graph.initializers.begin(), graph.initializers.end(), [&](const Tensor &t) { return t.name == name; });
+  auto found = std::find_if(graph.initializers.begin(), graph.initializers.end(),
+                            [&](const Tensor &t) { return t.name == name; });
   return found == graph.initializers.end() ? nullptr : &*found;
 }
 
 bool GraphEditor::isTaken(const std::string &name) const {
   if (graph.findInitializer(name) || graph.findInput(name))
     return true;
-  auto makes = [&](const Node &node) { return std::count(node.outputs.begin(), node.outputs.end(), name) > 0; };
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), makes) || std::any_of(front.begin(), front.end(), makes);
+  auto makes = [&](const Node &node) {
+    return std::count(node.outputs.begin(), node.outputs.end(), name) > 0;
+  };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), makes) ||
+         std::any_of(front.begin(), front.end(), makes);
 }
 
 std::string GraphEditor::fresh(std::string name) const {

@@ -16,8 +16,10 @@ std::string toJson(const Report &report) {
                         {"remedy", f.remedy},
                         {"repairable", f.repairable}});
   for (const Initializer &i : report.initializers)
-    initializers.push_back(
-        {{"name", i.name}, {"original", i.original}, {"verdict", verdictName(i.verdict)}, {"reason", i.reason}});
+    initializers.push_back({{"name", i.name},
+                            {"original", i.original},
+                            {"verdict", verdictName(i.verdict)},
+                            {"reason", i.reason}});
   Json root = {{"findings", std::move(findings)}, {"initializers", std::move(initializers)}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

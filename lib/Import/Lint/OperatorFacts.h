@@ -4,12 +4,12 @@
 
 namespace kedge::lint {
 
-/// Operands through which no gradient flows by definition: shapes, axes, indices, ratios, bounds, scales, roi,
-/// running statistics, conditions, class labels.
+/// Operands through which no gradient flows by definition: shapes, axes, indices, ratios, bounds, scales,
+/// roi, running statistics, conditions, class labels.
 bool carriesGradient(const model::Node &, size_t operand);
 
-/// Operators whose results are integers or booleans, or whose derivative is zero (Floor, Sign): gradients end here
-/// without anything being missing.
+/// Operators whose results are integers or booleans, or whose derivative is zero (Floor, Sign): gradients end
+/// here without anything being missing.
 bool endsGradient(const model::Node &);
 
 /// "mean" and "variance" operands of normalizations with running statistics.
@@ -21,7 +21,8 @@ bool isWeightOperand(const model::Node &, size_t operand);
 /// Operators that draw random numbers: in training mode, or always.
 bool isRandom(const model::Node &);
 
-/// "model.h.0.ln_1.weight": a dotted or slashed path of a module; not "val_7", "onnx::Add_12", "/Constant_output_0".
+/// "model.h.0.ln_1.weight": a dotted or slashed path of a module; not "val_7", "onnx::Add_12",
+/// "/Constant_output_0".
 bool isModulePath(const std::string &name);
 
 } // namespace kedge::lint

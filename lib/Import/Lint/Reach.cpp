@@ -41,7 +41,8 @@ bool isKnown(const Model &model, const std::string &name) {
   std::string outputs;
   for (const model::ValueInfo &output : model.graph.outputs)
     outputs += (outputs.empty() ? "'" : ", '") + output.name + "'";
-  fail("{}: {} names '{}', but the model has no such value; its outputs are {}", model.path, option, name, outputs);
+  fail("{}: {} names '{}', but the model has no such value; its outputs are {}", model.path, option, name,
+       outputs);
 }
 } // namespace
 
@@ -105,7 +106,8 @@ Reach::Reach(const Model &model, const std::vector<std::string> &roots, const Op
   std::set<std::string> integers;
   for (const auto *infos : {&model.graph.valueInfos, &model.graph.outputs})
     for (const model::ValueInfo &info : *infos)
-      if (info.kind == model::ValueInfo::Kind::Tensor && info.dtype != model::DType::Undefined && !model::isFloat(info.dtype))
+      if (info.kind == model::ValueInfo::Kind::Tensor && info.dtype != model::DType::Undefined &&
+          !model::isFloat(info.dtype))
         integers.insert(info.name);
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     const std::vector<std::string> &outputs = (*node)->outputs;

@@ -1,4 +1,5 @@
-// Where a gradient goes: backward from the loss, and which nodes stand between a trained parameter and the loss.
+// Where a gradient goes: backward from the loss, and which nodes stand between a trained parameter and the
+// loss.
 #pragma once
 #include "kedge/Import/Lint.h"
 
@@ -7,8 +8,8 @@ namespace kedge::lint {
 /// The nodes that a step executes: the model's, then those of the first training algorithm.
 std::vector<const model::Node *> stepNodes(const model::Model &);
 
-/// Values that training derives: the loss, or the logits, or (nothing named) every float output; with training_info
-/// what its Gradient nodes derive. Throws kedge::Error for a name that the model does not have.
+/// Values that training derives: the loss, or the logits, or (nothing named) every float output; with
+/// training_info what its Gradient nodes derive. Throws kedge::Error for a name that the model does not have.
 std::vector<std::string> gradientRoots(const model::Model &, const Options &);
 
 /// The only float output, as --logits defaults to it; "" when there are several or none.

@@ -21,7 +21,9 @@ Node makeNode(std::string opType, std::vector<std::string> inputs, std::string o
   return node;
 }
 
-std::string count(size_t n, const char *one, const char *many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
+std::string count(size_t n, const char *one, const char *many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
 
 class Repairer {
 public:
@@ -54,7 +56,8 @@ private:
   void unfoldParts();
   void giveNamesBack(bool onlyTies);
   std::optional<int64_t> biasLength(const Node &) const;
-  std::string operandFor(const std::string &placeholder, const Tensor &source, Folding layout, const Node &reader);
+  std::string operandFor(const std::string &placeholder, const Tensor &source, Folding layout,
+                         const Node &reader);
   void redirect(const std::vector<Use> &, const std::string &value);
   Folding layoutOf(const std::string &tensor) const {
     const Folded *folded = damage.foldedOf(tensor);
@@ -112,7 +115,8 @@ void Repairer::restoreBiases() {
     names.push_back(name);
   }
   if (!names.empty())
-    changes.push_back(fmt::format("restored {}: {}", count(names.size(), "zero bias", "zero biases"), fmt::join(names, ", ")));
+    changes.push_back(fmt::format("restored {}: {}", count(names.size(), "zero bias", "zero biases"),
+                                  fmt::join(names, ", ")));
 }
 
 void Repairer::redirect(const std::vector<Use> &places, const std::string &value) {
@@ -120,9 +124,10 @@ void Repairer::redirect(const std::vector<Use> &places, const std::string &value
     graph.nodes[use.node].inputs[use.operand] = value;
 }
 
-/// The value that stands for a parameter where `source`, a copy of it in this layout, was read. Makes the parameter
-/// under its own name and layout, and the node that leads from there to the copy's layout.
-std::string Repairer::operandFor(const std::string &placeholder, const Tensor &source, Folding layout, const Node &reader) {
+/// The value that stands for a parameter where `source`, a copy of it in this layout, was read. Makes the
+/// parameter under its own name and layout, and the node that leads from there to the copy's layout.
+std::string Repairer::operandFor(const std::string &placeholder, const Tensor &source, Folding layout,
+                                 const Node &reader) {
   std::string name = signature.nameOf(placeholder);
   auto [known, isNew] = operands.emplace(std::pair(name, layout), name);
   if (!isNew)
@@ -158,7 +163,8 @@ std::string Repairer::operandFor(const std::string &placeholder, const Tensor &s
   return known->second;
 }
 
-/// Gives the lost node of a merged pair back: a copy with its own parameters, read by those who read it before.
+/// Gives the lost node of a merged pair back: a copy with its own parameters, read by those who read it
+/// before.
 void Repairer::separateShared() {
   std::vector<std::string> names;
   for (const SharedNode &shared : damage.shared) {
@@ -166,7 +172,8 @@ void Repairer::separateShared() {
     std::string &fx = twin.metadata[key::fxNode];
     auto rename = [&fx](const std::string &from, const std::string &to) {
       for (size_t at = fx.find("%" + from); at != std::string::npos; at = fx.find("%" + from, at + 1))
-        if (size_t end = at + 1 + from.size(); end == fx.size() || !(isalnum(static_cast<unsigned char>(fx[end])) || fx[end] == '_'))
+        if (size_t end = at + 1 + from.size();
+            end == fx.size() || !(isalnum(static_cast<unsigned char>(fx[end])) || fx[end] == '_'))
           fx.replace(at + 1, from.size(), to);
     };
     for (const auto &[use, placeholder] : shared.parameters) {
@@ -176,7 +183,8 @@ void Repairer::separateShared() {
       names.push_back(signature.nameOf(placeholder));
     }
     rename(uses.call(shared.node)->name, shared.result);
-    twin.metadata[key::nameScopes] = fmt::format("['', '{}', '{}']", parentModule(names.back()), shared.result);
+    twin.metadata[key::nameScopes] =
+        fmt::format("['', '{}', '{}']", parentModule(names.back()), shared.result);
     for (size_t k = 0; k < twin.outputs.size(); ++k)
       if (!twin.outputs[k].empty())
         twin.outputs[k] = edit.fresh(k == 0 ? shared.result : fmt::format("{}/{}", shared.result, k));
@@ -185,7 +193,8 @@ void Repairer::separateShared() {
     edit.insertAfter(shared.node, std::move(twin));
   }
   if (!names.empty())
-    changes.push_back(fmt::format("gave {} their own nodes again: {}", count(names.size(), "merged parameter", "merged parameters"),
+    changes.push_back(fmt::format("gave {} their own nodes again: {}",
+                                  count(names.size(), "merged parameter", "merged parameters"),
                                   fmt::join(names, ", ")));
 }
 
@@ -211,7 +220,8 @@ void Repairer::splitMerged() {
     edit.removeTensor(merged.tensor);
   }
   if (!names.empty())
-    changes.push_back(fmt::format("gave {} their own tensors again: {}", count(names.size(), "merged parameter", "merged parameters"),
+    changes.push_back(fmt::format("gave {} their own tensors again: {}",
+                                  count(names.size(), "merged parameter", "merged parameters"),
                                   fmt::join(names, ", ")));
 }
 
@@ -255,14 +265,17 @@ void Repairer::unfoldRows() {
     if (Tensor *existing = edit.tensor(name)) {
       if (existing->dims[0] < static_cast<int64_t>(table.rows.size()))
         fail("parameter '{}': {} rows were folded that its tensor (float[{}]) does not hold; {}", name,
-             table.rows.size() - existing->dims[0], fmt::join(existing->dims, "x"), "export again with optimize=False");
+             table.rows.size() - existing->dims[0], fmt::join(existing->dims, "x"),
+             "export again with optimize=False");
       continue;
     }
     std::vector<uint8_t> values;
     for (const std::string &row : table.rows)
       values.insert(values.end(), row.begin(), row.end());
     const SignatureEntry *entry = signature.byTarget(name);
-    edit.addTensor(Tensor::make(name, table.like.dtype, {static_cast<int64_t>(table.rows.size()), table.like.dims.back()}, std::move(values)),
+    edit.addTensor(Tensor::make(name, table.like.dtype,
+                                {static_cast<int64_t>(table.rows.size()), table.like.dims.back()},
+                                std::move(values)),
                    entry->placeholder);
   }
   for (auto &[folded, indices] : lookups) {
@@ -275,7 +288,8 @@ void Repairer::unfoldRows() {
     std::erase_if(graph.initializers, [&](const Tensor &t) { return t.name == folded->tensor; });
     edit.addFront(std::move(gather), graph.nodes[uses.of(folded->tensor).front().node]);
     changes.push_back(fmt::format("made the {} rows of '{}' that '{}' holds a parameter again",
-                                  edit.tensor(folded->sources[0])->dims[0], folded->sources[0], folded->tensor));
+                                  edit.tensor(folded->sources[0])->dims[0], folded->sources[0],
+                                  folded->tensor));
   }
 }
 
@@ -311,8 +325,8 @@ void Repairer::unfoldParts() {
   }
 }
 
-/// A tensor under another name that is one known parameter. Only ties: where another tensor of the file is that
-/// parameter too, so that both would train apart.
+/// A tensor under another name that is one known parameter. Only ties: where another tensor of the file is
+/// that parameter too, so that both would train apart.
 void Repairer::giveNamesBack(bool onlyTies) {
   std::vector<std::string> names, copies;
   for (const Tensor &tensor : graph.initializers)
@@ -322,7 +336,8 @@ void Repairer::giveNamesBack(bool onlyTies) {
     const Folded *folded = damage.foldedOf(copy);
     const std::vector<Use> &places = uses.of(copy);
     const Tensor *tensor = edit.tensor(copy);
-    if (!tensor || places.empty() || damage.mergedOf(copy) || (folded && folded->isLoss()) || !model::isFloat(tensor->dtype))
+    if (!tensor || places.empty() || damage.mergedOf(copy) || (folded && folded->isLoss()) ||
+        !model::isFloat(tensor->dtype))
       continue;
     std::string placeholder;
     if (folded && signature.byTarget(folded->sources[0]))
@@ -339,14 +354,17 @@ void Repairer::giveNamesBack(bool onlyTies) {
     if (onlyTies && !tied && isFirst)
       continue;
     Tensor source = *tensor;
-    redirect(places, onlyTies && !tied ? first->second : operandFor(placeholder, source, layout, graph.nodes[places.front().node]));
+    redirect(places, onlyTies && !tied
+                         ? first->second
+                         : operandFor(placeholder, source, layout, graph.nodes[places.front().node]));
     edit.removeTensor(copy);
     names.push_back(fmt::format("{} ({})", name, copy));
   }
   if (!names.empty())
-    changes.push_back(fmt::format(fmt::runtime(onlyTies ? "tied {} to the tensor of the same parameter: {}" : "gave {} back: {}"),
-                                  onlyTies ? count(names.size(), "copy", "copies") : count(names.size(), "name", "names"),
-                                  fmt::join(names, ", ")));
+    changes.push_back(fmt::format(
+        fmt::runtime(onlyTies ? "tied {} to the tensor of the same parameter: {}" : "gave {} back: {}"),
+        onlyTies ? count(names.size(), "copy", "copies") : count(names.size(), "name", "names"),
+        fmt::join(names, ", ")));
 }
 } // namespace
 

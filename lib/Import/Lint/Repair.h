@@ -13,8 +13,8 @@ struct DistinctRows {
   std::vector<int64_t> indices; // row of the table, for every row of the tensor
   int64_t length = 0;           // elements of a row
 };
-/// Rows along the last axis. Nullopt when all rows are one constant: the file no longer tells whether they are one
-/// row or many that were never trained.
+/// Rows along the last axis. Nullopt when all rows are one constant: the file no longer tells whether they
+/// are one row or many that were never trained.
 std::optional<DistinctRows> distinctRows(const model::Tensor &);
 
 /// How many leading axes of a repeated tensor hold equal slices, and so collapse to length 1.

@@ -1,5 +1,6 @@
-// Nodes that the exporter merged because their parameters had been merged: two norms of one value, side by side.
-// The call of the lost node is gone, but its readers' calls still name its result, and the signature its parameters.
+// Nodes that the exporter merged because their parameters had been merged: two norms of one value, side by
+// side. The call of the lost node is gone, but its readers' calls still name its result, and the signature
+// its parameters.
 #include "Damage.h"
 #include <algorithm>
 #include <set>
@@ -39,8 +40,8 @@ public:
       for (const std::string &source : parseStringList(metadataOf(tensor, graph, key::foldedFrom)))
         named.insert(source);
     for (const SignatureEntry &entry : signature.all())
-      if (entry.kind == TargetKind::Parameter && !named.count(entry.placeholder) && !named.count(entry.target) &&
-          !graph.findInitializer(entry.target))
+      if (entry.kind == TargetKind::Parameter && !named.count(entry.placeholder) &&
+          !named.count(entry.target) && !graph.findInitializer(entry.target))
         lost.push_back(&entry);
   }
 
@@ -66,7 +67,8 @@ private:
     for (const Use &use : places) {
       std::string target = signature.nameOf(*use.placeholder);
       std::string wanted = module + target.substr(parentOf(target).size());
-      auto entry = std::find_if(lost.begin(), lost.end(), [&](const SignatureEntry *e) { return e->target == wanted; });
+      auto entry = std::find_if(lost.begin(), lost.end(),
+                                [&](const SignatureEntry *e) { return e->target == wanted; });
       if (entry == lost.end())
         return {};
       names.push_back((*entry)->placeholder);
@@ -129,7 +131,8 @@ private:
   static bool isNumbered(const std::string &a, const std::string &b) {
     auto stem = [](const std::string &name) {
       size_t end = name.find_last_not_of("0123456789");
-      return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
+      return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end)
+                                                                                   : name;
     };
     return a != b && stem(a) == stem(b);
   }

@@ -12,7 +12,8 @@ TargetKind kindOf(std::string_view kind) {
 }
 
 /// What stands between `before` and the next of `ends`, from `at` on; moves `at` behind it.
-std::optional<std::string> take(const std::string &text, size_t &at, std::string_view before, std::string_view ends) {
+std::optional<std::string> take(const std::string &text, size_t &at, std::string_view before,
+                                std::string_view ends) {
   size_t from = text.find(before, at);
   if (from == std::string::npos)
     return std::nullopt;
@@ -36,7 +37,8 @@ std::vector<SignatureEntry> fromText(const std::string &text) {
     if (colon == std::string::npos || one[0] == '#')
       continue;
     std::optional<std::string> target = take(one, cursor, "target='", "'");
-    entries.push_back({one.substr(0, colon), target.value_or(""), kindOf(one.substr(colon + 2, one.find(' ', colon + 2) - colon - 2))});
+    entries.push_back({one.substr(0, colon), target.value_or(""),
+                       kindOf(one.substr(colon + 2, one.find(' ', colon + 2) - colon - 2))});
   }
   return entries;
 }
@@ -63,7 +65,8 @@ std::string stringOr(const nlohmann::json &object, const char *name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// {"input_specs": [{"kind": "PARAMETER", "arg": {"name": "p_x"}, "target": "x"}]}, also with the kind as the key:
+/// {"input_specs": [{"kind": "PARAMETER", "arg": {"name": "p_x"}, "target": "x"}]}, also with the kind as the
+/// key:
 /// {"parameter": {"arg": {"name": "p_x"}, "parameter_name": "x"}}.
 std::vector<SignatureEntry> fromJson(const nlohmann::json &json) {
   std::vector<SignatureEntry> entries;
@@ -85,7 +88,9 @@ std::vector<SignatureEntry> fromJson(const nlohmann::json &json) {
     if (entry.target.empty())
       entry.target = stringOr(*body, "target");
     if (auto arg = body->find("arg"); arg != body->end())
-      entry.placeholder = arg->is_object() ? stringOr(*arg, "name") : arg->is_string() ? arg->get<std::string>() : "";
+      entry.placeholder = arg->is_object()   ? stringOr(*arg, "name")
+                          : arg->is_string() ? arg->get<std::string>()
+                                             : "";
     if (!entry.placeholder.empty())
       entries.push_back(std::move(entry));
   }

@@ -21,16 +21,19 @@ Headline headlineOf(const std::string &code) {
         "the exporter stored tensors of equal content once; training would move them as one"}},
       {"dropped-bias", {"a bias is gone", "biases are gone", ""}},
       {"folded-parameter", {"a parameter became a constant", "parameters became constants", ""}},
-      {"frozen-batchnorm", {"a BatchNormalization is not in training mode", "BatchNormalizations are not in training mode", ""}},
+      {"frozen-batchnorm",
+       {"a BatchNormalization is not in training mode", "BatchNormalizations are not in training mode", ""}},
       {"fused-batchnorm", {"a norm is gone", "norms are gone", ""}},
       {"dropout-off", {"a Dropout is off", "Dropouts are off", ""}},
       {"label-type", {"the labels have the wrong type", "labels have the wrong type", ""}},
       {"no-gradient", {"an operator has no gradient", "operators have no gradient", ""}},
       {"unsupported-op", {"a node is not supported", "nodes are not supported", ""}},
       {"unused-parameter", {"a parameter does not train", "parameters do not train", ""}},
-      {"keyed-by-rank", {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
+      {"keyed-by-rank",
+       {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
       {"renamed-parameter",
-       {"a parameter is stored under another name", "parameters are stored under another name", "they train like all others"}},
+       {"a parameter is stored under another name", "parameters are stored under another name",
+        "they train like all others"}},
   };
   auto found = table.find(code);
   return found == table.end() ? Headline{"a finding", "findings", ""} : found->second;
@@ -81,10 +84,11 @@ private:
         elements += sizes[initializer.name];
       }
     auto opset = model.opsets.find("");
-    std::string producer = model.producer.empty() ? "" : fmt::format(", by {} {}", model.producer, model.producerVersion);
-    out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n", paint("1", model.path),
-                       opset == model.opsets.end() ? 0 : opset->second, producer, model.graph.nodes.size(), parameters,
-                       grouped(elements));
+    std::string producer =
+        model.producer.empty() ? "" : fmt::format(", by {} {}", model.producer, model.producerVersion);
+    out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n",
+                       paint("1", model.path), opset == model.opsets.end() ? 0 : opset->second, producer,
+                       model.graph.nodes.size(), parameters, grouped(elements));
   }
 
   static std::string grouped(int64_t n) {
@@ -98,13 +102,16 @@ private:
     const Finding &first = report.findings[from];
     Headline headline = headlineOf(first.code);
     std::string count = to - from == 1 ? headline.one : fmt::format("{} {}", to - from, headline.many);
-    out += fmt::format("{} {}\n", paint(colourOf(first.severity), fmt::format("{}[{}]", severityName(first.severity), first.code)),
-                       paint("1", count));
+    out += fmt::format(
+        "{} {}\n",
+        paint(colourOf(first.severity), fmt::format("{}[{}]", severityName(first.severity), first.code)),
+        paint("1", count));
     std::vector<std::pair<std::string, std::vector<const Finding *>>> reasons;
     for (size_t at = from; at < to; ++at) {
       const Finding &finding = report.findings[at];
       std::string reason = finding.detail.empty() ? finding.reason : headline.why;
-      auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto &r) { return r.first == reason; });
+      auto found =
+          std::find_if(reasons.begin(), reasons.end(), [&](const auto &r) { return r.first == reason; });
       if (found == reasons.end())
         found = reasons.insert(reasons.end(), {reason, {}});
       found->second.push_back(&finding);
@@ -117,10 +124,12 @@ private:
     out += "\n";
   }
 
-  static std::string subjectOf(const Finding &finding) { return finding.tensor.empty() ? finding.node : finding.tensor; }
+  static std::string subjectOf(const Finding &finding) {
+    return finding.tensor.empty() ? finding.node : finding.tensor;
+  }
 
-  /// Three columns: the tensor, what it is or in which module, the node. One tensor's lines stand together, and a name
-  /// above is not repeated.
+  /// Three columns: the tensor, what it is or in which module, the node. One tensor's lines stand together,
+  /// and a name above is not repeated.
   void rows(std::vector<const Finding *> findings) {
     std::map<std::string, size_t> order;
     for (const Finding *finding : findings)
@@ -201,8 +210,11 @@ private:
       if (finding.severity == Severity::Error && finding.repairable)
         ++(finding.code == "frozen-batchnorm" || finding.code == "dropout-off" ? mode : repaired);
     }
-    auto plural = [](size_t n, const char *what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-    std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"), plural(notes, "note"));
+    auto plural = [](size_t n, const char *what) {
+      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    };
+    std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"),
+                                     plural(notes, "note"));
     if (!errors) {
       out += paint("1;32", "clean") + ": it trains as it was written (" + counts + ")\n";
       return;
@@ -214,8 +226,9 @@ private:
       flags.push_back("--train-mode");
     std::string hope;
     if (!flags.empty())
-      hope = repaired + mode == errors ? fmt::format("; {} mends all errors", fmt::join(flags, " with "))
-                                       : fmt::format("; {} mends {} of the errors", fmt::join(flags, " with "), repaired + mode);
+      hope = repaired + mode == errors
+                 ? fmt::format("; {} mends all errors", fmt::join(flags, " with "))
+                 : fmt::format("; {} mends {} of the errors", fmt::join(flags, " with "), repaired + mode);
     out += paint("1;31", counts) + hope + "\n";
   }
 

@@ -56,7 +56,8 @@ private:
       return false;
     if (node.opset < 12) {
       node.inputs.resize(1);
-      node.inputs.push_back(addTensor(Tensor::makeFloats(freshName(graph, node.output(0) + "/ratio"), {}, {static_cast<float>(*ratio)})));
+      node.inputs.push_back(addTensor(
+          Tensor::makeFloats(freshName(graph, node.output(0) + "/ratio"), {}, {static_cast<float>(*ratio)})));
       node.erase("ratio");
       node.erase("is_test");
       node.opset = dropoutWithMode;

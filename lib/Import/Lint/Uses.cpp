@@ -51,28 +51,48 @@ const std::map<std::string, Places> &placesByTarget() {
 /// PyTorch functions whose arguments are the operands of one ONNX operator, in order.
 bool isPositional(const std::string &target, const std::string &op) {
   static const std::map<std::string, std::string> table = {
-      {"add", "Add"},       {"sub", "Sub"},          {"mul", "Mul"},
-      {"div", "Div"},       {"matmul", "MatMul"},    {"mm", "MatMul"},
-      {"bmm", "MatMul"},    {"maximum", "Max"},      {"minimum", "Min"},
-      {"pow", "Pow"},       {"where", "Where"},      {"expand", "Expand"},
-      {"index_select", "Gather"}, {"slice", "Slice"}, {"select", "Gather"},
-      {"t", "Transpose"},   {"transpose", "Transpose"}, {"permute", "Transpose"},
-      {"exp", "Exp"},       {"neg", "Neg"},          {"sigmoid", "Sigmoid"},
-      {"tanh", "Tanh"},     {"softplus", "Softplus"}, {"unsqueeze", "Unsqueeze"},
-      {"view", "Reshape"},  {"reshape", "Reshape"},
+      {"add", "Add"},
+      {"sub", "Sub"},
+      {"mul", "Mul"},
+      {"div", "Div"},
+      {"matmul", "MatMul"},
+      {"mm", "MatMul"},
+      {"bmm", "MatMul"},
+      {"maximum", "Max"},
+      {"minimum", "Min"},
+      {"pow", "Pow"},
+      {"where", "Where"},
+      {"expand", "Expand"},
+      {"index_select", "Gather"},
+      {"slice", "Slice"},
+      {"select", "Gather"},
+      {"t", "Transpose"},
+      {"transpose", "Transpose"},
+      {"permute", "Transpose"},
+      {"exp", "Exp"},
+      {"neg", "Neg"},
+      {"sigmoid", "Sigmoid"},
+      {"tanh", "Tanh"},
+      {"softplus", "Softplus"},
+      {"unsqueeze", "Unsqueeze"},
+      {"view", "Reshape"},
+      {"reshape", "Reshape"},
   };
   auto found = table.find(target);
   return found != table.end() && found->second == op;
 }
 
-bool isPlaceholder(const std::string &name) { return Signature::isParameter(name) || Signature::isBuffer(name); }
+bool isPlaceholder(const std::string &name) {
+  return Signature::isParameter(name) || Signature::isBuffer(name);
+}
 
 /// What an argument says of the operand in its place.
 std::optional<std::string> fromArgument(const FxArgument &argument) {
   if (argument.refs.empty())
     return ""; // a number, None, a list of numbers
   std::string value = argument.value();
-  return isPlaceholder(value) ? std::optional(value) : std::nullopt; // a computed value may be an alias of anything
+  return isPlaceholder(value) ? std::optional(value)
+                              : std::nullopt; // a computed value may be an alias of anything
 }
 
 /// Rank 0 in a decomposed call is an epsilon or an exponent, never a weight.
@@ -169,7 +189,8 @@ const std::vector<size_t> &Uses::siblings(size_t node) const {
   return found == siblingsOf.end() ? none : found->second;
 }
 
-std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role role, const Tensor &tensor) const {
+std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role role,
+                                               const Tensor &tensor) const {
   const FxCall *call = this->call(n);
   if (!call || !model::isFloat(tensor.dtype))
     return std::nullopt;
@@ -178,7 +199,8 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
     return std::nullopt; // a norm fused into a product: its operands are neither the norm's nor the product's
   if (placesByTarget().count(call->target)) {
     // A group norm is written as an instance norm with constant scale and bias, then Mul and Add.
-    if (node.is("InstanceNormalization") && call->target.find("group_norm") != std::string::npos && operand > 0)
+    if (node.is("InstanceNormalization") && call->target.find("group_norm") != std::string::npos &&
+        operand > 0)
       return "";
     if (role == Role::None && isVectorOrMore(tensor))
       role = node.is("Mul") ? Role::Weight : node.is("Add") ? Role::Bias : Role::None;
@@ -194,7 +216,8 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
     return isPlaceholder(name) ? std::optional(name) : std::nullopt;
   }
   std::vector<std::string> refs = call->refs();
-  if (std::string own = ownPlaceholder(tensor, graph, signature); std::find(refs.begin(), refs.end(), own) != refs.end())
+  if (std::string own = ownPlaceholder(tensor, graph, signature);
+      std::find(refs.begin(), refs.end(), own) != refs.end())
     return own;
   return onlyCandidate(n, *call);
 }

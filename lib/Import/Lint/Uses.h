@@ -12,7 +12,8 @@ struct Use {
   size_t node = 0;
   size_t operand = 0;
   Role role = Role::None;
-  /// "p_..." or "b_...": what the original call had here. "": certainly neither (a number). Nullopt: not told.
+  /// "p_..." or "b_...": what the original call had here. "": certainly neither (a number). Nullopt: not
+  /// told.
   std::optional<std::string> placeholder;
 };
 
@@ -33,13 +34,14 @@ public:
   const std::map<std::string, std::vector<Use>> &all() const { return byTensor; }
 
 private:
-  std::optional<std::string> placeholderAt(size_t node, size_t operand, Role role, const model::Tensor &) const;
+  std::optional<std::string> placeholderAt(size_t node, size_t operand, Role role,
+                                           const model::Tensor &) const;
   std::optional<std::string> onlyCandidate(size_t node, const FxCall &) const;
 
   const model::Graph &graph;
   const Signature &signature;
   std::map<std::string, const model::Tensor *> tensors;
-  std::map<std::string, FxCall> calls;                 // by fx_node text
+  std::map<std::string, FxCall> calls;                   // by fx_node text
   std::map<std::string, std::vector<size_t>> siblingsOf; // by fx_node text
   std::map<std::string, std::vector<Use>> byTensor;
 };

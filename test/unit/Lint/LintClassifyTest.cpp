@@ -23,10 +23,20 @@ TEST(LintClassify, WithoutMetadataAGradientDecides) {
 
 TEST(LintClassify, ScalarsAndMasksAreConstants) {
   ModelBuilder b;
-  b.input("x").floats("val_1", {}, {0.3f}).floats("val_2", {4}, {1, 0, 1, 1}).floats("blocks.scale", {}, {1.5f});
-  b.floats("mask", {2}, {0, -INFINITY}).floats("blocks.gate", {4}, {1, 1, 1, 1}).floats("huge", {2}, {-3.4e38f, 0});
-  b.node("Mul", {"x", "val_1"}, {"a"}).node("Mul", {"a", "val_2"}, {"b"}).node("Mul", {"b", "blocks.scale"}, {"c"});
-  b.node("Add", {"c", "mask"}, {"d"}).node("Mul", {"d", "blocks.gate"}, {"e"}).node("Add", {"e", "huge"}, {"y"}).output("y");
+  b.input("x")
+      .floats("val_1", {}, {0.3f})
+      .floats("val_2", {4}, {1, 0, 1, 1})
+      .floats("blocks.scale", {}, {1.5f});
+  b.floats("mask", {2}, {0, -INFINITY})
+      .floats("blocks.gate", {4}, {1, 1, 1, 1})
+      .floats("huge", {2}, {-3.4e38f, 0});
+  b.node("Mul", {"x", "val_1"}, {"a"})
+      .node("Mul", {"a", "val_2"}, {"b"})
+      .node("Mul", {"b", "blocks.scale"}, {"c"});
+  b.node("Add", {"c", "mask"}, {"d"})
+      .node("Mul", {"d", "blocks.gate"}, {"e"})
+      .node("Add", {"e", "huge"}, {"y"})
+      .output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(verdictOf(report, "val_1"), "constant");
   EXPECT_EQ(verdictOf(report, "val_2"), "constant");
@@ -38,7 +48,10 @@ TEST(LintClassify, ScalarsAndMasksAreConstants) {
 
 TEST(LintClassify, WeightOperandsAreNoMasks) {
   ModelBuilder b;
-  b.input("x").floats("one", {4}, {1, 1, 1, 1}).floats("zero", {4}, {0, 0, 0, 0}).floats("w", {4, 4}, std::vector<float>(16, 0));
+  b.input("x")
+      .floats("one", {4}, {1, 1, 1, 1})
+      .floats("zero", {4}, {0, 0, 0, 0})
+      .floats("w", {4, 4}, std::vector<float>(16, 0));
   b.node("LayerNormalization", {"x", "one", "zero"}, {"n"}).node("MatMul", {"n", "w"}, {"y"}).output("y");
   lint::Report report = checked(b);
   for (const char *name : {"one", "zero", "w"})
@@ -49,7 +62,8 @@ TEST(LintClassify, RunningStatisticsAndRatiosAreNotTrained) {
   ModelBuilder b;
   b.input("x").floats("s", {4}, {1, 2, 3, 4}).floats("b", {4}, {1, 2, 3, 4});
   b.floats("m", {4}, {1, 2, 3, 4}).floats("v", {4}, {1, 2, 3, 4}).floats("low", {4}, {5, 6, 7, 8});
-  b.node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"n"}, {}, {model::Attribute::makeInt("training_mode", 1)});
+  b.node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"n"}, {},
+         {model::Attribute::makeInt("training_mode", 1)});
   b.node("Clip", {"n", "low"}, {"y"}).output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(verdictOf(report, "s"), "parameter");
@@ -60,10 +74,14 @@ TEST(LintClassify, RunningStatisticsAndRatiosAreNotTrained) {
 
 TEST(LintClassify, TheFileOverrulesTheGradient) {
   ModelBuilder b;
-  b.input("x").floats("table", {4}, {1, 2, 3, 4}, {{"pkg.torch.export.graph_signature.InputSpec.kind", "BUFFER"}});
+  b.input("x").floats("table", {4}, {1, 2, 3, 4},
+                      {{"pkg.torch.export.graph_signature.InputSpec.kind", "BUFFER"}});
   b.floats("a", {}, {0.5f}).floats("other", {4}, {1, 2, 3, 4});
   b.signature({{"p_a", "a"}, {"b_table", "table"}});
-  b.node("Mul", {"x", "table"}, {"t"}).node("Mul", {"t", "a"}, {"u"}).node("Mul", {"u", "other"}, {"y"}).output("y");
+  b.node("Mul", {"x", "table"}, {"t"})
+      .node("Mul", {"t", "a"}, {"u"})
+      .node("Mul", {"u", "other"}, {"y"})
+      .output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(verdictOf(report, "table"), "buffer");
   EXPECT_EQ(verdictOf(report, "a"), "parameter") << "a one-element parameter that the signature lists";
@@ -74,8 +92,10 @@ TEST(LintClassify, SignatureAsJsonAndAsRepr) {
   for (const char *text :
        {R"({"input_specs": [{"kind": "PARAMETER", "arg": {"name": "p_w"}, "target": "w"}]})",
         R"({"input_specs": [{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}}]})",
-        "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, arg=TensorArgument(name='p_w'), "
-        "target='w', persistent=None), InputSpec(kind=<InputKind.USER_INPUT: 1>, arg=TensorArgument(name='x'), target=None)])"}) {
+        "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, "
+        "arg=TensorArgument(name='p_w'), "
+        "target='w', persistent=None), InputSpec(kind=<InputKind.USER_INPUT: 1>, "
+        "arg=TensorArgument(name='x'), target=None)])"}) {
     ModelBuilder b;
     b.input("x").floats("w", {4}, {1, 2, 3, 4}).floats("c", {4}, {1, 2, 3, 4});
     b.model.graph.metadata["pkg.torch.export.ExportedProgram.graph_signature"] = text;
@@ -125,7 +145,10 @@ TEST(LintClassify, TrainingInfoBindings) {
 
 TEST(LintClassify, UnusedParametersAreWarnedOf) {
   ModelBuilder b;
-  b.input("x").floats("w", {4}, {1, 2, 3, 4}).floats("lost", {4}, {1, 2, 3, 4}).signature({{"p_w", "w"}, {"p_lost", "lost"}});
+  b.input("x")
+      .floats("w", {4}, {1, 2, 3, 4})
+      .floats("lost", {4}, {1, 2, 3, 4})
+      .signature({{"p_w", "w"}, {"p_lost", "lost"}});
   b.node("Mul", {"x", "w"}, {"y"}).node("Mul", {"x", "lost"}, {"unread"}).output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(codesOf(report, lint::Severity::Warning), Codes{"unused-parameter"});

@@ -8,7 +8,10 @@ namespace {
 
 ModelBuilder twoNorms() {
   ModelBuilder b;
-  b.input("x").signature({{"p_a_weight", "A.weight"}, {"p_a_bias", "A.bias"}, {"p_b_weight", "B.weight"}, {"p_b_bias", "B.bias"}});
+  b.input("x").signature({{"p_a_weight", "A.weight"},
+                          {"p_a_bias", "A.bias"},
+                          {"p_b_weight", "B.weight"},
+                          {"p_b_bias", "B.bias"}});
   b.floats("A.weight", {4}, {1, 1, 1, 1}).floats("A.bias", {4}, {0, 0, 0, 0});
   b.node("LayerNormalization", {"x", "A.weight", "A.bias"}, {"n"},
          call("n", "layer_norm.default", "%x, [4], %p_a_weight, %p_a_bias, 1e-05, False", "A"));
@@ -18,7 +21,9 @@ ModelBuilder twoNorms() {
   return b;
 }
 
-const model::Tensor *tensorOf(const model::Model &model, const std::string &name) { return model.graph.findInitializer(name); }
+const model::Tensor *tensorOf(const model::Model &model, const std::string &name) {
+  return model.graph.findInitializer(name);
+}
 
 TEST(LintDamage, MergedNormsAreFoundAndSplit) {
   ModelBuilder b = twoNorms();
@@ -39,16 +44,19 @@ TEST(LintDamage, MergedNormsAreFoundAndSplit) {
 TEST(LintDamage, TiedOnPurposeIsNotMerged) {
   ModelBuilder b;
   b.input("x", model::DType::Int64).signature({{"p_wte", "wte.weight"}, {"p_head", "head.weight"}});
-  b.floats("head.weight", {8, 4}, std::vector<float>(32, 0.1f), {{"pkg.torch.onnx.original_node_name", "p_head"}});
+  b.floats("head.weight", {8, 4}, std::vector<float>(32, 0.1f),
+           {{"pkg.torch.onnx.original_node_name", "p_head"}});
   b.node("Gather", {"head.weight", "x"}, {"e"}, call("e", "embedding.default", "%p_head, %x"));
-  b.node("Gemm", {"e", "head.weight"}, {"y"}, call("y", "linear.default", "%e, %p_head"), {model::Attribute::makeInt("transB", 1)});
+  b.node("Gemm", {"e", "head.weight"}, {"y"}, call("y", "linear.default", "%e, %p_head"),
+         {model::Attribute::makeInt("transB", 1)});
   b.output("y");
   EXPECT_TRUE(checked(b).findings.empty());
 }
 
 TEST(LintDamage, AParameterMergedWithItsStatisticsIsSplit) {
   ModelBuilder b;
-  b.input("x").signature({{"p_w", "bn.weight"}, {"p_b", "bn.bias"}, {"b_m", "bn.running_mean"}, {"b_v", "bn.running_var"}});
+  b.input("x").signature(
+      {{"p_w", "bn.weight"}, {"p_b", "bn.bias"}, {"b_m", "bn.running_mean"}, {"b_v", "bn.running_var"}});
   b.floats("bn.weight", {4}, {1, 1, 1, 1}).floats("bn.bias", {4}, {0, 0, 0, 0});
   b.node("BatchNormalization", {"x", "bn.weight", "bn.bias", "bn.bias", "bn.weight"}, {"y"},
          call("y", "batch_norm.default", "%x, %p_w, %p_b, %b_m, %b_v, True, 0.1, 1e-05, True", "bn"),
@@ -64,9 +72,15 @@ TEST(LintDamage, AParameterMergedWithItsStatisticsIsSplit) {
 
 TEST(LintDamage, NormsSideBySideAreTwoAgain) {
   ModelBuilder b;
-  b.input("x").signature({{"p_l_in_weight", "l.in.weight"}, {"p_l_post_weight", "l.post.weight"}, {"p_w1", "q.weight"}, {"p_w2", "m.weight"}});
-  b.floats("l.in.weight", {4}, {1, 1, 1, 1}).floats("q.weight", {4, 4}, std::vector<float>(16, 1)).floats("m.weight", {4, 4}, std::vector<float>(16, 2));
-  b.node("RMSNormalization", {"x", "l.in.weight"}, {"rms_norm"}, call("rms_norm", "rms_norm.default", "%x, [4], %p_l_in_weight, 1e-05", "l.in"));
+  b.input("x").signature({{"p_l_in_weight", "l.in.weight"},
+                          {"p_l_post_weight", "l.post.weight"},
+                          {"p_w1", "q.weight"},
+                          {"p_w2", "m.weight"}});
+  b.floats("l.in.weight", {4}, {1, 1, 1, 1})
+      .floats("q.weight", {4, 4}, std::vector<float>(16, 1))
+      .floats("m.weight", {4, 4}, std::vector<float>(16, 2));
+  b.node("RMSNormalization", {"x", "l.in.weight"}, {"rms_norm"},
+         call("rms_norm", "rms_norm.default", "%x, [4], %p_l_in_weight, 1e-05", "l.in"));
   b.node("MatMul", {"rms_norm", "q.weight"}, {"q"}, call("q", "matmul.default", "%rms_norm, %p_w1"));
   b.node("MatMul", {"rms_norm", "m.weight"}, {"m"}, call("m", "matmul.default", "%rms_norm_1, %p_w2"));
   b.node("Add", {"q", "m"}, {"y"}, call("y", "add.Tensor", "%q, %m")).output("y");
@@ -85,14 +99,17 @@ TEST(LintDamage, AnUnusedModuleIsNoDamage) {
   ModelBuilder b;
   b.input("x").signature({{"p_l_in_weight", "l.in.weight"}, {"p_l_never_weight", "l.never.weight"}});
   b.floats("l.in.weight", {4}, {1, 1, 1, 1});
-  b.node("RMSNormalization", {"x", "l.in.weight"}, {"rms_norm"}, call("rms_norm", "rms_norm.default", "%x, [4], %p_l_in_weight, 1e-05", "l.in"));
+  b.node("RMSNormalization", {"x", "l.in.weight"}, {"rms_norm"},
+         call("rms_norm", "rms_norm.default", "%x, [4], %p_l_in_weight, 1e-05", "l.in"));
   b.node("Tanh", {"rms_norm"}, {"y"}, call("tanh", "tanh.default", "%rms_norm")).output("y");
   EXPECT_TRUE(checked(b).findings.empty());
 }
 
 TEST(LintDamage, AZeroBiasComesBack) {
   ModelBuilder b;
-  b.input("x").signature({{"p_w", "fc.weight"}, {"p_b", "fc.bias"}}).floats("fc.weight", {3, 4}, std::vector<float>(12, 0.5f));
+  b.input("x")
+      .signature({{"p_w", "fc.weight"}, {"p_b", "fc.bias"}})
+      .floats("fc.weight", {3, 4}, std::vector<float>(12, 0.5f));
   model::Metadata metadata = call("y", "linear.default", "%x, %p_w, %p_b", "fc");
   metadata["pkg.onnxscript.rewriter.rule_name"] = "RemoveOptionalBiasFromGemm";
   b.node("Gemm", {"x", "fc.weight"}, {"y"}, metadata, {model::Attribute::makeInt("transB", 1)}).output("y");
@@ -108,7 +125,9 @@ TEST(LintDamage, AZeroBiasComesBack) {
 
 TEST(LintDamage, AProductWithoutAddLostItsBias) {
   ModelBuilder b;
-  b.input("x").signature({{"p_w", "fc.weight"}, {"p_b", "fc.bias"}}).floats("val_1", {4, 3}, std::vector<float>(12, 0.5f), foldedFrom("['fc.weight']"));
+  b.input("x")
+      .signature({{"p_w", "fc.weight"}, {"p_b", "fc.bias"}})
+      .floats("val_1", {4, 3}, std::vector<float>(12, 0.5f), foldedFrom("['fc.weight']"));
   b.node("MatMul", {"x", "val_1"}, {"y"}, call("y", "linear.default", "%x, %p_w, %p_b", "fc")).output("y");
   EXPECT_EQ(codesOf(checked(b)), Codes{"dropped-bias"});
   lint::repair(b.model);
@@ -122,16 +141,20 @@ TEST(LintDamage, AProductWithoutAddLostItsBias) {
 
 TEST(LintDamage, AConvolutionWithoutBiasIsWhole) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {1, 2, 4, 4}).signature({{"p_w", "c.weight"}}).floats("c.weight", {2, 2, 1, 1}, {1, 2, 3, 4});
+  b.input("x", model::DType::Float, {1, 2, 4, 4})
+      .signature({{"p_w", "c.weight"}})
+      .floats("c.weight", {2, 2, 1, 1}, {1, 2, 3, 4});
   b.floats("zero", {2}, {0, 0});
-  b.node("Conv", {"x", "c.weight", "zero"}, {"y"}, call("y", "conv2d.default", "%x, %p_w, None", "c")).output("y");
+  b.node("Conv", {"x", "c.weight", "zero"}, {"y"}, call("y", "conv2d.default", "%x, %p_w, None", "c"))
+      .output("y");
   EXPECT_TRUE(checked(b).findings.empty());
 }
 
 TEST(LintDamage, AFoldedEmbeddingBecomesItsDistinctRows) {
   ModelBuilder b;
   b.input("x", model::DType::Float, {2, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
-  b.floats("embedding_1", {2, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4}, foldedFrom("['add', 'arange', 'wpe.weight', 'val_3']"));
+  b.floats("embedding_1", {2, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4},
+           foldedFrom("['add', 'arange', 'wpe.weight', 'val_3']"));
   b.node("Add", {"x", "embedding_1"}, {"y"}, call("y", "add.Tensor", "%x, %embedding_1")).output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(codesOf(report), Codes{"folded-parameter"});
@@ -163,7 +186,9 @@ TEST(LintDamage, ARepeatedTokenIsOneParameter) {
   ModelBuilder b;
   b.input("x", model::DType::Float, {2, 1, 2}).signature({{"p_cls", "cls"}});
   b.floats("expand", {2, 1, 2}, {1, 2, 1, 2}, foldedFrom("['cls', 'val_1']"));
-  b.node("Concat", {"expand", "x"}, {"y"}, call("cat", "cat.default", "[%expand, %x], 1"), {model::Attribute::makeInt("axis", 1)}).output("y");
+  b.node("Concat", {"expand", "x"}, {"y"}, call("cat", "cat.default", "[%expand, %x], 1"),
+         {model::Attribute::makeInt("axis", 1)})
+      .output("y");
   lint::repair(b.model);
   EXPECT_TRUE(checked(b).findings.empty());
   EXPECT_EQ(tensorOf(b.model, "cls")->dims, (std::vector<int64_t>{1, 1, 2}));
@@ -183,7 +208,9 @@ TEST(LintDamage, ArithmeticOnParametersCannotBeUndone) {
 
 TEST(LintDamage, ATransposedWeightIsNotedAndTrains) {
   ModelBuilder b;
-  b.input("x").signature({{"p_w", "fc.weight"}}).floats("val_1", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, foldedFrom("['fc.weight']"));
+  b.input("x")
+      .signature({{"p_w", "fc.weight"}})
+      .floats("val_1", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, foldedFrom("['fc.weight']"));
   b.node("MatMul", {"x", "val_1"}, {"y"}, call("y", "linear.default", "%x, %p_w", "fc")).output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(codesOf(report, lint::Severity::Note), Codes{"renamed-parameter"});
@@ -198,7 +225,8 @@ TEST(LintDamage, ATransposedWeightIsNotedAndTrains) {
 TEST(LintDamage, ATransposedCopyOfATiedWeightIsOneTensor) {
   ModelBuilder b;
   b.input("x", model::DType::Int64).signature({{"p_w", "head.weight"}});
-  b.floats("head.weight", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}).floats("val_1", {2, 4}, {1, 3, 5, 7, 2, 4, 6, 8}, foldedFrom("['head.weight']"));
+  b.floats("head.weight", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})
+      .floats("val_1", {2, 4}, {1, 3, 5, 7, 2, 4, 6, 8}, foldedFrom("['head.weight']"));
   b.node("Gather", {"head.weight", "x"}, {"e"}, call("e", "embedding.default", "%p_w, %x"));
   b.node("MatMul", {"e", "val_1"}, {"y"}, call("y", "linear.default", "%e, %p_w")).output("y");
   EXPECT_FALSE(checked(b).hasErrors());
@@ -211,10 +239,15 @@ TEST(LintDamage, ATransposedCopyOfATiedWeightIsOneTensor) {
 TEST(LintDamage, AFusedNormIsReported) {
   ModelBuilder b;
   b.input("x", model::DType::Float, {1, 2, 4, 4});
-  b.signature({{"p_c", "conv.weight"}, {"p_w", "bn.weight"}, {"p_b", "bn.bias"}, {"b_m", "bn.running_mean"}, {"b_v", "bn.running_var"}});
+  b.signature({{"p_c", "conv.weight"},
+               {"p_w", "bn.weight"},
+               {"p_b", "bn.bias"},
+               {"b_m", "bn.running_mean"},
+               {"b_v", "bn.running_var"}});
   b.floats("conv.weight", {2, 2, 1, 1}, {1, 2, 3, 4}).floats("conv.weight_bias", {2}, {1, 2});
   b.node("Conv", {"x", "conv.weight", "conv.weight_bias"}, {"y"},
-         call("bn", "_native_batch_norm_legit_no_training.default", "%conv2d, %p_w, %p_b, %b_m, %b_v, 0.1, 1e-05", "bn"));
+         call("bn", "_native_batch_norm_legit_no_training.default",
+              "%conv2d, %p_w, %p_b, %b_m, %b_v, 0.1, 1e-05", "bn"));
   b.output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(codesOf(report), Codes{"fused-batchnorm"});

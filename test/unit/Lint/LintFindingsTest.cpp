@@ -11,12 +11,14 @@ namespace {
 
 model::Attribute trainingMode() { return model::Attribute::makeInt("training_mode", 1); }
 
-ModelBuilder norm(int64_t opset, std::vector<std::string> outputs, std::vector<model::Attribute> attributes = {}) {
+ModelBuilder norm(int64_t opset, std::vector<std::string> outputs,
+                  std::vector<model::Attribute> attributes = {}) {
   ModelBuilder b(opset);
   b.input("x");
   for (const char *name : {"bn.weight", "bn.bias", "bn.mean", "bn.var"})
     b.floats(name, {4}, {1, 2, 3, 4});
-  b.node("BatchNormalization", {"x", "bn.weight", "bn.bias", "bn.mean", "bn.var"}, std::move(outputs), {}, std::move(attributes));
+  b.node("BatchNormalization", {"x", "bn.weight", "bn.bias", "bn.mean", "bn.var"}, std::move(outputs), {},
+         std::move(attributes));
   b.output("y");
   return b;
 }
@@ -41,11 +43,17 @@ TEST(LintFindings, TrainModeTurnsNormsOn) {
   }
 }
 
-ModelBuilder dropout(int64_t opset, std::vector<std::string> inputs, std::vector<model::Attribute> attributes = {}) {
+ModelBuilder dropout(int64_t opset, std::vector<std::string> inputs,
+                     std::vector<model::Attribute> attributes = {}) {
   ModelBuilder b(opset);
-  b.input("x").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f)).floats("ratio", {}, {0.25f}).floats("none", {}, {0});
+  b.input("x")
+      .floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f))
+      .floats("ratio", {}, {0.25f})
+      .floats("none", {}, {0});
   b.model.graph.initializers.push_back(model::Tensor::make("on", model::DType::Bool, {}, {1}));
-  b.node("MatMul", {"x", "fc.w"}, {"h"}).node("Dropout", std::move(inputs), {"y"}, {}, std::move(attributes)).output("y");
+  b.node("MatMul", {"x", "fc.w"}, {"h"})
+      .node("Dropout", std::move(inputs), {"y"}, {}, std::move(attributes))
+      .output("y");
   return b;
 }
 
@@ -54,8 +62,10 @@ TEST(LintFindings, DropoutThroughTheOpsets) {
   EXPECT_EQ(codesOf(checked(dropout(13, {"h", "ratio"}))), Codes{"dropout-off"});
   EXPECT_EQ(codesOf(checked(dropout(13, {"h"}))), Codes{"dropout-off"}) << "the ratio is 0.5 by default";
   EXPECT_TRUE(checked(dropout(13, {"h", "none"})).findings.empty());
-  EXPECT_EQ(codesOf(checked(dropout(9, {"h"}, {model::Attribute::makeFloat("ratio", 0.3f)}))), Codes{"dropout-off"});
-  for (ModelBuilder b : {dropout(13, {"h", "ratio"}), dropout(9, {"h"}, {model::Attribute::makeFloat("ratio", 0.25f)})}) {
+  EXPECT_EQ(codesOf(checked(dropout(9, {"h"}, {model::Attribute::makeFloat("ratio", 0.3f)}))),
+            Codes{"dropout-off"});
+  for (ModelBuilder b :
+       {dropout(13, {"h", "ratio"}), dropout(9, {"h"}, {model::Attribute::makeFloat("ratio", 0.25f)})}) {
     lint::setTrainMode(b.model);
     EXPECT_TRUE(checked(b).findings.empty());
     const model::Node &node = b.model.graph.nodes[1];
@@ -69,13 +79,18 @@ TEST(LintFindings, AllMissingOperatorsAtOnce) {
   b.node("Hardmax", {"x"}, {"before"}).node("MatMul", {"before", "fc.w"}, {"h"}).node("Det", {"h"}, {"d"});
   b.node("Mystery", {"d"}, {"m"}).node("Gizmo", {"m"}, {"y"}).output("y");
   lint::Report report = checked(b, {}, operatorsWithout({"Mystery", "Gizmo"}, {"Det", "Hardmax"}));
-  EXPECT_EQ(codesOf(report), (Codes{"no-gradient", "unsupported-op", "unsupported-op"})) << "no parameter lies before Hardmax";
+  EXPECT_EQ(codesOf(report), (Codes{"no-gradient", "unsupported-op", "unsupported-op"}))
+      << "no parameter lies before Hardmax";
 }
 
 TEST(LintFindings, GradientsEndAtIntegersAndStartAtTheLoss) {
   ModelBuilder b;
-  b.input("x").floats("a.w", {4, 4}, std::vector<float>(16, 0.5f)).floats("b.w", {4, 4}, std::vector<float>(16, 0.5f));
-  b.node("MatMul", {"x", "a.w"}, {"h"}).node("ArgMax", {"h"}, {"classes"}).node("MatMul", {"x", "b.w"}, {"y"});
+  b.input("x")
+      .floats("a.w", {4, 4}, std::vector<float>(16, 0.5f))
+      .floats("b.w", {4, 4}, std::vector<float>(16, 0.5f));
+  b.node("MatMul", {"x", "a.w"}, {"h"})
+      .node("ArgMax", {"h"}, {"classes"})
+      .node("MatMul", {"x", "b.w"}, {"y"});
   b.output("y").output("h").output("classes", model::DType::Int64);
   lint::Options options;
   options.logits = "y";
@@ -90,7 +105,11 @@ TEST(LintFindings, GradientsEndAtIntegersAndStartAtTheLoss) {
 
 TEST(LintFindings, LabelsOfTheWrongType) {
   ModelBuilder b;
-  b.input("x").input("labels").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f)).node("MatMul", {"x", "fc.w"}, {"y"}).output("y");
+  b.input("x")
+      .input("labels")
+      .floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f))
+      .node("MatMul", {"x", "fc.w"}, {"y"})
+      .output("y");
   lint::Options options;
   EXPECT_TRUE(checked(b, options).findings.empty());
   options.loss = "cross-entropy";
@@ -111,10 +130,16 @@ TEST(LintFindings, AllowTurnsErrorsIntoWarnings) {
 
 TEST(LintFindings, BatchAxisIsFollowed) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {8, 3, 4}).ints("flat", {2}, {-1, 4}).ints("swap", {2}, {3, 32}).floats("w", {4, 4}, std::vector<float>(16));
+  b.input("x", model::DType::Float, {8, 3, 4})
+      .ints("flat", {2}, {-1, 4})
+      .ints("swap", {2}, {3, 32})
+      .floats("w", {4, 4}, std::vector<float>(16));
   b.node("Transpose", {"x"}, {"t"}, {}, {model::Attribute::makeInts("perm", {1, 0, 2})});
-  b.node("MatMul", {"t", "w"}, {"p"}).node("Reshape", {"x", "flat"}, {"r"}).node("Reshape", {"t", "swap"}, {"lost"});
-  b.node("ReduceMean", {"t"}, {"mean"}, {}, {model::Attribute::makeInts("axes", {0}), model::Attribute::makeInt("keepdims", 0)});
+  b.node("MatMul", {"t", "w"}, {"p"})
+      .node("Reshape", {"x", "flat"}, {"r"})
+      .node("Reshape", {"t", "swap"}, {"lost"});
+  b.node("ReduceMean", {"t"}, {"mean"}, {},
+         {model::Attribute::makeInts("axes", {0}), model::Attribute::makeInt("keepdims", 0)});
   b.output("p");
   std::map<std::string, int64_t> axes = lint::batchAxes(b.model.graph);
   EXPECT_EQ(axes.at("t"), 1);

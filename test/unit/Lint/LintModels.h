@@ -6,7 +6,8 @@
 namespace kedge::test {
 
 /// Everything is supported and has a gradient but what the test names.
-inline lint::Operators operatorsWithout(std::set<std::string> unsupported = {}, std::set<std::string> noGradient = {}) {
+inline lint::Operators operatorsWithout(std::set<std::string> unsupported = {},
+                                        std::set<std::string> noGradient = {}) {
   lint::Operators operators;
   operators.isSupported = [=](const std::string &, const std::string &op) { return !unsupported.count(op); };
   operators.hasGradient = [=](const std::string &, const std::string &op) { return !noGradient.count(op); };
@@ -18,7 +19,8 @@ class ModelBuilder {
 public:
   explicit ModelBuilder(int64_t opset = 18) : opset(opset) { model.opsets[""] = opset; }
 
-  ModelBuilder &input(std::string name, model::DType type = model::DType::Float, std::vector<int64_t> dims = {2, 4}) {
+  ModelBuilder &input(std::string name, model::DType type = model::DType::Float,
+                      std::vector<int64_t> dims = {2, 4}) {
     model.graph.inputs.push_back(value(std::move(name), type, dims));
     return *this;
   }
@@ -26,7 +28,8 @@ public:
     model.graph.outputs.push_back(value(std::move(name), type, {2, 4}));
     return *this;
   }
-  ModelBuilder &floats(std::string name, std::vector<int64_t> dims, std::vector<float> values, model::Metadata metadata = {}) {
+  ModelBuilder &floats(std::string name, std::vector<int64_t> dims, std::vector<float> values,
+                       model::Metadata metadata = {}) {
     model.graph.initializers.push_back(model::Tensor::makeFloats(std::move(name), std::move(dims), values));
     model.graph.initializers.back().metadata = std::move(metadata);
     return *this;
@@ -35,8 +38,8 @@ public:
     model.graph.initializers.push_back(model::Tensor::makeInts(std::move(name), std::move(dims), values));
     return *this;
   }
-  ModelBuilder &node(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs, model::Metadata metadata = {},
-                     std::vector<model::Attribute> attributes = {}) {
+  ModelBuilder &node(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+                     model::Metadata metadata = {}, std::vector<model::Attribute> attributes = {}) {
     model::Node node;
     node.opType = std::move(op);
     node.name = "node_" + outputs[0];
@@ -53,8 +56,10 @@ public:
   ModelBuilder &signature(std::vector<std::pair<std::string, std::string>> entries) {
     std::string text = "\n# inputs\n";
     for (const auto &[placeholder, target] : entries)
-      text += placeholder + (placeholder[0] == 'p' ? ": PARAMETER" : ": BUFFER") + " target='" + target + "'\n";
-    model.graph.metadata["pkg.torch.export.ExportedProgram.graph_signature"] = text + "x: USER_INPUT\n\n# outputs\ny: USER_OUTPUT\n";
+      text +=
+          placeholder + (placeholder[0] == 'p' ? ": PARAMETER" : ": BUFFER") + " target='" + target + "'\n";
+    model.graph.metadata["pkg.torch.export.ExportedProgram.graph_signature"] =
+        text + "x: USER_INPUT\n\n# outputs\ny: USER_OUTPUT\n";
     return *this;
   }
 
@@ -75,15 +80,20 @@ private:
 };
 
 /// fx_node, module and what else an exported node carries.
-inline model::Metadata call(const std::string &result, const std::string &target, const std::string &args, const std::string &module = "") {
-  return {{"pkg.torch.onnx.fx_node", "%" + result + " : [num_users=1] = call_function[target=torch.ops.aten." + target +
+inline model::Metadata call(const std::string &result, const std::string &target, const std::string &args,
+                            const std::string &module = "") {
+  return {{"pkg.torch.onnx.fx_node", "%" + result +
+                                         " : [num_users=1] = call_function[target=torch.ops.aten." + target +
                                          "](args = (" + args + "), kwargs = {})"},
           {"pkg.torch.onnx.name_scopes", "['', '" + module + "', '" + result + "']"}};
 }
 
-inline model::Metadata foldedFrom(const std::string &names) { return {{"pkg.onnxscript.optimizer.folded_from", names}}; }
+inline model::Metadata foldedFrom(const std::string &names) {
+  return {{"pkg.onnxscript.optimizer.folded_from", names}};
+}
 
-inline std::multiset<std::string> codesOf(const lint::Report &report, lint::Severity severity = lint::Severity::Error) {
+inline std::multiset<std::string> codesOf(const lint::Report &report,
+                                          lint::Severity severity = lint::Severity::Error) {
   std::multiset<std::string> codes;
   for (const lint::Finding &finding : report.findings)
     if (finding.severity == severity)
