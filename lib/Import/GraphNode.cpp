@@ -1,5 +1,6 @@
 #include "GraphNode.h"
 #include "GraphPlaces.h"
+#include "NodeConstants.h"
 #include "kedge/Support/Error.h"
 
 using namespace mlir;
@@ -34,8 +35,16 @@ SmallVector<Value> GraphNode::sequence(size_t k) {
 }
 
 const HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
-  if (const HostTensor *tensor = importer.evaluator->evaluate(operand(k)))
+  Value value = operand(k);
+  if (const HostTensor *tensor = importer.evaluator->evaluate(value))
     return *tensor;
+  // A float initializer in such a place (scales, a ratio) is no parameter, whatever its role.
+  const model::Tensor *tensor = isa<BlockArgument>(value) ? importer.source.graph.findInitializer(node.input(k)) : nullptr;
+  if (tensor && tensor->numElements() <= 1024) {
+    auto attribute = denseAttribute(cast<RankedTensorType>(value.getType()), *tensor);
+    importer.evaluator->bind(value, HostTensor::fromAttribute(attribute));
+    return *importer.evaluator->evaluate(value);
+  }
   unsupported(fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
 }
 

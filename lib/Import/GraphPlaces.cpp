@@ -1,25 +1,10 @@
 #include "GraphPlaces.h"
+#include "kedge/Import/Lint.h"
 #include "mlir/IR/Builders.h"
 
 using namespace kedge;
 
 namespace {
-/// The strings of a Python list literal such as ['', 'h.0', 'h.0.attn', 'matmul'].
-std::vector<std::string> pythonStrings(llvm::StringRef text) {
-  std::vector<std::string> result;
-  for (size_t at = 0; at < text.size(); ++at) {
-    char quote = text[at];
-    if (quote != '\'' && quote != '"')
-      continue;
-    size_t end = text.find(quote, at + 1);
-    if (end == llvm::StringRef::npos)
-      break;
-    result.push_back(text.slice(at + 1, end).str());
-    at = end;
-  }
-  return result;
-}
-
 std::string nodeName(const model::Node &node) {
   if (!node.name.empty())
     return node.name;
@@ -31,10 +16,8 @@ std::string nodeName(const model::Node &node) {
 } // namespace
 
 std::string kedge::modulePath(const model::Node &node) {
-  // The last scope is the call itself, the one before it the innermost module.
-  auto scopes = pythonStrings(node.meta("pkg.torch.onnx.name_scopes"));
-  if (scopes.size() >= 2)
-    return scopes[scopes.size() - 2];
+  if (std::string path = lint::moduleOf(node); !path.empty())
+    return path;
   llvm::StringRef name(node.name);
   if (!name.consume_front("/") || !name.contains('/'))
     return "";

@@ -28,21 +28,13 @@ SmallVector<std::string> NodeImporters::names() const {
 const NodeImporters &NodeImporters::get() {
   static const NodeImporters all = [] {
     NodeImporters registry;
-#ifdef KEDGE_HAS_Math
     registerMathImporters(registry);
-#endif
-#ifdef KEDGE_HAS_Reduction
     registerReductionImporters(registry);
-#endif
     registerCoreImporters(registry);
     registerSequenceImporters(registry);
     registerMovementImporters(registry);
-#ifdef KEDGE_HAS_NeuralNetwork
     registerNeuralNetworkImporters(registry);
-#endif
-#ifdef KEDGE_HAS_Composite
     registerCompositeImporters(registry);
-#endif
     return registry;
   }();
   return all;

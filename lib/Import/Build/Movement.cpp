@@ -216,5 +216,6 @@ void kedge::registerMovementImporters(NodeImporters &importers) {
   registerGeneratorImporters(importers);
   registerResizeImporters(importers);
   registerSelectionImporters(importers);
+  registerEinsumImporter(importers);
 
 }

@@ -2,21 +2,15 @@
 #include "MovementUtils.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Import/Lint.h"
 
 using namespace mlir;
 using namespace kedge;
 
-/// The padding row that a torch embedding names, from the exporter's record of the original call:
-/// ...aten.embedding.default](args = (%weight, %ids, 0), ...).
+/// The padding row that a torch embedding names.
 static IntegerAttr paddingIndex(NodeContext &node) {
-  StringRef call(node.node.meta("pkg.torch.onnx.fx_node"));
-  StringRef arguments = call.split("aten.embedding.default](args = (").second.split(')').first;
-  SmallVector<StringRef> parts;
-  arguments.split(parts, ", ");
-  int64_t row = -1;
-  if (parts.size() < 3 || parts[2].getAsInteger(10, row) || row < 0)
-    return {};
-  return node.builder.getI64IntegerAttr(row);
+  auto row = lint::paddingIndex(node.node);
+  return row ? node.builder.getI64IntegerAttr(*row) : IntegerAttr();
 }
 
 static void importGather(NodeContext &node) {

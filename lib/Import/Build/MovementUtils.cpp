@@ -6,6 +6,8 @@ using namespace mlir;
 using namespace kedge;
 
 Value kedge::reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+  if (auto inner = value.getDefiningOp<onnx::ReshapeOp>(); inner && shapeOf(value) != shape)
+    value = inner.getData();
   if (shapeOf(value) == shape)
     return value;
   return onnx::ReshapeOp::create(builder, loc, value, shape);

@@ -9,7 +9,7 @@ namespace kedge {
 
 using Dims = llvm::SmallVector<int64_t>;
 
-/// onnx.Reshape, or the value itself.
+/// onnx.Reshape of the value, or of what it was reshaped from; the value itself.
 mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
 /// onnx.Transpose; a reshape when only dimensions of size 1 move; the value itself.
 mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> perm);
@@ -38,5 +38,6 @@ void registerGatherImporters(NodeImporters &);
 void registerGeneratorImporters(NodeImporters &);
 void registerResizeImporters(NodeImporters &);
 void registerSelectionImporters(NodeImporters &);
+void registerEinsumImporter(NodeImporters &);
 
 } // namespace kedge
