@@ -108,6 +108,14 @@ void convert(void *destination, DType destinationType, int64_t destinationStride
   });
 }
 
+std::optional<uint64_t> checkedBytes(const TensorDesc &desc) {
+  uint64_t bytes = dtypeSize(desc.type);
+  for (int64_t extent : desc.shape)
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes))
+      return std::nullopt;
+  return bytes;
+}
+
 std::vector<int> inversePerm(const std::vector<int> &perm) {
   std::vector<int> inverse(perm.size());
   for (size_t k = 0; k < perm.size(); ++k)

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/core/Tensor.h"
 #include <cstring>
+#include <optional>
 
 namespace kedge::rt {
 
@@ -28,6 +29,9 @@ void transposeRows(void *destination, DType destinationType, const std::vector<i
 /// The whole of it. Rank 0 counts as one row.
 void transpose(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                const void *source, DType sourceType, const std::vector<int> &perm);
+
+/// desc.bytes(), or nothing when a dimension is negative or the product does not fit: for shapes out of files.
+std::optional<uint64_t> checkedBytes(const TensorDesc &desc);
 
 std::vector<int> inversePerm(const std::vector<int> &perm);
 

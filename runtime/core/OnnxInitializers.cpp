@@ -140,9 +140,12 @@ private:
     if (type == 8)
       return; // strings are no weights
     view.desc.type = onnxType(type, name, path);
+    const auto bytesNeeded = checkedBytes(view.desc);
+    if (!bytesNeeded)
+      fail("{}: tensor '{}' has an impossible shape [{}]", path, name, fmt::join(view.desc.shape, ", "));
     if (elsewhere)
-      data = externalBytes(external, view.desc.bytes(), name);
-    if (data.size() != view.desc.bytes())
+      data = externalBytes(external, *bytesNeeded, name);
+    if (data.size() != *bytesNeeded)
       return; // stored element by element: no weight that a program takes; asked for, it is reported missing
     view.data = data.data();
     result.views.emplace(name, std::move(view));
