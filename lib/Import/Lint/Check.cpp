@@ -1,4 +1,5 @@
 #include "Findings.h"
+#include "Modes.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -50,18 +51,19 @@ bool FindingContext::trains(const std::string &tensor) const {
 }
 
 namespace {
-const std::set<std::string> &errorCodes() {
-  static const std::set<std::string> codes = {
-      "merged-parameters", "dropped-bias", "folded-parameter", "frozen-batchnorm", "fused-batchnorm",
-      "dropout-off",       "label-type",   "no-gradient",      "unsupported-op",   "keyed-by-rank"};
+const std::set<std::string> &allCodes() {
+  static const std::set<std::string> codes = {"merged-parameters", "dropped-bias",      "folded-parameter",
+                                              "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
+                                              "label-type",        "no-gradient",       "unsupported-op",
+                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank"};
   return codes;
 }
 
 /// Codes that --allow names are reported still, but no longer stop anything.
 void applyAllow(Report &report, const Options &options) {
   for (const std::string &code : options.allow)
-    if (!errorCodes().count(code))
-      fail("--allow {}: there is no such error; the codes are {}", code, fmt::join(errorCodes(), ", "));
+    if (!allCodes().count(code))
+      fail("--allow {}: there is no such finding; the codes are {}", code, fmt::join(allCodes(), ", "));
   for (Finding &finding : report.findings)
     if (finding.severity == Severity::Error && options.allow.count(finding.code)) {
       finding.severity = Severity::Warning;
@@ -94,6 +96,14 @@ Report check(const Model &model, const Options &options, const Operators &operat
   return report;
 }
 
+/// ONNX's running variance is that of the population, PyTorch's is unbiased: training keeps PyTorch's.
+static void keepStatisticsAsPyTorch(Model &model) {
+  model::forEachNode(model.graph, [](model::Node &node) {
+    if (node.is("BatchNormalization") && isBatchNormTraining(node))
+      node.set(model::Attribute::makeInt("unbiased", 1));
+  });
+}
+
 Report prepare(Model &model, const Options &options, const Operators &operators) {
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
@@ -109,6 +119,7 @@ Report prepare(Model &model, const Options &options, const Operators &operators)
   report.exported = std::make_shared<const Model>(model);
   if (options.trainMode)
     note(setTrainMode(model));
+  keepStatisticsAsPyTorch(model);
   report.changes = std::move(changes);
   return report;
 }

@@ -136,10 +136,11 @@ private:
                     found == readers.end() ? "no node reads it" : "no gradient reaches it");
     if (tensor.isScalarLike() && !path)
       return decide(out, Verdict::Constant, "one element, and no module path in its name");
-    bool weight = found != readers.end() &&
-                  std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
-                    return isWeightOperand(*reader.first, reader.second);
-                  });
+    bool weight = isWeightName(tensor.name) ||
+                  (found != readers.end() &&
+                   std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
+                     return isWeightOperand(*reader.first, reader.second);
+                   }));
     if (!weight && !path && looksLikeMask(tensor))
       return decide(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
     return decide(out, Verdict::Parameter, "a gradient reaches it");

@@ -40,8 +40,13 @@ void GraphEditor::addTensor(Tensor tensor, const std::string &placeholder) {
 
 void GraphEditor::removeTensor(const std::string &name) {
   auto reads = [&](const Node &node) {
+    if (std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end())
+      return true;
+    auto isGraph = [](const model::Attribute &attribute) { return !attribute.graphs.empty(); };
+    if (std::none_of(node.attributes.begin(), node.attributes.end(), isGraph))
+      return false;
     std::vector<std::string> names = readsOf(node);
-    return std::count(names.begin(), names.end(), name) > 0;
+    return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (std::any_of(graph.nodes.begin(), graph.nodes.end(), reads) || graph.findOutput(name))
     return; // a subgraph reads it still

@@ -141,6 +141,11 @@ bool isWeightOperand(const Node &node, size_t operand) {
   return role == Role::Weight || role == Role::Bias;
 }
 
+bool isWeightName(const std::string &name) {
+  static const std::set<std::string> leaves = {"weight", "bias", "gamma", "beta", "scale", "kernel"};
+  return leaves.count(name.substr(name.find_last_of("./") + 1));
+}
+
 bool isRandom(const Node &node) {
   static const std::set<std::string> ops = {"Dropout",      "RandomNormalLike", "RandomUniformLike",
                                             "Bernoulli",    "Multinomial",      "RandomNormal",

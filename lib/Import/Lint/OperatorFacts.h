@@ -18,6 +18,9 @@ bool isRunningStatistic(const model::Node &, size_t operand);
 /// Scale, bias or weight operand: never a mask, whatever its values.
 bool isWeightOperand(const model::Node &, size_t operand);
 
+/// "weight", "bias", "gamma" and the like, with or without a path: says the same of operands of Mul and Add.
+bool isWeightName(const std::string &name);
+
 /// Operators that draw random numbers: in training mode, or always.
 bool isRandom(const model::Node &);
 
