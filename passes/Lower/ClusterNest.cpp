@@ -1,5 +1,6 @@
 #include "passes/Lower/ClusterNest.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace kedge;
@@ -125,13 +126,62 @@ void separate(AffineExpr e, int64_t by, AffineExpr &multiple, AffineExpr &rest) 
   }
 }
 
+void termsOf(AffineExpr e, SmallVectorImpl<AffineExpr> &terms) {
+  if (e.getKind() == AffineExprKind::Add) {
+    termsOf(cast<AffineBinaryOpExpr>(e).getLHS(), terms);
+    termsOf(cast<AffineBinaryOpExpr>(e).getRHS(), terms);
+  } else {
+    terms.push_back(e);
+  }
+}
+
+/// `term` as factor * (x floordiv or mod c).
+bool readDivision(AffineExpr term, AffineExprKind kind, AffineExpr &x, int64_t &c, int64_t &factor) {
+  factor = 1;
+  if (auto product = dyn_cast<AffineBinaryOpExpr>(term); product && term.getKind() == AffineExprKind::Mul) {
+    auto constant = dyn_cast<AffineConstantExpr>(product.getRHS());
+    if (!constant)
+      return false;
+    factor = constant.getValue();
+    term = product.getLHS();
+  }
+  auto division = dyn_cast<AffineBinaryOpExpr>(term);
+  if (!division || term.getKind() != kind)
+    return false;
+  auto divisor = dyn_cast<AffineConstantExpr>(division.getRHS());
+  x = division.getLHS();
+  c = divisor ? divisor.getValue() : 0;
+  return divisor != nullptr;
+}
+
+/// (x floordiv c) * c + x mod c is x: what reshapes leave behind.
+AffineExpr rejoin(AffineExpr sum) {
+  SmallVector<AffineExpr> terms;
+  termsOf(sum, terms);
+  for (AffineExpr &quotient : terms)
+    for (AffineExpr &rest : terms) {
+      AffineExpr x, y;
+      int64_t c, d, f, g;
+      if (!readDivision(quotient, AffineExprKind::FloorDiv, x, c, f) ||
+          !readDivision(rest, AffineExprKind::Mod, y, d, g) || f != d * g || y.floorDiv(d) != x.floorDiv(c))
+        continue;
+      quotient = y * g;
+      rest = getAffineConstantExpr(0, sum.getContext());
+      AffineExpr joined = rest;
+      for (AffineExpr term : terms)
+        joined = joined + term;
+      return rejoin(joined);
+    }
+  return sum;
+}
+
 AffineExpr boundedSimplify(AffineExpr e, ArrayRef<int64_t> sizes) {
   auto binary = dyn_cast<AffineBinaryOpExpr>(e);
   if (!binary)
     return e;
   AffineExpr left = boundedSimplify(binary.getLHS(), sizes), right = boundedSimplify(binary.getRHS(), sizes);
   if (e.getKind() == AffineExprKind::Add)
-    return left + right;
+    return rejoin(left + right);
   if (e.getKind() == AffineExprKind::Mul)
     return left * right;
   auto divisor = dyn_cast<AffineConstantExpr>(right);
@@ -141,6 +191,22 @@ AffineExpr boundedSimplify(AffineExpr e, ArrayRef<int64_t> sizes) {
     auto [low, high] = rangeOf(rest, sizes);
     if (low >= 0 && high < divisor.getValue())
       return e.getKind() == AffineExprKind::Mod ? rest : multiple.floorDiv(right);
+    // x = m d + r with r in [0, d) and d a divisor of c: x floordiv c = m floordiv (c / d), and so for mod.
+    SmallVector<AffineExpr> terms;
+    termsOf(left, terms);
+    for (AffineExpr term : terms) {
+      int64_t d = std::gcd(term.getLargestKnownDivisor(), divisor.getValue());
+      if (d <= 1 || d == divisor.getValue())
+        continue;
+      multiple = rest = getAffineConstantExpr(0, e.getContext());
+      separate(left, d, multiple, rest);
+      auto [from, to] = rangeOf(rest, sizes);
+      if (from < 0 || to >= d)
+        continue;
+      AffineExpr m = multiple.floorDiv(d);
+      int64_t c = divisor.getValue() / d;
+      return e.getKind() == AffineExprKind::Mod ? (m % c) * d + rest : m.floorDiv(c);
+    }
   }
   return e.getKind() == AffineExprKind::Mod ? left % right : left.floorDiv(right);
 }

@@ -63,7 +63,25 @@ unsigned chooseCopies(const ClusterNest &nest, const LoopPlan &plan) {
   return std::clamp<int64_t>(llvm::divideCeil(size, plan.width), 1, copies);
 }
 
+std::optional<unsigned> chooseTile(const ClusterNest &nest, const LoopPlan &plan) {
+  if (nest.passes || plan.width < 16)
+    return std::nullopt;
+  for (const Access &input : nest.inputs) {
+    if (!input.linear || input.coefficients[plan.lanesDim] <= 1 || input.element.getIntOrFloatBitWidth() > 32)
+      continue;
+    for (unsigned d = 0; d < nest.rank(); ++d)
+      if (input.coefficients[d] == 1 && nest.sizes[d] >= plan.width / 2)
+        return d;
+  }
+  return std::nullopt;
+}
+
 } // namespace
+
+bool LoopPlan::isTransposed(const Access &input) const {
+  return tileDim && input.linear && input.coefficients[*tileDim] == 1 && input.coefficients[lanesDim] > 1 &&
+         input.element.getIntOrFloatBitWidth() <= 32;
+}
 
 int64_t LoopPlan::blocks(const ClusterNest &nest) const {
   return llvm::divideCeil(nest.sizes[lanesDim], std::max<int64_t>(block, 1));
@@ -75,18 +93,24 @@ LoopPlan LoopPlan::of(const ClusterNest &nest) {
   plan.lanesReduced = nest.reduced[plan.lanesDim];
   int64_t size = nest.sizes[plan.lanesDim];
   plan.width = chooseWidth(nest, size);
-  plan.copies = chooseCopies(nest, plan);
+  plan.tileDim = chooseTile(nest, plan);
+  plan.copies = plan.tileDim ? 1 : chooseCopies(nest, plan);
   int64_t work = 1;
   for (unsigned d = 0; d < nest.rank(); ++d) {
     work *= nest.sizes[d];
-    if (d != plan.lanesDim)
+    if (d != plan.lanesDim && d != plan.tileDim)
       (nest.reduced[d] ? plan.reduced : plan.parallel).push_back(d);
   }
   SmallVector<int64_t> loops;
   for (unsigned d : plan.parallel)
     loops.push_back(nest.sizes[d]);
   if (!plan.lanesReduced) {
-    plan.block = nest.passes ? plan.width * plan.copies : size <= 2 * kBlock ? std::max<int64_t>(size, 1) : kBlock;
+    if (plan.tileDim)
+      plan.block = 4 * plan.width;
+    else if (nest.passes)
+      plan.block = plan.width * plan.copies;
+    else
+      plan.block = size <= 2 * kBlock ? std::max<int64_t>(size, 1) : kBlock;
     loops.push_back(plan.blocks(nest));
   }
   // Outer loops join the iteration space until there is enough to share and a piece is not too large.

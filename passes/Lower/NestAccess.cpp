@@ -89,6 +89,8 @@ Value NestEmitter::scalarOffset(const Access &access, int64_t extra) {
     add(dim);
   if (!plan.lanesReduced)
     add(plan.lanesDim);
+  if (plan.tileDim)
+    add(*plan.tileDim);
   for (unsigned dim : plan.reduced)
     add(dim);
   if (plan.lanesReduced)
@@ -117,10 +119,11 @@ Value NestEmitter::addresses(Value pointer, const Access &access, unsigned copy)
   return address(pointer, access, offsets);
 }
 
-Value NestEmitter::mask(unsigned copy) {
-  SmallVector<bool> lanes(plan.width, true);
-  if (isMasked(copy))
-    std::fill(lanes.begin() + step.lastLanes, lanes.end(), false);
+Value NestEmitter::mask(unsigned copy) { return leadingLanes(isMasked(copy) ? step.lastLanes : plan.width); }
+
+Value NestEmitter::leadingLanes(unsigned count) {
+  SmallVector<bool> lanes(plan.width, false);
+  std::fill(lanes.begin(), lanes.begin() + count, true);
   auto type = cast<VectorType>(lanesOf(b.getI1Type(), plan.width));
   return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, lanes));
 }
@@ -162,6 +165,48 @@ NestEmitter::Values NestEmitter::load(unsigned input) {
     values.push_back(fromMemory(value, access));
   }
   return values;
+}
+
+// Perfect shuffles of rows: each round rotates the bits of (row, column) by one; four rounds swap them.
+NestEmitter::Values NestEmitter::transpose(Values rows) {
+  const unsigned n = rows.size();
+  SmallVector<int64_t> low, high;
+  for (unsigned lane = 0; lane < n; ++lane) {
+    low.push_back(lane / 2 + (lane % 2 ? n : 0));
+    high.push_back(low.back() + n / 2);
+  }
+  for (unsigned round = 1; round < n; round *= 2) {
+    Values next;
+    for (unsigned at = 0; at < n / 2; ++at) {
+      next.push_back(vector::ShuffleOp::create(b, loc, rows[at], rows[at + n / 2], low));
+      next.push_back(vector::ShuffleOp::create(b, loc, rows[at], rows[at + n / 2], high));
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+NestEmitter::Values NestEmitter::loadTransposed(const Access &access, Value pointer, unsigned count) {
+  Type element = memoryType(access), type = lanesOf(element, plan.width);
+  unsigned align = element.getIntOrFloatBitWidth() / 8;
+  Value zero = ops.constant(cast<TypedAttr>(b.getZeroAttr(element)), plan.width);
+  Values rows;
+  for (unsigned lane = 0; lane < plan.width; ++lane) {
+    if (lane >= step.lastLanes) {
+      rows.push_back(zero);
+      continue;
+    }
+    Value from = address(pointer, access, scalarOffset(access, lane * access.coefficients[plan.lanesDim]));
+    if (count < plan.width)
+      rows.push_back(LLVM::MaskedLoadOp::create(b, loc, type, from, leadingLanes(count), zero, align));
+    else
+      rows.push_back(LLVM::LoadOp::create(b, loc, type, from, align));
+  }
+  rows = transpose(std::move(rows));
+  rows.resize(count);
+  for (Value &row : rows)
+    row = fromMemory(row, access);
+  return rows;
 }
 
 void NestEmitter::store(unsigned output) {

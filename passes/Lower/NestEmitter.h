@@ -2,6 +2,7 @@
 #pragma once
 #include "passes/Lower/LoopPlan.h"
 #include "passes/Lower/ScalarOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace kedge::lower {
 
@@ -40,6 +41,8 @@ private:
   void parallelLoops(unsigned level);
   void enterParallel(unsigned level, mlir::Value index);
   void laneBlock(mlir::Value start, int64_t count);
+  /// Elements [start, start + count) of the tile dim, in the current step.
+  void tile(mlir::Value start, unsigned count);
   Values laneSteps(mlir::Value start, int64_t count, Values accumulators, Leaf leaf);
   Values inStep(const LaneStep &step, Values accumulators, Leaf leaf);
   Values reducedLoops(unsigned level, Values accumulators, Leaf leaf);
@@ -65,6 +68,9 @@ private:
   void want(mlir::Value v);
 
   // Memory (NestAccess.cpp)
+  /// `count` vectors of an input, one for each element of the tile dim from the current one on.
+  Values loadTransposed(const Access &access, mlir::Value pointer, unsigned count);
+  Values transpose(Values rows);
   Values load(unsigned input);
   void store(unsigned output);
   bool variesByLane(mlir::AffineExpr e) const { return e.isFunctionOfDim(plan.lanesDim); }
@@ -74,6 +80,7 @@ private:
   mlir::Value address(mlir::Value pointer, const Access &access, mlir::Value offset);
   mlir::Value addresses(mlir::Value pointer, const Access &access, unsigned copy);
   mlir::Value mask(unsigned copy);
+  mlir::Value leadingLanes(unsigned count);
   bool isMasked(unsigned copy) const { return copy + 1 == step.copies && step.lastLanes < plan.width; }
   mlir::Type memoryType(const Access &access) const;
   mlir::Value fromMemory(mlir::Value value, const Access &access);
@@ -92,6 +99,7 @@ private:
   LaneStep step;
   Environment env;
   llvm::DenseSet<mlir::Value> wanted; ///< scalars that the current pass needs
+  llvm::MapVector<mlir::Value, Values> transposed; ///< of the current tile
   llvm::SmallVector<sched::ReduceOp> folds; ///< of the current pass
 };
 

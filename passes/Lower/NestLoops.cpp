@@ -123,7 +123,44 @@ void NestEmitter::parallelLoops(unsigned level) {
     laneBlock(number(full * plan.block), size % plan.block);
 }
 
+void NestEmitter::tile(Value start, unsigned count) {
+  auto saved = env;
+  indices[*plan.tileDim] = start;
+  for (auto [argument, access] : llvm::zip(nest.body().getArguments(), nest.inputs))
+    if (plan.isTransposed(access))
+      transposed[argument] = loadTransposed(access, pointers[argument.getArgNumber()], count);
+  entered.set(*plan.tileDim);
+  for (unsigned at = 0; at < count; ++at) {
+    env = saved;
+    indices[*plan.tileDim] = at ? Value(arith::AddIOp::create(b, loc, start, number(at))) : start;
+    for (auto &[argument, vectors] : transposed)
+      env[argument] = {vectors[at]};
+    emitAvailable();
+    row();
+  }
+  entered.reset(*plan.tileDim);
+  transposed.clear();
+  env = std::move(saved);
+}
+
 void NestEmitter::laneBlock(Value start, int64_t count) {
+  if (plan.tileDim) {
+    int64_t size = nest.sizes[*plan.tileDim], whole = size / plan.width * plan.width;
+    auto tiles = [&](Value from, unsigned each) {
+      laneSteps(start, count, {}, [&](Values) {
+        tile(from, each);
+        return Values();
+      });
+    };
+    if (whole)
+      loop(number(0), number(whole), plan.width, {}, [&](Value from, Values) {
+        tiles(from, plan.width);
+        return Values();
+      });
+    if (size > whole)
+      tiles(number(whole), size - whole);
+    return;
+  }
   laneSteps(start, count, {}, [&](Values) {
     row();
     return Values();

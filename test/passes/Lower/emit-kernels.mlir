@@ -81,3 +81,21 @@ func.func @heads(%a: tensor<4x12x16x64xf32>) -> tensor<4x16x768xf32> {
   } : (tensor<4x12x16x64xf32>) -> tensor<4x16x768xf32>
   return %0 : tensor<4x16x768xf32>
 }
+
+// -----
+
+// A reshape written as quotients and remainders of a flat index is the flat index.
+// CHECK-LABEL: llvm.func @k0_6x35
+// CHECK-NOT: rem
+// CHECK: llvm.load {{.*}} vector<16xf32>
+// CHECK-NOT: rem
+// CHECK: llvm.return
+func.func @flat(%a: tensor<5x6x7xf32>) -> tensor<6x35xf32> {
+  %0 = sched.cluster domain [6, 35] reduced [] (%a)
+       maps [affine_map<(i, j) -> ((i * 35 + j) floordiv 42, ((i * 35 + j) floordiv 7) mod 6, (i * 35 + j) mod 7)>]
+         -> [affine_map<(i, j) -> (i, j)>] {
+    ^bb0(%x: f32):
+      sched.yield %x : f32
+  } : (tensor<5x6x7xf32>) -> tensor<6x35xf32>
+  return %0 : tensor<6x35xf32>
+}

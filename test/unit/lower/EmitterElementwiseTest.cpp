@@ -92,4 +92,35 @@ TEST(EmitterElementwise, WritesOverItsInput) {
     EXPECT_EQ(a[i], before[i] * before[i]);
 }
 
+TEST(EmitterElementwise, TransposesInTiles) {
+  for (auto [rows, columns] : {std::pair(16, 16), {40, 37}, {8, 200}, {129, 64}, {35, 16}}) {
+    Cluster cluster(fmt::format(R"(
+      func.func @f(%a: tensor<3x{1}x{0}xf32>, %m: tensor<3x{1}x{0}xi1>, %b: tensor<{0}xf32>) {{
+        %y = sched.cluster domain [3, {0}, {1}] reduced [] (%a, %m, %b)
+             maps [affine_map<(n, r, c) -> (n, c, r)>, affine_map<(n, r, c) -> (n, c, r)>, affine_map<(n, r, c) -> (r)>]
+               -> [affine_map<(n, r, c) -> (n, r, c)>] {{
+          ^bb0(%x: f32, %k: i1, %z: f32):
+            %0 = arith.addf %x, %z : f32
+            %1 = arith.select %k, %0, %z : f32
+            sched.yield %1 : f32
+        }} : (tensor<3x{1}x{0}xf32>, tensor<3x{1}x{0}xi1>, tensor<{0}xf32>) -> tensor<3x{0}x{1}xf32>
+        return
+      }})", rows, columns));
+    const int n = 3 * rows * columns;
+    auto a = randomFloats(n, 1), b = randomFloats(rows, 2);
+    std::vector<uint8_t> kept(n);
+    for (int i = 0; i < n; ++i)
+      kept[i] = i % 5 < 2;
+    std::vector<float> y(n + 1, 7.f);
+    cluster.run(2, a, kept, b, y);
+    for (int i = 0; i < 3; ++i)
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < columns; ++c) {
+          int from = (i * columns + c) * rows + r;
+          ASSERT_EQ(y[(i * rows + r) * columns + c], kept[from] ? a[from] + b[r] : b[r]) << rows << "x" << columns;
+        }
+    EXPECT_EQ(y[n], 7.f);
+  }
+}
+
 } // namespace

@@ -47,6 +47,9 @@ public:
       kernel(args, info.iterations * slice / slices, info.iterations * (slice + 1) / slices);
   }
 
+  /// Runs all iterations.
+  void call(char *const *args) { kernel(args, 0, info.iterations); }
+
   lower::KernelInfo info;
 
 private:
