@@ -147,4 +147,6 @@ void kedge::registerMathImporters(NodeImporters &importers) {
   addArithmetic(importers);
   addLogic(importers);
   addActivationImporters(importers);
+  addQuantizeImporters(importers);
+  addWindowImporters(importers);
 }

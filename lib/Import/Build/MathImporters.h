@@ -14,5 +14,7 @@ template <typename Op> void importBinary(NodeContext &node) {
 
 /// Activations, PRelu and Dropout.
 void addActivationImporters(NodeImporters &importers);
+void addQuantizeImporters(NodeImporters &importers);
+void addWindowImporters(NodeImporters &importers);
 
 } // namespace kedge

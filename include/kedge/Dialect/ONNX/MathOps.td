@@ -91,4 +91,26 @@ def ONNX_DropoutOp : ONNX_Op<"Dropout", [DifferentiableOperands]> {
   let results = (outs ONNX_Tensor:$result, Optional<ONNX_Tensor>:$mask);
   let hasVerifier = 1;
 }
+
+def ONNX_QuantizeLinearOp : ONNX_Op<"QuantizeLinear"> {
+  let summary = "x / scale rounded to even, plus the zero point, saturated";
+  let description = [{
+    The result has the zero point's element type, ui8 without one. Scale and zero point are scalars or
+    vectors along `axis`.
+  }];
+  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$scale, Optional<ONNX_Tensor>:$zero_point,
+    DefaultValuedAttr<I64Attr, "1">:$axis);
+  let results = (outs ONNX_Tensor:$result);
+}
+def ONNX_DequantizeLinearOp : ONNX_Op<"DequantizeLinear"> {
+  let summary = "(x - zero point) scale, in the scale's element type";
+  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$scale, Optional<ONNX_Tensor>:$zero_point,
+    DefaultValuedAttr<I64Attr, "1">:$axis);
+  let results = (outs ONNX_Tensor:$result);
+}
+def ONNX_DynamicQuantizeLinearOp : ONNX_Op<"DynamicQuantizeLinear"> {
+  let summary = "x as ui8 over its own range, with 0 exact; the scale and the zero point";
+  let arguments = (ins ONNX_Tensor:$x);
+  let results = (outs ONNX_Tensor:$y, ONNX_Tensor:$y_scale, ONNX_Tensor:$y_zero_point);
+}
 #endif

@@ -1,0 +1,50 @@
+// Runs single ops in the reference interpreter: values against formulas, gradients against differences.
+#pragma once
+#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Dialect/ONNX/ActivationOps.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace kedge::test {
+
+struct Input {
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+  mlir::Type element; // null: f64
+};
+
+/// The values of a vector, in f64 and one dim.
+Input vectorOf(std::vector<double> values);
+
+class OpHarness {
+public:
+  OpHarness();
+  using Build = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+  mlir::MLIRContext context;
+  mlir::OpBuilder builder;
+
+  mlir::Type type(llvm::StringRef name); // "f32", "i64", "ui8", ...
+  mlir::FloatAttr f32(double value) { return builder.getF32FloatAttr(value); }
+  mlir::IntegerAttr i64(int64_t value) { return builder.getI64IntegerAttr(value); }
+
+  /// Elements of the op's result.
+  std::vector<double> run(const Build &build, const std::vector<Input> &inputs);
+  /// Compares the gradient of sum(w * result), w different everywhere, with central differences.
+  /// Operands listed in `constant` are not moved.
+  void checkGradient(const Build &build, const std::vector<Input> &inputs, const std::vector<size_t> &constant = {});
+  /// The gradients of the operands for a gradient of ones; a missing gradient is empty.
+  std::vector<std::vector<double>> gradients(const Build &build, const std::vector<Input> &inputs);
+
+private:
+  struct Graph;
+  double objective(const Build &build, const std::vector<Input> &inputs);
+};
+
+} // namespace kedge::test
