@@ -66,9 +66,12 @@ void WireReader::readValue() {
     uint64_t length = 0;
     ok = in.ReadVarint64(&length);
     uint64_t position = static_cast<uint64_t>(in.CurrentPosition());
-    if (ok && length > message.length - position)
-      damaged(fmt::format("field {} says that it has {} bytes, but only {} are left", number, length,
+    if (ok && length > message.length - position) {
+      bool isWholeFile = message.length == source.size();
+      damaged(fmt::format("{}field {} says that it has {} bytes, but only {} are left",
+                          isWholeFile ? "the file seems to be cut short: " : "", number, length,
                           message.length - position));
+    }
     if (ok) {
       payload = {message.offset + position, length};
       ok = in.Skip(static_cast<int>(length));

@@ -82,6 +82,20 @@ TEST(ModelLoad, EveryTruncationIsOneClearError) {
   }
 }
 
+TEST(ModelLoad, CutFilesAreCalledSo) {
+  std::string whole = modelOf(smallGraph()).bytes;
+  std::string error =
+      messageOf([&] { parseModel(std::vector<uint8_t>(whole.begin(), whole.begin() + 60), "cut.onnx"); });
+  EXPECT_NE(error.find("cut short"), std::string::npos) << error;
+}
+
+TEST(ModelLoad, MessagesBeyondTwoGigabytesNeedExternalData) {
+  TempFolder folder;
+  std::string path = folder.write("large.onnx", modelOf(smallGraph()).bytes);
+  std::filesystem::resize_file(path, uint64_t(3) << 30);
+  EXPECT_NE(messageOf([&] { loadModel(path); }).find("as external data"), std::string::npos);
+}
+
 TEST(ModelLoad, RefusesWhatIsNoModel) {
   std::string text = "This is not a model, it is a text.";
   std::string error = messageOf([&] { parseModel({text.begin(), text.end()}, "t.onnx"); });
