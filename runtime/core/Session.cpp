@@ -5,6 +5,7 @@
 #include "runtime/core/Weights.h"
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -48,9 +49,12 @@ void Session::checkOptions() const {
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
-  if (options.checkpointDir.empty() || options.resume)
+  if (options.checkpointDir.empty())
     return;
-  if (holdsCheckpoints(options.checkpointDir))
+  std::error_code failed;
+  std::filesystem::create_directories(options.checkpointDir, failed);
+  checkWritable("--checkpoint-dir", options.checkpointDir + "/");
+  if (!options.resume && holdsCheckpoints(options.checkpointDir))
     fail(
         "--checkpoint-dir '{}' holds checkpoints already: give --resume to go on from the newest, or another "
         "folder",

@@ -118,6 +118,8 @@ TEST_F(RuntimeErrors, FlagsThatDoNotFit) {
   expectError("bigram --steps 2 --export-onnx a.onnx", "holds no inference model");
   expectError("line --steps 2 --export-onnx a.onnx --export-training-mode", "holds no training model");
   expectError("line --steps 0 --export-safetensors none/a.safetensors", "cannot write into 'none'");
+  write("file", "");
+  expectError("line --steps 2 --checkpoint-dir file/ck", "--checkpoint-dir file/ck/: cannot write into 'file/ck'");
   expectError("line --steps 0 --predict y=p.npy", "--predict needs --eval-data");
   expectError("line --steps 0 --eval-data x=x.npy --predict z=p.npy", "no such output; it has 'y'");
   expectError("line --setps 2", "--setps");
