@@ -11,8 +11,6 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
-find_library(KEDGE_DNNL NAMES dnnl REQUIRED)
-find_library(KEDGE_OPENBLAS NAMES openblas REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 

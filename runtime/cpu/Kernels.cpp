@@ -10,10 +10,13 @@ void registerCpuKernels() {
   cpu::registerFill();
   cpu::registerGather();
   cpu::registerGatherGrad();
+  cpu::registerIntegerProducts();
   cpu::registerMatMul();
   cpu::registerMovement();
   cpu::registerPad();
   cpu::registerPool();
+  cpu::registerQuantize();
+  cpu::registerRecurrent();
   cpu::registerResize();
   cpu::registerScan();
   cpu::registerScatter();

@@ -1,0 +1,21 @@
+// The activation functions that onnx.LSTM, GRU and RNN name.
+#pragma once
+#include "runtime/cpu/Call.h"
+
+namespace kedge::rt::cpu {
+
+struct Activation {
+  enum class Kind {
+    Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign, Softplus
+  };
+  Kind kind;
+  double alpha, beta;
+
+  double operator()(double x) const;
+};
+
+/// `count` activations for each direction from attributes activations, activation_alpha, activation_beta.
+std::vector<Activation> readActivations(const LibraryCall &call, const std::vector<std::string> &missing,
+                                        int64_t directions);
+
+} // namespace kedge::rt::cpu
