@@ -3,6 +3,7 @@
 #include "ImportScope.h"
 #include "NodeConstants.h"
 #include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Error.h"
@@ -84,7 +85,12 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
     return;
   }
   if (auto fixed = options.fixedInputs.find(input.name); fixed != options.fixedInputs.end()) {
-    scope->values[input.name].tensor = importConstant(fixed->second, loc);
+    const model::Tensor &tensor = fixed->second;
+    if (tensor.dtype != input.dtype)
+      fail("{}: the fixed value of input {} is of type {}", source.path, input.describe(),
+           model::dtypeName(tensor.dtype));
+    auto value = denseAttribute(RankedTensorType::get(tensor.dims, element), tensor);
+    scope->values[input.name].tensor = onnx::ConstantOp::create(builder, loc, value);
     return;
   }
   auto type = RankedTensorType::get(inputShape(input), element);
@@ -94,9 +100,9 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
 }
 
 void GraphImporter::importGraph(const model::Graph &graph) {
-  if (reports.empty())
+  if (&graph == &source.graph)
     for (const auto &[name, dims] : options.shapes)
-      if (&graph == &source.graph && !graph.findInput(name))
+      if (!graph.findInput(name))
         fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
              fmt::join(llvm::map_range(graph.feeds(), [](const model::ValueInfo *v) { return v->describe(); }), ", "));
   bindSymbols(graph);

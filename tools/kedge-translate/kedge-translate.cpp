@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
       parseShape(shape, options);
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     auto module = kedge::importModel(context, kedge::model::loadModel(path), options);
-    module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(locations, locations));
+    module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(locations));
   } catch (const kedge::Error &error) {
     llvm::errs() << "kedge: error: " << error.what() << "\n";
     return 1;
