@@ -34,9 +34,17 @@ void initializeNativeTarget() {
   });
 }
 
-/// Features that generated code may use and that not every machine has.
-constexpr StringRef kChecked[] = {"avx",      "avx2",     "avx512bw", "avx512cd", "avx512dq",
-                                  "avx512f",  "avx512vl", "bmi",      "bmi2",     "fma"};
+/// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked at
+/// start, and machines of a level get equal programs.
+struct Level {
+  StringRef cpu;
+  SmallVector<StringRef> features;
+};
+const Level kLevels[] = {
+    {"x86-64-v4", {"avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2", "fma"}},
+    {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "fma"}},
+    {"x86-64-v2", {"popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
+};
 
 void addConversions(PassManager &passes) {
   passes.enableVerifier(false);
@@ -159,16 +167,19 @@ KernelTarget KernelTarget::host() {
   initializeNativeTarget();
   KernelTarget target;
   target.triple = llvm::sys::getDefaultTargetTriple();
-  target.cpu = llvm::sys::getHostCPUName().str();
+  if (!llvm::Triple(target.triple).isX86()) {
+    target.cpu = llvm::sys::getHostCPUName().str();
+    return target;
+  }
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  std::vector<std::string> names;
-  for (const auto &feature : features)
-    names.push_back((feature.second ? "+" : "-") + feature.first().str());
-  llvm::sort(names);
-  target.features = llvm::join(names, ",");
-  for (StringRef name : kChecked)
-    if (features.lookup(name))
-      target.required.push_back(name.str());
+  for (const Level &level : kLevels)
+    if (llvm::all_of(level.features, [&](StringRef name) { return features.lookup(name); })) {
+      target.cpu = level.cpu.str();
+      for (StringRef name : level.features)
+        target.required.push_back(name.str());
+      return target;
+    }
+  target.cpu = "x86-64";
   return target;
 }
 

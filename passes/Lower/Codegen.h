@@ -9,13 +9,13 @@
 namespace kedge::lower {
 
 struct KernelTarget {
-  std::string triple; ///< "x86_64-unknown-linux-gnu"
-  std::string cpu;    ///< as LLVM names it: "znver4"
-  std::string features; ///< LLVM's feature string
+  std::string triple;   ///< "x86_64-pc-linux-gnu"
+  std::string cpu;      ///< as LLVM names it: "x86-64-v4"
+  std::string features; ///< LLVM's feature string, beyond what `cpu` has
   /// Features that the program checks at start, as __builtin_cpu_supports spells them; sorted.
   std::vector<std::string> required;
 
-  /// The machine that the compiler runs on.
+  /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
 };
 
