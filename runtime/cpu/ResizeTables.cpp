@@ -39,6 +39,8 @@ double sourceCoordinate(const LibraryCall &call, const std::string &mode, const 
   }
   if (mode == "pytorch_half_pixel")
     return a.out > 1 ? (x + 0.5) / a.scale - 0.5 : 0;
+  if (mode == "tf_half_pixel_for_nn") // of opset 11 only
+    return (x + 0.5) / a.scale;
   if (mode == "align_corners")
     return a.out > 1 ? x * last / (width - 1) : 0;
   if (mode == "asymmetric")

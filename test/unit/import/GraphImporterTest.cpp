@@ -78,8 +78,8 @@ TEST(GraphImporter, RolesDecideWhatBecomesState) {
   ImportOptions options;
   options.roles = {{"model", train::Role::Frozen}, {"c", train::Role::Constant}};
   std::string text = import(graph, options);
-  expectPart(text, "train.state parameter @w tensor<2xf32> from #train.weight<\"t.onnx\"");
-  expectPart(text, "train.state frozen @model.0 tensor<2xf32>"); // @model is the function
+  expectPart(text, "parameter @w tensor<2xf32> from #train.weight<\"t.onnx\"");
+  expectPart(text, "frozen @model.0 tensor<2xf32>"); // @model is the function
   expectPart(text, "onnx_name = \"model\"");
   expectPart(text, "onnx.Constant dense<[5.000000e+00, 6.000000e+00]>");
   expectNo(text, "unused");
