@@ -1,5 +1,8 @@
 #include "Uses.h"
+#include "kedge/Import/Lint.h"
+#include "kedge/Support/Error.h"
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 namespace kedge::lint {
@@ -169,6 +172,61 @@ Uses::Uses(const Graph &graph, const Signature &signature) : graph(graph), signa
         use.placeholder = placeholderAt(n, k, use.role, *found->second);
         byTensor[found->first].push_back(std::move(use));
       }
+  }
+  inferUnlabelled();
+}
+
+namespace {
+/// Fresh zeros or ones: what the exporter merges across modules.
+bool isUniform(const Tensor &tensor) {
+  try {
+    model::Bytes bytes = tensor.bytes();
+    size_t element = model::dtypeBits(tensor.dtype) / 8;
+    return bytes.size > element && std::memcmp(bytes.data, bytes.data + element, bytes.size - element) == 0;
+  } catch (const Error &) {
+    return false; // external data that is not there
+  }
+}
+
+std::string lastOf(const std::string &dotted) { return dotted.substr(dotted.rfind('.') + 1); }
+} // namespace
+
+/// Nodes that the exporter made up (Split) carry no call. Where such a node reads uniform values for another
+/// module, and that module's parameter of the same last name is read nowhere, it was merged into this tensor.
+void Uses::inferUnlabelled() {
+  std::set<std::string> read;
+  std::map<std::string, std::set<std::string>> modulesReading; // by value
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (const FxCall *call = this->call(n))
+      for (const std::string &ref : call->refs())
+        read.insert(ref);
+    for (const std::string &input : graph.nodes[n].inputs)
+      modulesReading[input].insert(moduleOf(graph.nodes[n]));
+  }
+  std::map<std::string, std::vector<const SignatureEntry *>> lost; // by last name
+  for (const SignatureEntry &entry : signature.all())
+    if (entry.kind == TargetKind::Parameter && !read.count(entry.placeholder) && !tensors.count(entry.target))
+      lost[lastOf(entry.target)].push_back(&entry);
+  if (lost.empty())
+    return;
+  for (auto &[name, uses] : byTensor) {
+    std::string own = ownPlaceholder(*tensors.at(name), graph, signature);
+    auto candidates = own.empty() ? lost.end() : lost.find(lastOf(signature.nameOf(own)));
+    if (candidates == lost.end())
+      continue;
+    for (Use &use : uses) {
+      const Node &node = graph.nodes[use.node];
+      if (use.placeholder || call(use.node) || !isUniform(*tensors.at(name)))
+        continue;
+      std::set<std::string> modules;
+      for (const std::string &output : node.outputs)
+        if (auto readers = modulesReading.find(output); readers != modulesReading.end())
+          modules.insert(readers->second.begin(), readers->second.end());
+      if (modules.size() == 1)
+        for (const SignatureEntry *entry : candidates->second)
+          if (entry->target == *modules.begin() + "." + candidates->first)
+            use.placeholder = entry->placeholder;
+    }
   }
 }
 

@@ -37,6 +37,7 @@ private:
   std::optional<std::string> placeholderAt(size_t node, size_t operand, Role role,
                                            const model::Tensor &) const;
   std::optional<std::string> onlyCandidate(size_t node, const FxCall &) const;
+  void inferUnlabelled();
 
   const model::Graph &graph;
   const Signature &signature;

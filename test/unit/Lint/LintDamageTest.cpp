@@ -95,6 +95,23 @@ TEST(LintDamage, NormsSideBySideAreTwoAgain) {
   EXPECT_EQ(b.model.graph.nodes[3].inputs[0], "rms_norm_1");
 }
 
+TEST(LintDamage, ASplitWithoutMetadataReadsItsModulesBias) {
+  ModelBuilder b;
+  b.input("x")
+      .signature({{"p_a_b", "a.in_bias"}, {"p_c_b", "c.in_bias"}})
+      .floats("a.in_bias", {4}, {0, 0, 0, 0});
+  b.ints("sizes", {2}, {2, 2});
+  b.node("Add", {"x", "a.in_bias"}, {"h"}, call("h", "add.Tensor", "%x, %p_a_b", "a"));
+  b.node("Split", {"a.in_bias", "sizes"}, {"p", "q"}, {}, {model::Attribute::makeInt("axis", 0)});
+  b.node("Concat", {"p", "q"}, {"r"}, call("r", "cat.default", "[%getitem, %getitem_1]", "c"),
+         {model::Attribute::makeInt("axis", 0)});
+  b.node("Add", {"h", "r"}, {"y"}, call("y", "add.Tensor", "%h, %r")).output("y");
+  EXPECT_EQ(codesOf(checked(b)), Codes{"merged-parameters"});
+  lint::repair(b.model);
+  EXPECT_TRUE(checked(b).findings.empty());
+  EXPECT_EQ(b.model.graph.nodes[1].inputs[0], "c.in_bias");
+}
+
 TEST(LintDamage, AnUnusedModuleIsNoDamage) {
   ModelBuilder b;
   b.input("x").signature({{"p_l_in_weight", "l.in.weight"}, {"p_l_never_weight", "l.never.weight"}});
