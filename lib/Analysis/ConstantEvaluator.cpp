@@ -2,6 +2,7 @@
 #include "InterpretCluster.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/AttrJson.h"
 #include "runtime/core/Error.h"
@@ -65,6 +66,26 @@ bool runLibrary(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
   }
   return true;
 }
+/// The op's decomposition, with the operands' values in place of what computes them.
+bool runDecomposition(DecomposableOpInterface op, ArrayRef<const HostTensor *> operands,
+                      std::vector<HostTensor> &results) {
+  Block scratch;
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointToEnd(&scratch);
+  SmallVector<Value> values;
+  if (failed(op.decompose(builder, values)))
+    return false;
+  ConstantEvaluator evaluator;
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), operands))
+    evaluator.bind(value, *tensor);
+  for (Value value : values) {
+    const HostTensor *result = evaluator.evaluate(value);
+    if (!result)
+      return false;
+    results.push_back(*result);
+  }
+  return true;
+}
 } // namespace
 
 bool kedge::interpret(Operation *op, ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results) {
@@ -76,6 +97,8 @@ bool kedge::interpret(Operation *op, ArrayRef<const HostTensor *> operands, std:
     results.push_back({cast<RankedTensorType>(op->getResult(0).getType()), operands[0]->bytes});
     return true;
   }
+  if (auto decomposable = dyn_cast<DecomposableOpInterface>(op))
+    return runDecomposition(decomposable, operands, results);
   if (isClusterable(op))
     return runCluster(op, operands, results);
   return runLibrary(op, operands, results);

@@ -1,8 +1,7 @@
 // Attention and rotary embedding.
+#include "GradientAttentionMask.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/GradientOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -15,33 +14,6 @@ SmallVector<int64_t> logicalShape(Value v, StringRef layout) {
   if (s.size() != 4 || (layout != "bhtd" && layout != "bthd"))
     return {};
   return layout == "bhtd" ? SmallVector<int64_t>(s) : SmallVector<int64_t>{s[0], s[2], s[1], s[3]};
-}
-
-/// Whether a gradient may reach a parameter through `root`: follows differentiable operands to function
-/// arguments that are state.
-bool mayTrain(Value root) {
-  SmallVector<Value> pending = {root};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!pending.empty()) {
-    Value v = pending.pop_back_val();
-    auto type = dyn_cast<RankedTensorType>(v.getType());
-    if (!type || !isa<FloatType>(type.getElementType()))
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(v)) {
-      auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-      if (!function || function.getArgAttr(argument.getArgNumber(), "train.state"))
-        return true;
-      continue;
-    }
-    Operation *op = v.getDefiningOp();
-    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-    if (!differentiable || !seen.insert(op).second)
-      continue;
-    for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-      if (differentiable.isDifferentiableOperand(index))
-        pending.push_back(operand);
-  }
-  return false;
 }
 } // namespace
 
@@ -77,15 +49,13 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGr
                                          SmallVectorImpl<Value> &operandGrads) {
   if (resultGrads[1])
     return emitOpError("has no gradient through its log-sum-exp");
-  Value mask = getMask();
-  Type dMask = mask && mayTrain(mask) ? mask.getType() : Type();
-  auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), dMask,
-                                      resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), mask, getScaleAttr(),
-                                      getCausalAttr(), getCausalOffsetAttr(), getSoftcapAttr(), getQLayoutAttr(),
-                                      getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr());
+  auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
+                                      resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), getMask(),
+                                      getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(), getSoftcapAttr(),
+                                      getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
-  if (mask)
-    operandGrads.push_back(grad.getDMask());
+  if (getMask())
+    operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));
   return success();
 }
 

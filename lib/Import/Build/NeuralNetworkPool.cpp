@@ -69,16 +69,14 @@ void importLpPool(NodeContext &c) {
 
 void importMaxUnpool(NodeContext &c) {
   Value x = c.require(0);
-  SmallVector<int64_t> shape;
-  if (auto given = c.constantInts(2, "output_shape")) {
+  ImportedWindow window = importWindow(c, x, {}, /*resolveAuto=*/false);
+  SmallVector<int64_t> shape(shapeOf(x));
+  for (size_t i = 0, n = window.kernel.size(); i < n; ++i)
+    shape[i + 2] = (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
+  if (auto given = c.constantInts(2, "output_shape"))
     shape = *given;
-  } else {
-    ImportedWindow window = importWindow(c, x, {}, /*resolveAuto=*/false);
-    shape.assign(shapeOf(x).begin(), shapeOf(x).end());
-    for (size_t i = 0, n = window.kernel.size(); i < n; ++i)
-      shape[i + 2] = (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
-  }
-  c.setResult(0, MaxUnpoolOp::create(c.builder, c.loc, x, c.require(1), shape));
+  c.setResult(0, MaxUnpoolOp::create(c.builder, c.loc, x, c.require(1), window.kernel, window.strides, window.pads,
+                                     shape));
 }
 
 template <typename Op> void importGlobalPool(NodeContext &c) {

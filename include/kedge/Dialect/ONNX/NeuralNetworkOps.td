@@ -95,7 +95,11 @@ def ONNX_LpPoolOp : ONNX_Op<"LpPool"> {
 
 def ONNX_MaxUnpoolOp : ONNX_Op<"MaxUnpool"> {
   let summary = "Puts values back to the places that MaxPool took them from";
-  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$I, DenseI64ArrayAttr:$output_shape);
+  let description = [{
+    Indices count in the tensor that a MaxPool with this window would have had; `output_shape` may be larger.
+  }];
+  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$I, DenseI64ArrayAttr:$kernel_shape,
+    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$output_shape);
   let results = (outs ONNX_Tensor:$Y);
 }
 

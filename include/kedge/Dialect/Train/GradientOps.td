@@ -143,10 +143,10 @@ def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands]> {
 }
 
 def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad"> {
-  let summary = "Gradients of train.Attention; dMask only for a mask that trains";
+  let summary = "Gradients of train.Attention but for its mask's";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
     ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask), AttentionAttrs);
-  let results = (outs ONNX_Tensor:$dQ, ONNX_Tensor:$dK, ONNX_Tensor:$dV, Optional<ONNX_Tensor>:$dMask);
+  let results = (outs ONNX_Tensor:$dQ, ONNX_Tensor:$dK, ONNX_Tensor:$dV);
 }
 
 //===--- Losses -----------------------------------------------------------------------------------------===//

@@ -1,0 +1,19 @@
+// Attention: layouts, groups of heads, causal and additive masks, softcap.
+func.func @plain(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x5x4xf64>, %v: tensor<2x2x5x3xf64>) -> tensor<2x2x3x3xf64> {
+  %0:2 = train.Attention %q, %k, %v {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x5x4xf64>, tensor<2x2x5x3xf64>) -> (tensor<2x2x3x3xf64>, tensor<2x2x3xf64>)
+  return %0#0 : tensor<2x2x3x3xf64>
+}
+func.func @causal_groups(%q: tensor<2x3x4x4xf64>, %k: tensor<2x3x2x4xf64>, %v: tensor<2x2x3x4xf64>) -> tensor<2x3x4x4xf64> {
+  %0:2 = train.Attention %q, %k, %v {scale = 0.7, causal = true, q_layout = "bthd", k_layout = "bthd", o_layout = "bthd"}
+    : (tensor<2x3x4x4xf64>, tensor<2x3x2x4xf64>, tensor<2x2x3x4xf64>) -> (tensor<2x3x4x4xf64>, tensor<2x4x3xf64>)
+  return %0#0 : tensor<2x3x4x4xf64>
+}
+// The mask trains (a relative position bias), broadcast over the batch.
+func.func @bias(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x3x4xf64>, %v: tensor<2x2x3x4xf64>, %m: tensor<1x2x3x3xf64> {train.state = @m}) -> tensor<2x2x3x4xf64> {
+  %0:2 = train.Attention %q, %k, %v, %m {scale = 0.5, softcap = 2.0} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<1x2x3x3xf64>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
+  return %0#0 : tensor<2x2x3x4xf64>
+}
+func.func @hidden(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x3x4xf64>, %v: tensor<2x2x3x4xf64>, %m: tensor<2x1x1x3xi1>) -> tensor<2x2x3x4xf64> {
+  %0:2 = train.Attention %q, %k, %v, %m {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x1x1x3xi1>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
+  return %0#0 : tensor<2x2x3x4xf64>
+}
