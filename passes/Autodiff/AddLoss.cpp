@@ -1,0 +1,166 @@
+#include "FunctionEditing.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/LossOps.h"
+#include "passes/Autodiff/Passes.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_ADDLOSS
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct AddLoss : impl::AddLossBase<AddLoss> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.getName() != "model")
+      return;
+    OpBuilder builder(returnOf(function));
+    bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
+    if (!done)
+      signalPassFailure();
+  }
+
+  void setResult(func::FuncOp function, StringRef name, Value value) {
+    addResult(function, value, "train.result", StringAttr::get(&getContext(), name));
+  }
+
+  void setGradient(func::FuncOp function, double items) {
+    function->setAttr("train.loss_gradient", FloatAttr::get(Float64Type::get(&getContext()), 1.0 / items));
+  }
+
+  bool takeLossOutput(func::FuncOp function, OpBuilder &builder) {
+    Value loss = findResult(function, "train.output", lossOutput);
+    if (!loss || elementCount(shapeOf(loss)) != 1 || !isa<FloatType>(elementOf(loss))) {
+      function.emitError() << "the model has no float output '" << lossOutput.getValue()
+                           << "' of one element to take as the loss; its outputs are " << outputNames(function)
+                           << " (--loss-output NAME, or --loss KIND to compute one)";
+      return false;
+    }
+    if (rankOf(loss) != 0)
+      loss = onnx::ReshapeOp::create(builder, loss.getLoc(), loss, ArrayRef<int64_t>{});
+    setResult(function, "loss_sum", loss);
+    setGradient(function, microBatches);
+    return true;
+  }
+
+  bool appendLoss(func::FuncOp function, OpBuilder &builder) {
+    Value prediction = findLogits(function);
+    if (!prediction)
+      return false;
+    Location loc = NameLoc::get(StringAttr::get(&getContext(), "loss"));
+    bool classes = kind == "cross-entropy";
+    RankedTensorType type = labelsType(tensorType(prediction), classes);
+    if (!type) {
+      function.emitError() << "--class-axis " << classAxis << " is out of range for logits " << prediction.getType();
+      return false;
+    }
+    Value target = argumentFor(function, "train.input", labels, type);
+    if (!checkLabels(function, target, type, classes))
+      return false;
+    Value losses = lossOfItems(builder, loc, prediction, target);
+    Value valid = classes ? validItems(builder, loc, target, losses) : Value();
+    setSums(function, builder, loc, losses, valid);
+    setGradient(function, static_cast<double>(elementCount(shapeOf(losses))) * microBatches);
+    return true;
+  }
+
+  std::string outputNames(func::FuncOp function) {
+    std::string names;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto name = function.getResultAttrOfType<StringAttr>(i, "train.output"))
+        names += (names.empty() ? "'" : ", '") + name.getValue().str() + "'";
+    return names;
+  }
+
+  Value findLogits(func::FuncOp function) {
+    if (!logits.empty()) {
+      Value found = findResult(function, "train.output", logits);
+      if (!found)
+        function.emitError() << "the model has no output '" << logits.getValue() << "' (--logits); its outputs are "
+                             << outputNames(function);
+      return found;
+    }
+    SmallVector<Value> floats;
+    for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
+      if (isa<FloatType>(elementOf(value)) && function.getResultAttr(index, "train.output"))
+        floats.push_back(value);
+    if (floats.size() == 1)
+      return floats[0];
+    function.emitError() << "the model has " << floats.size() << " float outputs (" << outputNames(function)
+                         << "): name the one that the loss reads (--logits NAME)";
+    return {};
+  }
+
+  int64_t axisOf(RankedTensorType type) {
+    if (classAxis == -100)
+      return type.getRank() <= 3 ? type.getRank() - 1 : 1;
+    return classAxis < 0 ? classAxis + type.getRank() : classAxis;
+  }
+
+  RankedTensorType labelsType(RankedTensorType type, bool classes) {
+    SmallVector<int64_t> shape(type.getShape());
+    if (!classes)
+      return RankedTensorType::get(shape, Float32Type::get(&getContext()));
+    int64_t axis = axisOf(type);
+    if (axis < 0 || axis >= type.getRank())
+      return {};
+    shape.erase(shape.begin() + axis);
+    return RankedTensorType::get(shape, IntegerType::get(&getContext(), 64));
+  }
+
+  bool checkLabels(func::FuncOp function, Value target, RankedTensorType expected, bool classes) {
+    auto found = tensorType(target);
+    bool typeFits = classes ? isa<IntegerType>(found.getElementType()) : isa<FloatType>(found.getElementType());
+    if (typeFits && found.getShape() == expected.getShape())
+      return true;
+    function.emitError() << "the labels input '" << labels.getValue() << "' is " << found << ", expected " << expected
+                         << " for --loss " << kind.getValue();
+    return false;
+  }
+
+  Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
+    if (kind == "cross-entropy")
+      return train::CrossEntropyOp::create(builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
+                                           APFloat(labelSmoothing.getValue()))
+          .getLosses();
+    if (kind == "bce-with-logits")
+      return train::BCEWithLogitsOp::create(builder, loc, prediction, target);
+    Value difference = onnx::SubOp::create(builder, loc, prediction, target);
+    return onnx::MulOp::create(builder, loc, difference, difference);
+  }
+
+  /// 1 for items that count, 0 for ignored ones, in the losses' type.
+  Value validItems(OpBuilder &builder, Location loc, Value target, Value losses) {
+    Value ignored = scalarLike(builder, loc, target, ignoreIndex);
+    Value valid = onnx::NotOp::create(builder, loc, onnx::EqualOp::create(builder, loc, target, ignored));
+    return onnx::CastOp::create(builder, loc, valid, TypeAttr::get(elementOf(losses)));
+  }
+
+  void setSums(func::FuncOp function, OpBuilder &builder, Location loc, Value losses, Value valid) {
+    SmallVector<int64_t> inner, all;
+    for (int64_t dim = 0; dim < rankOf(losses); ++dim) {
+      all.push_back(dim);
+      if (dim > 0)
+        inner.push_back(dim);
+    }
+    auto sum = [&](Value x, ArrayRef<int64_t> axes) -> Value {
+      return axes.empty() ? x : onnx::ReduceSumOp::create(builder, loc, x, axes, false).getResult();
+    };
+    setResult(function, "loss_sum", sum(losses, all));
+    if (valid)
+      setResult(function, "items", sum(valid, all));
+    setResult(function, "loss_rows", sum(losses, inner));
+    if (valid)
+      setResult(function, "item_rows", sum(valid, inner));
+  }
+};
+} // namespace
+} // namespace kedge::autodiff

@@ -1,0 +1,72 @@
+#include "FunctionEditing.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/Passes.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_BINDRANDOM
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct BindRandom : impl::BindRandomBase<BindRandom> {
+  void runOnOperation() override {
+    SmallVector<onnx::DropoutOp> dropouts;
+    getOperation().walk([&](onnx::DropoutOp op) { dropouts.push_back(op); });
+    for (onnx::DropoutOp op : dropouts) {
+      if (op.getTrainingMode() && op.getRatio().convertToFloat() > 0)
+        bind(op);
+      else
+        bypass(op);
+      op.erase();
+    }
+    addStatistic("kedge-bind-random", "random ops", dropouts.size());
+  }
+
+  Value scalar(StringRef name) {
+    return argumentFor(getOperation(), "train.scalar", name,
+                       RankedTensorType::get({}, IntegerType::get(&getContext(), 64)));
+  }
+
+  void bind(onnx::DropoutOp op) {
+    OpBuilder builder(op);
+    auto dropout = train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), scalar("seed"),
+                                            scalar("step"), scalar("row_base"), op.getRatioAttr(), op.getOpIdAttr(),
+                                            builder.getI64IntegerAttr(batchAxis(op)), builder.getI64IntegerAttr(rowSize(op)),
+                                            op.getWithMaskAttr());
+    op->replaceAllUsesWith(dropout);
+  }
+
+  void bypass(onnx::DropoutOp op) {
+    op.getResult().replaceAllUsesWith(op.getX());
+    if (op.getMask() && !op.getMask().use_empty()) {
+      OpBuilder builder(op);
+      auto type = cast<RankedTensorType>(op.getMask().getType());
+      Value kept = onnx::ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(type, ArrayRef<bool>(true)));
+      op.getMask().replaceAllUsesWith(kept);
+    }
+  }
+
+  /// Rows of the step run along dim 0 where it holds the batch, alone or folded with further dims.
+  int64_t batchRows() {
+    for (BlockArgument argument : getOperation().getArguments())
+      if (getOperation().getArgAttr(argument.getArgNumber(), "train.input") && rankOf(argument) > 0)
+        return shapeOf(argument)[0];
+    return 0;
+  }
+
+  int64_t batchAxis(onnx::DropoutOp op) {
+    int64_t rows = batchRows();
+    return rows > 0 && rankOf(op.getX()) > 0 && shapeOf(op.getX())[0] % rows == 0 ? 0 : -1;
+  }
+
+  int64_t rowSize(onnx::DropoutOp op) {
+    return batchAxis(op) < 0 ? 1 : shapeOf(op.getX())[0] / batchRows();
+  }
+};
+} // namespace
+} // namespace kedge::autodiff

@@ -1,0 +1,10 @@
+#pragma once
+#include "mlir/Pass/Pass.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Autodiff/Passes.h.inc"
+} // namespace kedge::autodiff

@@ -1,0 +1,68 @@
+// Level 1 -> level 2: loss, functions of a run, gradients, optimizer.
+#ifndef KEDGE_AUTODIFF_PASSES
+#define KEDGE_AUTODIFF_PASSES
+include "mlir/Pass/PassBase.td"
+
+def AddLoss : Pass<"kedge-add-loss", "mlir::func::FuncOp"> {
+  let summary = "Append the loss to @model";
+  let description = [{
+    Adds the labels as an input (unless the graph has one of that name) and the results `loss_sum`, `items`,
+    `loss_rows`, `item_rows` (contract section 2); marks the function with `train.loss_gradient`, the gradient
+    that enters backward: 1 / nominal items of the step. With `kind=none` the output `loss-output` is the loss.
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"cross-entropy\"", "none, cross-entropy, mse or bce-with-logits">,
+    Option<"logits", "logits", "std::string", "\"\"", "output that the loss reads (default: the only float output)">,
+    Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">,
+    Option<"classAxis", "class-axis", "int64_t", "-100", "axis of the classes (-100: the last up to rank 3, else 1)">,
+    Option<"ignoreIndex", "ignore-index", "int64_t", "-100", "label that does not count">,
+    Option<"labelSmoothing", "label-smoothing", "double", "0.0", "weight of the uniform distribution">,
+    Option<"lossOutput", "loss-output", "std::string", "\"\"", "output that is the loss (kind none)">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches of a step over all ranks">
+  ];
+}
+
+def SplitFunctions : Pass<"kedge-split-functions", "mlir::ModuleOp"> {
+  let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
+  let description = [{
+    @eval and @predict run in evaluation mode (`training_mode` of every op off); @predict has no labels and
+    returns the model's outputs. @step returns the loss only. @model is gone.
+  }];
+  let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, @micro instead of @step">];
+}
+
+def BindRandom : Pass<"kedge-bind-random", "mlir::func::FuncOp"> {
+  let summary = "Give random ops their seed, step and row as arguments";
+  let description = [{
+    onnx.Dropout becomes train.dropout, keyed by the run's seed and its own id, counted by step, row and
+    element; in evaluation mode it becomes its operand. Statistic: random ops.
+  }];
+}
+
+def Differentiate : Pass<"kedge-differentiate", "mlir::func::FuncOp"> {
+  let summary = "Append the gradient of the loss to every parameter";
+  let description = [{
+    For a function with `train.loss_gradient`: walks its ops backwards from the result `loss_sum` and asks each
+    for its vector-Jacobian product (DifferentiableOpInterface). Ops without one that know a decomposition are
+    decomposed first. Adds a result a parameter that the loss depends on, `train.gradient = @parameter`. All ops
+    that lack a gradient are named in one error. Statistics: gradients, ops added.
+  }];
+}
+
+def AddOptimizer : Pass<"kedge-add-optimizer", "mlir::ModuleOp"> {
+  let summary = "Turn gradients into new parameters";
+  let description = [{
+    With @step the updates follow backward. With @micro gradients are accumulated (state), and @update reads
+    the accumulators. Order: item correction, global norm, clipping, optimizer (contract section 2). The norm
+    is summed per tensor in a fixed order. Makes the optimizer's state symbols. Statistics: parameters, state
+    bytes.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd">,
+    Option<"momentum", "momentum", "double", "0.0", "of sgd; 0: no buffer">,
+    Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
+    Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">,
+    Option<"nominalItems", "nominal-items", "double", "0.0", "items of a step that backward divides by; 0: none to correct">
+  ];
+}
+#endif
