@@ -68,7 +68,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     Value losses = lossOfItems(builder, loc, prediction, target);
     Value valid = classes ? validItems(builder, loc, target, losses) : Value();
     setSums(function, builder, loc, losses, valid);
-    setGradient(function, static_cast<double>(elementCount(shapeOf(losses))) * microBatches);
+    double items = static_cast<double>(elementCount(shapeOf(losses))) * microBatches;
+    function->setAttr("train.nominal_items", builder.getF64FloatAttr(items));
+    setGradient(function, items);
     return true;
   }
 

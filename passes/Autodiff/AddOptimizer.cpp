@@ -24,6 +24,8 @@ struct Trained {
 struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   using Base::Base;
   int64_t stateBytes = 0;
+  double nominalItems = 0; // of a step
+  bool countsItems = false; // the loss divides by items that are counted as the program runs
 
   void runOnOperation() override {
     if (optimizer != "adamw" && optimizer != "adam" && optimizer != "sgd") {
@@ -38,6 +40,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       return signalPassFailure();
     }
     SmallVector<Trained> trained = takeGradients(function);
+    auto nominal = function->getAttrOfType<FloatAttr>("train.nominal_items");
+    nominalItems = nominal ? nominal.getValueAsDouble() : 0;
+    countsItems = bool(findResult(function, "train.result", "items"));
     if (micro)
       function = accumulateIn(micro, trained);
     update(function, trained, /*itemsInFunction=*/bool(step));
@@ -118,10 +123,10 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   /// nominal / actual items of the step.
   Value itemScale(func::FuncOp function, OpBuilder &builder, Location loc, bool itemsInFunction) {
     Value items = findResult(function, "train.result", "items");
-    if (nominalItems == 0 || (itemsInFunction && !items))
+    if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)
-      return train::ItemScaleOp::create(builder, loc, items, APFloat(nominalItems.getValue()));
+      return train::ItemScaleOp::create(builder, loc, items, APFloat(nominalItems));
     return scalar(function, "item_scale");
   }
 

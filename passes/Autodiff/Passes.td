@@ -8,7 +8,7 @@ def AddLoss : Pass<"kedge-add-loss", "mlir::func::FuncOp"> {
   let description = [{
     Adds the labels as an input (unless the graph has one of that name) and the results `loss_sum`, `items`,
     `loss_rows`, `item_rows` (contract section 2); marks the function with `train.loss_gradient`, the gradient
-    that enters backward: 1 / nominal items of the step. With `kind=none` the output `loss-output` is the loss.
+    that enters backward, 1 / nominal items of the step, and with `train.nominal_items`. With `kind=none` the output `loss-output` is the loss.
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"cross-entropy\"", "none, cross-entropy, mse or bce-with-logits">,
@@ -61,8 +61,7 @@ def AddOptimizer : Pass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd">,
     Option<"momentum", "momentum", "double", "0.0", "of sgd; 0: no buffer">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
-    Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">,
-    Option<"nominalItems", "nominal-items", "double", "0.0", "items of a step that backward divides by; 0: none to correct">
+    Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">
   ];
 }
 #endif

@@ -47,6 +47,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     for (FunctionPlan &plan : plans)
       transient = std::max(transient, pack(plan));
     emitConstants();
+    recordOffsets();
     emit(plans, transient);
   }
 
@@ -110,6 +111,14 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                              TypeAttr::get(cast<ElementsAttr>(value).getShapedType()), value, StringAttr(),
                              FlatSymbolRefAttr(), DenseI64ArrayAttr(), builder.getBoolAttr(true),
                              builder.getF64FloatAttr(1.0));
+  }
+
+  /// A state's place is known even when no function reads it.
+  void recordOffsets() {
+    for (auto state : getOperation().getOps<train::StateOp>()) {
+      int64_t offset = persistentPlace("state:" + state.getSymName().str(), bytesOf(state.getType()));
+      state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64), offset));
+    }
   }
 
   void emit(std::vector<FunctionPlan> &plans, int64_t transient) {

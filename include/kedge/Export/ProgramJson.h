@@ -1,0 +1,31 @@
+// The launch table of a program as JSON (runtime/abi/program.md), from level 4.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace kedge {
+
+/// What a program is told besides its launch table.
+struct ProgramFacts {
+  std::string name;
+  std::string modelPath;                 ///< as the user gave it; weights are read from here
+  std::vector<std::string> externalFiles; ///< resolved paths that weights name, besides the model
+  bool embedWeights = false;
+  nlohmann::json target;                 ///< kind, triple, cpu, features, threads
+  nlohmann::json options;                ///< of the compile command
+  nlohmann::json plan;                   ///< the report of contract section 5
+  nlohmann::json skeleton;               ///< for --export-onnx
+  std::string labels;                    ///< input that holds the labels; empty: none
+};
+
+struct ProgramImageParts {
+  nlohmann::json json;
+  std::vector<unsigned char> data; ///< appended to what `data` held before
+};
+
+/// `module` holds exec.function, exec.arena and train.state ops. Literals are appended to `data` (which may
+/// already hold the skeleton's). Throws kedge::Error when a weight file is missing that has to be embedded.
+ProgramImageParts programJson(mlir::ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data = {});
+
+} // namespace kedge

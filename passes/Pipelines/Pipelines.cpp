@@ -1,0 +1,56 @@
+#include "passes/Pipelines/Pipelines.h"
+#include "passes/Autodiff/Passes.h"
+#include "passes/Memory/Passes.h"
+#include "passes/Schedule/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kedge::pipelines {
+
+void addRaisePipeline(OpPassManager &manager) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createCanonicalizerPass());
+}
+
+void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+  autodiff::AddLossOptions loss;
+  loss.kind = options.loss;
+  loss.logits = options.logits;
+  loss.labels = options.labels;
+  loss.classAxis = options.classAxis;
+  loss.ignoreIndex = options.ignoreIndex;
+  loss.labelSmoothing = options.labelSmoothing;
+  loss.lossOutput = options.lossOutput;
+  loss.microBatches = options.accumulate * options.ranks;
+  manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
+  manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
+  manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
+  manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
+  autodiff::AddOptimizerOptions optimizer;
+  optimizer.optimizer = options.optimizer;
+  optimizer.momentum = options.momentum;
+  optimizer.nesterov = options.nesterov;
+  optimizer.clipNorm = options.clipNorm;
+  manager.addPass(autodiff::createAddOptimizer(optimizer));
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
+}
+
+void addSchedulePipeline(OpPassManager &manager) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(schedule::createDecompose());
+  functions.addPass(createCSEPass());
+  functions.addPass(schedule::createFormClusters());
+  functions.addPass(schedule::createPlaceUpdates());
+  functions.addPass(memory::createBindResults());
+}
+
+void addMemoryPipeline(OpPassManager &manager, int threads) {
+  manager.addPass(memory::createPlanMemory({threads}));
+  manager.addPass(memory::createCheckMemory());
+}
+
+} // namespace kedge::pipelines
