@@ -53,9 +53,9 @@ json launchJson(exec::LaunchOp launch) {
 }
 
 /// Collects what functions say of the world outside: inputs, scalars, results.
-class Builder {
+class TableBuilder {
 public:
-  Builder(ModuleOp module, const ProgramFacts &facts) : module(module), facts(facts) {}
+  TableBuilder(ModuleOp module, const ProgramFacts &facts) : module(module), facts(facts) {}
 
   json functions() {
     json table = json::object();
@@ -162,7 +162,7 @@ private:
 
 ProgramImageParts kedge::programJson(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data) {
   ProgramImageParts parts{json::object(), std::move(data)};
-  Builder builder(module, facts);
+  TableBuilder builder(module, facts);
   json functions = builder.functions();
   json &out = parts.json;
   out["format"] = 1;
