@@ -150,7 +150,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (rank == 0)
       return onnx::MulOp::create(builder, loc, gradient, gradient);
     Value rows = onnx::ReduceSumSquareOp::create(builder, loc, gradient, ArrayRef<int64_t>{rank - 1}, false);
-    SmallVector<int64_t> rest(llvm::seq<int64_t>(0, rank - 1));
+    auto rest = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
     return rest.empty() ? rows : onnx::ReduceSumOp::create(builder, loc, rows, rest, false).getResult();
   }
 
