@@ -4,7 +4,7 @@
 #include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "runtime/core/ModelHash.h"
+#include "runtime/core/GraphHash.h"
 #include <filesystem>
 #include <fstream>
 
@@ -51,7 +51,7 @@ public:
     for (const std::string &file : files)
       list.push_back({{"path", file}, {"bytes", fileSize(file)}});
     json places = json::array();
-    for (const rt::ByteRange &place : weights)
+    for (const rt::WeightPlace &place : weights)
       places.push_back({{"offset", place.offset}, {"length", place.length}});
     return {{"files", list}, {"graph_hash", graphHash()}, {"weights", places}, {"embedded", facts.embedWeights}};
   }
@@ -75,7 +75,7 @@ private:
       return embedded(weight, dtype);
     size_t file = fileIndex(weight.getFile().str());
     if (file == 0)
-      weights.push_back({static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength())});
+      weights.push_back({static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength()), ""});
     return {{"kind", "file"}, {"file", file}, {"offset", weight.getOffset()},
             {"length", weight.getLength()}, {"dtype", dtype}};
   }
@@ -113,13 +113,13 @@ private:
     auto buffer = llvm::MemoryBuffer::getFile(files[0], /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!buffer)
       fail("{}: cannot be read: {}", files[0], buffer.getError().message());
-    return rt::modelHash((*buffer)->getBufferStart(), (*buffer)->getBufferSize(), weights);
+    return rt::hashGraph(reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart()), (*buffer)->getBufferSize(), weights);
   }
 
   const ProgramFacts &facts;
   std::vector<unsigned char> &data;
   std::vector<std::string> files;
-  std::vector<rt::ByteRange> weights; // those of the model file that states start from
+  std::vector<rt::WeightPlace> weights; // those of the model file that states start from
 };
 } // namespace
 

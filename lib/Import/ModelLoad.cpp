@@ -2,7 +2,7 @@
 #include "ModelCheck.h"
 #include "ModelParse.h"
 #include "kedge/Support/Error.h"
-#include "runtime/core/ModelHash.h"
+#include "runtime/core/GraphHash.h"
 
 namespace kedge::model {
 
@@ -20,7 +20,7 @@ static Model load(std::shared_ptr<const MappedFile> file, const LoadOptions &opt
   }
   std::vector<const Tensor *> weights;
   for (const Tensor &tensor : model.graph.initializers)
-    if (tensor.storage == Tensor::Storage::Inline)
+    if (tensor.storage == Tensor::Storage::Inline || tensor.storage == Tensor::Storage::External)
       weights.push_back(&tensor);
   model.graphHash = hashGraph(model, weights);
   return model;
@@ -35,11 +35,11 @@ Model parseModel(std::vector<uint8_t> bytes, const std::string &path, const Load
 }
 
 std::string hashGraph(const Model &model, const std::vector<const Tensor *> &weights) {
-  std::vector<rt::ByteRange> places;
+  std::vector<rt::WeightPlace> places;
   for (const Tensor *tensor : weights)
-    if (tensor->storage == Tensor::Storage::Inline)
-      places.push_back({tensor->offset, tensor->length});
-  return rt::modelHash(model.file->data(), model.file->size(), std::move(places));
+    if (tensor->storage == Tensor::Storage::Inline || tensor->storage == Tensor::Storage::External)
+      places.push_back({tensor->offset, tensor->length, tensor->externalLocation});
+  return rt::hashGraph(model.file->data(), model.file->size(), std::move(places));
 }
 
 Tensor constantValue(const Node &node) {

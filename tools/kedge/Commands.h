@@ -5,5 +5,7 @@
 namespace kedge::tool {
 
 void addLintCommand(CLI::App &app, int &exitCode);
+void addPlanCommand(CLI::App &app, int &exitCode);
+void addCompileCommand(CLI::App &app, int &exitCode);
 
 } // namespace kedge::tool

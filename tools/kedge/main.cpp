@@ -8,6 +8,8 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   int exitCode = 0;
   kedge::tool::addLintCommand(app, exitCode);
+  kedge::tool::addPlanCommand(app, exitCode);
+  kedge::tool::addCompileCommand(app, exitCode);
   try {
     app.parse(argc, argv);
     return exitCode;

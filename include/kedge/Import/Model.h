@@ -168,7 +168,7 @@ void inlineFunctions(Model &);
 Tensor constantValue(const Node &);
 
 /// 16 hex digits over all bytes of the model file but the given weights' Inline ones, over whose places and lengths
-/// it goes instead (those of external weights are in the file's own bytes): rt::modelHash, which the program
+/// it goes instead (those of external weights are in the file's own bytes): rt::hashGraph, which the program
 /// computes at start.
 std::string hashGraph(const Model &, const std::vector<const Tensor *> &weights);
 

@@ -1,0 +1,23 @@
+// The memory report of contract section 5, and the arena as a table, from level 4.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace kedge {
+
+/// Composite ops of a level-2 function by the contract's names.
+std::map<std::string, int64_t> countComposites(mlir::Operation *function);
+
+/// `module` holds exec.function, exec.arena and train.state ops.
+nlohmann::json planReport(mlir::ModuleOp module, const std::map<std::string, int64_t> &composites);
+
+/// id,lower,upper,size,offset of every buffer; functions follow each other in time, persistent buffers live
+/// throughout.
+std::string arenaTable(mlir::ModuleOp module);
+
+/// The report for a person: peak, breakdown, functions, largest values by place in the model.
+std::string planText(const nlohmann::json &report, mlir::ModuleOp module);
+
+} // namespace kedge

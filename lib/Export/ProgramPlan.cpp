@@ -1,0 +1,212 @@
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Export/PlanReport.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace kedge;
+using nlohmann::json;
+
+namespace {
+int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
+}
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+bool isPersistent(exec::BufferOp buffer, int64_t persistentBytes) {
+  return static_cast<int64_t>(buffer.getOffset()) < persistentBytes;
+}
+
+/// Bytes of a function's transient buffers at its fullest launch, by kind.
+struct Fullest {
+  int64_t gradients = 0, workspace = 0, height = 0;
+};
+
+int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
+  int64_t height = 0;
+  for (auto buffer : function.getBody().getOps<exec::BufferOp>())
+    if (!isPersistent(buffer, persistent))
+      height = std::max<int64_t>(height, buffer.getOffset() + aligned(buffer.getSize()) - persistent);
+  return height;
+}
+
+Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
+  llvm::DenseSet<Operation *> gradients;
+  for (auto gradient : function.getBody().getOps<exec::GradientOp>())
+    gradients.insert(gradient.getBuffer().getDefiningOp());
+  int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>());
+  std::vector<Fullest> at(launches + 2);
+  std::vector<int64_t> load(launches + 2);
+  for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+    if (isPersistent(buffer, persistent))
+      continue;
+    for (int64_t k = buffer.getFirst(); k <= static_cast<int64_t>(buffer.getLast()); ++k) {
+      int64_t bytes = aligned(buffer.getSize());
+      load[k + 1] += bytes;
+      if (buffer.getName() == "workspace")
+        at[k + 1].workspace += bytes;
+      else if (gradients.contains(buffer))
+        at[k + 1].gradients += bytes;
+    }
+  }
+  Fullest fullest = at[std::max_element(load.begin(), load.end()) - load.begin()];
+  fullest.height = transientHeight(function, persistent);
+  return fullest;
+}
+
+struct StateBytes {
+  int64_t parameters = 0, frozen = 0, optimizer = 0, accumulators = 0, buffers = 0, constants = 0;
+};
+
+StateBytes stateBytes(ModuleOp module) {
+  StateBytes bytes;
+  for (auto state : module.getOps<train::StateOp>()) {
+    int64_t size = bytesOf(state.getType());
+    switch (state.getRole()) {
+    case train::Role::Parameter: bytes.parameters += size; break;
+    case train::Role::Frozen: bytes.frozen += size; break;
+    case train::Role::Accumulator: bytes.accumulators += size; break;
+    case train::Role::Buffer: bytes.buffers += size; break;
+    case train::Role::Constant: bytes.constants += size; break;
+    default: bytes.optimizer += size; break;
+    }
+  }
+  return bytes;
+}
+
+json functionsJson(ModuleOp module, int64_t persistent) {
+  json list = json::array();
+  for (auto function : module.getOps<exec::FunctionOp>())
+    list.push_back({{"name", function.getSymName().str()},
+                    {"persistent_bytes", persistent},
+                    {"transient_peak_bytes", transientHeight(function, persistent)}});
+  return list;
+}
+
+int64_t paddingBytes(ModuleOp module) {
+  int64_t padding = 0;
+  for (auto state : module.getOps<train::StateOp>())
+    padding += aligned(bytesOf(state.getType())) - bytesOf(state.getType());
+  return padding;
+}
+
+std::string amount(int64_t bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  while (value >= 1024 && unit < 4) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", value, units[unit]);
+}
+} // namespace
+
+std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
+  static const std::map<std::string, std::string> names = {
+      {"train.Attention", "attention"},           {"onnx.Attention", "attention"},
+      {"onnx.LayerNormalization", "layer_norm"},  {"onnx.RMSNormalization", "rms_norm"},
+      {"onnx.GroupNormalization", "group_norm"},  {"onnx.InstanceNormalization", "instance_norm"},
+      {"onnx.Gelu", "gelu"},                      {"onnx.Swish", "silu"},
+      {"train.swiglu", "swiglu"},                 {"train.rotary", "rotary_embedding"},
+      {"onnx.RotaryEmbedding", "rotary_embedding"}, {"train.cross_entropy", "cross_entropy"},
+      {"onnx.SoftmaxCrossEntropyLoss", "cross_entropy"}};
+  std::map<std::string, int64_t> counts;
+  function->walk([&](Operation *op) {
+    if (auto found = names.find(op->getName().getStringRef().str()); found != names.end())
+      ++counts[found->second];
+  });
+  return counts;
+}
+
+json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &composites) {
+  int64_t arena = 0, persistent = 0;
+  for (auto op : module.getOps<exec::ArenaOp>())
+    arena = op.getBytes(), persistent = op.getPersistent();
+  StateBytes state = stateBytes(module);
+  Fullest fullest;
+  for (auto function : module.getOps<exec::FunctionOp>()) {
+    Fullest candidate = fullestLaunch(function, persistent);
+    if (candidate.height > fullest.height)
+      fullest = candidate;
+  }
+  json breakdown = {{"parameters", state.parameters + state.frozen}, {"working_copies", 0},
+                    {"gradients", state.accumulators + fullest.gradients}, {"optimizer", state.optimizer},
+                    {"buffers", state.buffers + state.constants}, {"workspace", fullest.workspace}, {"communication", 0}};
+  int64_t named = 0;
+  for (const auto &[name, bytes] : breakdown.items())
+    named += bytes.get<int64_t>();
+  breakdown["activations"] = arena - named;
+  return {{"schema", 1},
+          {"fits", true},
+          {"budget_bytes", nullptr},
+          {"peak_bytes", arena},
+          {"unconstrained_peak_bytes", arena},
+          {"unconstrained_transient_bytes", arena - persistent},
+          {"smallest_feasible_bytes", arena},
+          {"arena_bytes", arena},
+          {"host_bytes", 0},
+          {"padding_bytes", paddingBytes(module)},
+          {"state_bytes", {{"parameters", state.parameters + state.frozen}, {"working_copies", 0},
+                           {"gradients", state.parameters}, {"optimizer", state.optimizer},
+                           {"buffers", state.buffers}, {"scaler", 0}}},
+          {"peak_breakdown", breakdown},
+          {"functions", functionsJson(module, persistent)},
+          {"reservations", json::array()},
+          {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
+          {"communication", json::array()},
+          {"composites", composites},
+          {"casts", 0}};
+}
+
+std::string kedge::arenaTable(ModuleOp module) {
+  int64_t persistent = 0, time = 0;
+  for (auto op : module.getOps<exec::ArenaOp>())
+    persistent = op.getPersistent();
+  std::map<int64_t, int64_t> persistentSizes; // offset -> bytes, each place once
+  for (auto state : module.getOps<train::StateOp>())
+    persistentSizes[state->getAttrOfType<IntegerAttr>("exec.offset").getInt()] = bytesOf(state.getType());
+  std::string rows;
+  for (auto function : module.getOps<exec::FunctionOp>()) {
+    int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>()), id = 0;
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+      if (isPersistent(buffer, persistent)) {
+        auto &bytes = persistentSizes[buffer.getOffset()];
+        bytes = std::max<int64_t>(bytes, buffer.getSize());
+        continue;
+      }
+      rows += fmt::format("{}.{},{},{},{},{}\n", function.getSymName().str(), id++,
+                          time + 1 + static_cast<int64_t>(buffer.getFirst()),
+                          time + 2 + static_cast<int64_t>(buffer.getLast()), aligned(buffer.getSize()),
+                          static_cast<int64_t>(buffer.getOffset()));
+    }
+    time += launches + 2;
+  }
+  std::string table = "id,lower,upper,size,offset\n";
+  for (auto [offset, bytes] : persistentSizes)
+    table += fmt::format("persistent.{},0,{},{},{}\n", offset, time, aligned(bytes), offset);
+  return table + rows;
+}
+
+std::string kedge::planText(const json &report, ModuleOp module) {
+  std::string text = fmt::format("peak {} ({} bytes)\n", amount(report["peak_bytes"]), report["peak_bytes"].get<int64_t>());
+  text += "\nat the peak\n";
+  for (const auto &[name, bytes] : report["peak_breakdown"].items())
+    if (bytes.get<int64_t>() != 0)
+      text += fmt::format("  {:<16}{:>14}\n", name, amount(bytes));
+  text += "\nfunctions (transient)\n";
+  for (const json &function : report["functions"])
+    text += fmt::format("  {:<16}{:>14}\n", function["name"].get<std::string>(), amount(function["transient_peak_bytes"]));
+  std::vector<std::pair<int64_t, std::string>> largest;
+  for (auto function : module.getOps<exec::FunctionOp>())
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>())
+      if (!isPersistent(buffer, 0) && !buffer.getState())
+        largest.push_back({buffer.getSize(), fmt::format("{}: {}", function.getSymName().str(), buffer.getName().str())});
+  std::stable_sort(largest.begin(), largest.end(), [](auto &a, auto &b) { return a.first > b.first; });
+  text += "\nlargest values\n";
+  for (size_t i = 0; i < std::min<size_t>(8, largest.size()); ++i)
+    text += fmt::format("  {:>14}  {}\n", amount(largest[i].first), largest[i].second);
+  return text;
+}

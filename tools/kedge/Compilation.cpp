@@ -1,0 +1,180 @@
+#include "Compilation.h"
+#include "ProgramOptions.h"
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Export/Link.h"
+#include "kedge/Export/PlanReport.h"
+#include "kedge/Export/ProgramJson.h"
+#include "kedge/Export/Skeleton.h"
+#include "kedge/Import/GraphImporter.h"
+#include "kedge/Import/LintOps.h"
+#include "kedge/Support/Error.h"
+#include "passes/Lower/Codegen.h"
+#include "passes/Lower/KernelEmitter.h"
+#include "runtime/core/Executor.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassManager.h"
+#include <filesystem>
+
+using namespace mlir;
+
+namespace kedge::tool {
+namespace {
+
+DialectRegistry &dialects() {
+  static DialectRegistry registry;
+  registerDialects(registry);
+  return registry;
+}
+
+train::Role roleOf(lint::Verdict verdict) {
+  switch (verdict) {
+  case lint::Verdict::Parameter: return train::Role::Parameter;
+  case lint::Verdict::Frozen: return train::Role::Frozen;
+  case lint::Verdict::Buffer:
+  case lint::Verdict::State: return train::Role::Buffer;
+  case lint::Verdict::Constant: return train::Role::Constant;
+  }
+  return train::Role::Constant;
+}
+} // namespace
+
+Compilation::Compilation(const CompileOptions &options)
+    : options(options), context(dialects(), MLIRContext::Threading::DISABLED) {
+  context.loadAllAvailableDialects();
+  model = model::loadModel(options.model.model, {.requireExternalData = false});
+  original = model;
+  findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
+  if (!findings.findings.empty())
+    fprintf(stderr, "%s", lint::toText(findings, model).c_str());
+  if (findings.hasErrors())
+    fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, --train-mode "
+         "or --allow CODE",
+         options.model.model);
+}
+
+Compilation::~Compilation() = default;
+
+void Compilation::run(const char *phase, llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager manager(&context);
+  build(manager);
+  if (failed(manager.run(*ir)))
+    fail("{}: not compiled: {} failed (above)", options.model.model, phase);
+  if (options.saveIr.empty())
+    return;
+  std::filesystem::create_directories(options.saveIr);
+  writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, ++phaseNumber, phase), irText(*ir));
+}
+
+void Compilation::import() {
+  ImportOptions importing;
+  importing.shapes = options.model.shapes;
+  for (const lint::Initializer &initializer : findings.initializers)
+    importing.roles[initializer.name] = roleOf(initializer.verdict);
+  ir = importModel(context, model, importing);
+  applyParameterOptions();
+  recordBounds(*ir, options.model.labels);
+  run("model", [](OpPassManager &manager) { pipelines::addRaisePipeline(manager); });
+}
+
+void Compilation::applyParameterOptions() {
+  auto excluded = patterns(options.weightDecayExclude, "--weight-decay-exclude");
+  auto scales = scaledPatterns(options.lrScale);
+  Builder builder(&context);
+  for (auto state : ir->getOps<train::StateOp>()) {
+    std::string name = state.getOnnxName().value_or(state.getSymName()).str();
+    if (matchesAny(excluded, name))
+      state.setDecayAttr(builder.getBoolAttr(false));
+    for (const auto &[pattern, scale] : scales)
+      if (std::regex_search(name, pattern))
+        state.setLrScaleAttr(builder.getF64FloatAttr(scale));
+  }
+}
+
+void Compilation::step() {
+  pipelines::StepOptions step;
+  const ModelOptions &m = options.model;
+  step.loss = !m.loss.empty() ? m.loss : m.lossOutput.empty() ? "cross-entropy" : "none";
+  step.logits = m.logits;
+  step.labels = m.labels;
+  step.lossOutput = m.lossOutput;
+  step.classAxis = m.classAxis.value_or(-100);
+  step.ignoreIndex = m.ignoreIndex;
+  step.labelSmoothing = m.labelSmoothing;
+  step.accumulate = options.accumulate;
+  step.optimizer = options.optimizer;
+  step.momentum = options.momentum;
+  step.nesterov = options.nesterov;
+  step.clipNorm = options.clipNorm;
+  run("step", [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
+  auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
+  composites = countComposites(function);
+  facts = lossFacts(*ir, function, step);
+}
+
+void Compilation::schedule() {
+  run("schedule", [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
+}
+
+void Compilation::emitKernels() {
+  kernelModule = ModuleOp::create(UnknownLoc::get(&context));
+  lower::KernelEmitter emitter(*kernelModule);
+  bool ok = true;
+  Builder builder(&context);
+  ir->walk([&](sched::ClusterOp cluster) {
+    auto kernel = emitter.emit(cluster);
+    if (failed(kernel))
+      return void(ok = false);
+    cluster->setAttr("kedge.kernel", builder.getStringAttr(kernel->name));
+    cluster->setAttr("kedge.iterations", builder.getI64IntegerAttr(kernel->iterations));
+    cluster->setAttr("kedge.grain", builder.getI64IntegerAttr(kernel->grain));
+  });
+  if (!ok)
+    fail("{}: not compiled: a kernel could not be generated (above)", options.model.model);
+}
+
+void Compilation::plan() {
+  run("exec", [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, rt::physicalCores()); });
+}
+
+nlohmann::json Compilation::report() { return planReport(*ir, composites); }
+
+struct Compilation::Objects {
+  ObjectFiles files;
+};
+
+Compilation::Objects Compilation::compileObjects() {
+  lower::KernelTarget target = lower::KernelTarget::host();
+  std::vector<std::string> names;
+  for (auto function : ir->getOps<exec::FunctionOp>())
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      if (!launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
+        names.push_back(launch.getKernel().str());
+  ProgramFacts program;
+  program.name = std::filesystem::path(options.output).filename().string();
+  program.modelPath = std::filesystem::absolute(options.model.model).string();
+  program.embedWeights = options.embedWeights;
+  program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
+                    {"threads", rt::physicalCores()}};
+  program.options = programOptions(options, facts, *ir);
+  program.plan = report();
+  program.labels = facts.value("labels", "");
+  std::vector<uint8_t> data;
+  program.skeleton = exportSkeleton(*ir, original, model, options.embedWeights, data);
+  ProgramImageParts parts = programJson(*ir, program, std::move(data));
+  std::string json = parts.json.dump();
+  Objects objects;
+  auto kernels = lower::compileKernels(*kernelModule, target);
+  if (failed(kernels))
+    fail("{}: not compiled: code generation failed (above)", options.model.model);
+  objects.files = std::move(*kernels);
+  llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
+  objects.files.push_back(lower::emitProgramImage(json, bytes, names, target));
+  return objects;
+}
+
+void Compilation::link(const std::string &output) { linkProgram(compileObjects().files, output); }
+
+} // namespace kedge::tool

@@ -1,0 +1,49 @@
+// From an ONNX file and options to any level of the program: what plan and compile share.
+#pragma once
+#include "CompileOptions.h"
+#include "kedge/Import/Lint.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <nlohmann/json.hpp>
+
+namespace kedge::tool {
+
+class Compilation {
+public:
+  /// Loads the model, prints lint's findings and throws when errors remain.
+  explicit Compilation(const CompileOptions &options);
+  ~Compilation();
+
+  // Phases in order; each throws kedge::Error (diagnostics are printed before).
+  void import();   ///< level 1, composites raised
+  void step();     ///< level 2
+  void schedule(); ///< level 3
+  void plan();     ///< level 4
+
+  mlir::ModuleOp module() { return *ir; }
+  /// Contract section 5; after plan().
+  nlohmann::json report();
+  /// Emits kernels (before plan()) so that launches name them.
+  void emitKernels();
+  /// Object code, launch table, executable at `output`.
+  void link(const std::string &output);
+  /// Kernels as LLVM-ready IR, for --emit llvm.
+  mlir::ModuleOp kernels() { return *kernelModule; }
+
+private:
+  struct Objects;
+  Objects compileObjects();
+  void run(const char *phase, llvm::function_ref<void(mlir::OpPassManager &)> build);
+  void applyParameterOptions();
+
+  const CompileOptions &options;
+  mlir::MLIRContext context;
+  model::Model original, model;
+  lint::Report findings;
+  mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
+  std::map<std::string, int64_t> composites;
+  nlohmann::json facts; ///< of the loss: what the launch table does not tell
+  int phaseNumber = 0;
+};
+
+} // namespace kedge::tool

@@ -1,0 +1,58 @@
+// kedge compile MODEL -o PROGRAM, and what lies between.
+#include "Commands.h"
+#include "Compilation.h"
+#include "ProgramOptions.h"
+#include "kedge/Support/Error.h"
+#include <cstdio>
+
+namespace kedge::tool {
+namespace {
+
+void output(const CompileOptions &options, const std::string &text) {
+  if (options.output.empty())
+    fwrite(text.data(), 1, text.size(), stdout);
+  else
+    writeText(options.output, text);
+}
+
+int runCompile(const CompileOptions &options) {
+  if (options.emit == "exe" && options.output.empty())
+    fail("compile needs -o PROGRAM");
+  Compilation compilation(options);
+  compilation.import();
+  if (options.emit == "onnx")
+    return output(options, irText(compilation.module())), 0;
+  compilation.step();
+  if (options.emit == "train")
+    return output(options, irText(compilation.module())), 0;
+  compilation.schedule();
+  if (options.emit == "schedule")
+    return output(options, irText(compilation.module())), 0;
+  compilation.emitKernels();
+  if (options.emit == "llvm")
+    return output(options, irText(compilation.kernels())), 0;
+  compilation.plan();
+  if (!options.report.empty())
+    writeText(options.report, compilation.report().dump(2) + "\n");
+  if (options.emit == "exec")
+    return output(options, irText(compilation.module())), 0;
+  compilation.link(options.output);
+  return 0;
+}
+} // namespace
+
+void addCompileCommand(CLI::App &app, int &exitCode) {
+  CLI::App *command = app.add_subcommand("compile", "make the training program");
+  auto options = std::make_shared<CompileOptions>();
+  addCompileOptions(*command, *options);
+  command->add_option("-o", options->output, "the program (or the text that --emit asks for; default: standard output)")->group("Output");
+  command->add_option("--emit", options->emit, "how far to go")
+      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "exe"}))
+      ->group("Output")
+      ->capture_default_str();
+  command->add_option("--save-ir", options->saveIr, "DIR: the IR after each phase, numbered")->group("Output");
+  command->add_flag("--embed-weights", options->embedWeights, "put the weights into the program")->group("Output");
+  command->callback([=, &exitCode] { exitCode = runCompile(*options); });
+}
+
+} // namespace kedge::tool

@@ -1,0 +1,66 @@
+#include "CompileOptions.h"
+#include "kedge/Support/Error.h"
+
+namespace kedge::tool {
+namespace {
+
+void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Optimizer";
+  command.add_option("--optimizer", o.optimizer, "update rule")->check(CLI::IsMember({"adamw", "adam", "sgd"}))->group(group)->capture_default_str();
+  command.add_option("--momentum", o.momentum, "of sgd; 0: no buffer")->check(CLI::Range(0.0, 1.0))->group(group)->capture_default_str();
+  command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
+  command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->check(CLI::NonNegativeNumber)->group(group);
+  command.add_option("--accumulate", o.accumulate, "micro-batches of a step")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
+  command.add_option("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay")->group(group)->allow_extra_args(false);
+  command.add_option("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters")->group(group)->allow_extra_args(false);
+  command.add_option("--lr", o.lr, "default learning rate of the program")->group(group)->capture_default_str();
+  command.add_option("--betas", o.betas, "default betas of adam and adamw")->delimiter(',')->expected(2)->group(group);
+  command.add_option("--eps", o.eps, "default epsilon of adam and adamw")->group(group)->capture_default_str();
+  command.add_option("--weight-decay", o.weightDecay, "default weight decay (adamw: 0.01, else 0)")->group(group);
+}
+
+/// An option whose feature is still to come: `harmless` values mean what the program does today.
+void addLater(CLI::App &command, const std::string &name, std::vector<std::string> harmless, const char *group, bool flag = false) {
+  auto refuse = [name, harmless](const std::string &value) {
+    if (std::find(harmless.begin(), harmless.end(), value) == harmless.end())
+      fail("{} {} is not available yet", name, value);
+  };
+  if (flag)
+    command.add_flag_callback(name, [name] { fail("{} is not available yet", name); }, "not available yet")->group(group);
+  else
+    command.add_option_function<std::string>(name, refuse, harmless.empty() ? "not available yet" : "only " + harmless[0] + " yet")->group(group);
+}
+
+void addLaterOptions(CLI::App &command) {
+  addLater(command, "--precision", {"fp32"}, "Precision");
+  for (const char *name : {"--precision-policy", "--master-weights", "--grad-dtype", "--accumulate-dtype", "--loss-scale",
+                           "--loss-scale-init", "--loss-scale-window", "--loss-scale-growth", "--loss-scale-backoff",
+                           "--loss-scale-hysteresis", "--loss-scale-min"})
+    addLater(command, name, {}, "Precision");
+  addLater(command, "--recompute", {"none"}, "Memory");
+  for (const char *name : {"--memory-budget", "--host-memory-budget", "--offload", "--effort", "--device"})
+    addLater(command, name, {}, "Memory");
+  addLater(command, "--zero", {"0"}, "Ranks");
+  for (const char *name : {"--bucket-bytes", "--persist-bytes", "--deepspeed-config"})
+    addLater(command, name, {}, "Ranks");
+  addLater(command, "--sync-batchnorm", {}, "Ranks", true);
+}
+} // namespace
+
+void addCompileOptions(CLI::App &command, CompileOptions &o) {
+  addModelOptions(command, o.model);
+  addOptimizerOptions(command, o);
+  addLaterOptions(command);
+  const char *group = "Output";
+  command.add_option_function<std::string>("--target", [&o](const std::string &target) {
+    if (target.rfind("cuda", 0) == 0)
+      fail("--target {} is not available yet; --target cpu is", target);
+    if (target != "cpu")
+      fail("--target {}: unknown target, expected cpu", target);
+    o.target = target;
+  }, "cpu")->group(group);
+  command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
+  command.add_option("--report", o.report, "FILE.json: the memory report")->group(group);
+}
+
+} // namespace kedge::tool

@@ -1,0 +1,30 @@
+// What plan and compile are told beyond the model: optimizer, precision, memory, ranks, output.
+#pragma once
+#include "ModelOptions.h"
+#include "passes/Pipelines/Pipelines.h"
+
+namespace kedge::tool {
+
+struct CompileOptions {
+  ModelOptions model;
+  std::string optimizer = "adamw";
+  double momentum = 0, clipNorm = 0;
+  bool nesterov = false;
+  int64_t accumulate = 1;
+  std::vector<std::string> weightDecayExclude, lrScale;
+  double lr = 1e-3, eps = 1e-8;
+  std::vector<double> betas = {0.9, 0.999};
+  std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
+  std::string target = "cpu", output, emit = "exe", saveIr, report;
+  bool embedWeights = false;
+  int64_t seed = 0;
+  bool json = false;
+  std::string arenaFile;
+
+  double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
+};
+
+/// Adds every option of plan and compile; those of later features fail with 'not available yet'.
+void addCompileOptions(CLI::App &command, CompileOptions &options);
+
+} // namespace kedge::tool

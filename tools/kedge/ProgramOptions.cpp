@@ -1,0 +1,169 @@
+#include "ProgramOptions.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/LossOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Export/Skeleton.h"
+#include "kedge/Interfaces/ViewOpInterface.h"
+#include "kedge/Support/Error.h"
+#include "mlir/IR/AsmState.h"
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace mlir;
+using nlohmann::json;
+
+namespace kedge::tool {
+
+std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option) {
+  std::vector<std::regex> result;
+  for (const std::string &text : texts)
+    try {
+      result.emplace_back(text, std::regex::ECMAScript);
+    } catch (const std::regex_error &error) {
+      fail("{} '{}': not a regular expression: {}", option, text, error.what());
+    }
+  return result;
+}
+
+std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std::string> &texts) {
+  std::vector<std::pair<std::regex, double>> result;
+  for (const std::string &text : texts) {
+    size_t equals = text.rfind('=');
+    char *end = nullptr;
+    double scale = equals == std::string::npos ? 0 : strtod(text.c_str() + equals + 1, &end);
+    if (!end || *end || end == text.c_str() + equals + 1)
+      fail("--lr-scale '{}': expected REGEX=X with a number X", text);
+    result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
+  }
+  return result;
+}
+
+bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex &p) { return std::regex_search(name, p); });
+}
+
+namespace {
+/// Size of the dim that a value's elements index, followed through casts and views; -1 when they index none.
+int64_t indexedSize(Value value) {
+  int64_t size = -1;
+  auto narrow = [&](int64_t candidate) { size = candidate < 0 ? size : size < 0 ? candidate : std::min(size, candidate); };
+  for (OpOperand &use : value.getUses()) {
+    if (auto gather = dyn_cast<onnx::GatherOp>(use.getOwner()); gather && use.getOperandNumber() == 1)
+      narrow(shapeOf(gather->getOperand(0))[gather.getAxis()]);
+    else if (isa<ViewOpInterface, onnx::CastOp>(use.getOwner()))
+      narrow(indexedSize(use.getOwner()->getResult(0)));
+  }
+  return size;
+}
+} // namespace
+
+void recordBounds(ModuleOp module, const std::string &labels) {
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> bounds;
+  auto function = module.lookupSymbol<func::FuncOp>("model");
+  for (BlockArgument argument : function.getArguments()) {
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input");
+    if (!name || !isa<IntegerType>(elementOf(argument)))
+      continue;
+    if (int64_t size = indexedSize(argument); size > 0)
+      bounds.push_back(builder.getNamedAttr(
+          name, builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
+                                           builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
+  }
+  module->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
+}
+
+json lossFacts(ModuleOp module, func::FuncOp step, const pipelines::StepOptions &options) {
+  json facts = {{"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
+  bool first = true, tokensKnown = false;
+  for (BlockArgument argument : step.getArguments()) {
+    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input");
+    if (!name || rankOf(argument) == 0)
+      continue;
+    if (first)
+      facts["batch"] = shapeOf(argument)[0];
+    first = false;
+    if (name == options.labels && options.loss != "none")
+      facts["labels"] = options.labels;
+    if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && name != options.labels) {
+      facts["tokens_per_row"] = elementCount(shapeOf(argument).drop_front());
+      tokensKnown = true;
+    }
+  }
+  if (options.loss == "none")
+    return facts;
+  double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
+  facts["nominal_items"] = nominal;
+  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * options.ranks);
+  step.walk([&](train::CrossEntropyOp loss) {
+    facts["ignore_index"] = loss.getIgnoreIndex();
+    Builder builder(module.getContext());
+    auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+    NamedAttrList bounds(module->getAttrOfType<DictionaryAttr>("train.bounds"));
+    bounds.set(options.labels, builder.getDictionaryAttr(
+                                   {builder.getNamedAttr("lo", number(0)),
+                                    builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
+                                    builder.getNamedAttr("allowed", builder.getDenseI64ArrayAttr(
+                                                                        {static_cast<int64_t>(loss.getIgnoreIndex())}))}));
+    module->setAttr("train.bounds", bounds.getDictionary(module.getContext()));
+  });
+  return facts;
+}
+
+json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
+  json result = {{"accumulate", options.accumulate}, {"ranks", {1}}, {"optimizer", options.optimizer}, {"lr", options.lr},
+                 {"betas", options.betas}, {"eps", options.eps}, {"weight_decay", options.weightDecayOrDefault()},
+                 {"momentum", options.momentum}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
+                 {"seed", options.seed}, {"training_info", false}};
+  result.update(lossFacts);
+  int64_t parameters = 0;
+  for (auto state : module.getOps<train::StateOp>())
+    if (state.getRole() == train::Role::Parameter)
+      parameters += cast<RankedTensorType>(state.getType()).getNumElements();
+  result["parameters"] = parameters;
+  return result;
+}
+
+json exportSkeleton(ModuleOp module, const model::Model &original, const model::Model &changed, bool embed,
+                    std::vector<uint8_t> &data) {
+  exporter::Edits edits;
+  for (auto state : module.getOps<train::StateOp>()) {
+    auto name = state.getOnnxName();
+    if (!name || (state.getRole() != train::Role::Parameter && state.getRole() != train::Role::Buffer))
+      continue;
+    if (const model::Tensor *tensor = changed.graph.findInitializer(name->str()); tensor && tensor->place != 0)
+      edits.fromState(*tensor, state.getSymName().str());
+  }
+  exporter::setInferenceMode(original, edits);
+  exporter::SkeletonOptions options;
+  options.embed = embed;
+  return exporter::buildSkeleton(original, edits, options).toJson(original, data);
+}
+
+std::string irText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(true, /*prettyForm=*/true).elideLargeElementsAttrs(64);
+  module.print(stream, flags);
+  return text;
+}
+
+void writeText(const std::string &path, const std::string &text) {
+  std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file)
+    std::filesystem::rename(temporary, path, error);
+  if (!file || error) {
+    std::filesystem::remove(temporary, error);
+    fail("{}: cannot be written: {}", path, strerror(errno));
+  }
+}
+
+} // namespace kedge::tool

@@ -1,0 +1,32 @@
+// Small facts of a compilation that go into the program, and text files.
+#pragma once
+#include "CompileOptions.h"
+#include "kedge/Import/Model.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <nlohmann/json.hpp>
+#include <regex>
+
+namespace kedge::tool {
+
+/// ECMAScript expressions of an option; an error names the option and the expression.
+std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option);
+/// REGEX=X of --lr-scale.
+std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std::string> &texts);
+bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name);
+
+/// Marks inputs that are indices with the values they may have (module attribute train.bounds).
+void recordBounds(mlir::ModuleOp module, const std::string &labels);
+/// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
+nlohmann::json lossFacts(mlir::ModuleOp module, mlir::func::FuncOp step, const pipelines::StepOptions &options);
+/// `options` of the program (runtime/abi/program.md).
+nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts, mlir::ModuleOp module);
+/// The exported file as a skeleton; literals go to `data`.
+nlohmann::json exportSkeleton(mlir::ModuleOp module, const model::Model &original, const model::Model &changed, bool embed,
+                              std::vector<uint8_t> &data);
+
+std::string irText(mlir::ModuleOp module);
+/// Replaces the file in one step.
+void writeText(const std::string &path, const std::string &text);
+
+} // namespace kedge::tool
