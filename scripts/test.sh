@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds everything and runs all tests. The ONNX checks need the packages onnx and onnxruntime from PyPI; they are put
+# into a virtual environment outside the tree, and report themselves as unsupported when they cannot be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh
+venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
+if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
+  { python3 -m venv "$venv" && "$venv/bin/pip" install -q onnx onnxruntime numpy; } || echo "onnx and onnxruntime are not to be had: their tests are unsupported"
+fi
+python=
+"$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null && python="$venv/bin/python"
+cmake --preset release -DKEDGE_TEST_PYTHON="$python" >/dev/null
+cmake --build build/release -j"$(nproc)"
+cmake --build build/release --target check-kedge
