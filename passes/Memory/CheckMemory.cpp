@@ -43,7 +43,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
       if (failed(observe(launch, launches++, seen)))
         return failure();
     for (auto gradient : function.getBody().getOps<exec::GradientOp>())
-      seen[gradient.getBuffer().getDefiningOp<exec::BufferOp>()].touch(gradient.getAfter());
+      seen[gradient.getBuffer().getDefiningOp<exec::BufferOp>()].touch(static_cast<int64_t>(gradient.getAfter()));
     for (auto &[buffer, observed] : seen)
       if (failed(checkBuffer(buffer, observed, launches, arena)))
         return failure();
@@ -53,7 +53,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
   LogicalResult observe(exec::LaunchOp launch, int64_t at, llvm::MapVector<exec::BufferOp, Observed> &seen) {
     for (Value read : launch.getReads()) {
       auto buffer = read.getDefiningOp<exec::BufferOp>();
-      bool written = seen[buffer].first < at || buffer.getFirst() < 0;
+      bool written = seen[buffer].first < at || static_cast<int64_t>(buffer.getFirst()) < 0;
       if (!written)
         return launch.emitOpError("reads buffer '") << buffer.getName() << "' before any launch writes it";
       seen[buffer].touch(at);
