@@ -169,8 +169,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     SmallVector<NamedAttribute> attributes = settings(builder, one.state);
     Operation *op = optimizer == "adamw" ? train::AdamWOp::create(builder, loc, operands, attributes).getOperation()
                                          : train::AdamOp::create(builder, loc, operands, attributes).getOperation();
-    for (auto [name, value] : llvm::zip(ArrayRef<std::string>{one.state.getSymName().str(), first, second}, op->getResults()))
-      returnState(function, name, value);
+    returnState(function, one.state.getSymName(), op->getResult(0));
+    returnState(function, first, op->getResult(1));
+    returnState(function, second, op->getResult(2));
   }
 
   SmallVector<NamedAttribute> settings(OpBuilder &builder, train::StateOp state) {

@@ -71,15 +71,19 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
   }
 
   LogicalResult checkOperands(exec::LaunchOp launch) {
-    auto fits = [&](ValueRange buffers, ArrayAttr types) {
-      for (auto [value, type] : llvm::zip_equal(buffers, types))
-        if (static_cast<int64_t>(value.getDefiningOp<exec::BufferOp>().getSize()) < bytesOf(cast<TypeAttr>(type).getValue()))
-          return false;
-      return true;
+    auto check = [&](ValueRange buffers, ArrayAttr types) -> LogicalResult {
+      for (auto [value, type] : llvm::zip_equal(buffers, types)) {
+        auto buffer = value.getDefiningOp<exec::BufferOp>();
+        int64_t needed = bytesOf(cast<TypeAttr>(type).getValue());
+        if (static_cast<int64_t>(buffer.getSize()) < needed)
+          return launch.emitOpError("touches ") << needed << " bytes (" << type << ") of buffer '" << buffer.getName()
+                                                << "', which has " << static_cast<int64_t>(buffer.getSize());
+      }
+      return success();
     };
-    if (!fits(launch.getReads(), launch.getReadTypes()) || !fits(launch.getWrites(), launch.getWriteTypes()))
-      return launch.emitOpError("touches more bytes than a buffer has");
-    return success();
+    if (failed(check(launch.getReads(), launch.getReadTypes())))
+      return failure();
+    return check(launch.getWrites(), launch.getWriteTypes());
   }
 
   LogicalResult checkBuffer(exec::BufferOp buffer, const Observed &observed, int64_t launches, exec::ArenaOp arena) {
