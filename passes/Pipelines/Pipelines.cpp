@@ -1,5 +1,6 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Autodiff/Passes.h"
+#include "passes/Import/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "mlir/Transforms/Passes.h"

@@ -1,4 +1,5 @@
 #include "passes/Autodiff/Passes.h"
+#include "passes/Import/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Schedule/Passes.h"

@@ -162,7 +162,7 @@ Compilation::Objects Compilation::compileObjects() {
   program.plan = report();
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
-  program.skeleton = exportSkeleton(*ir, original, model, options.embedWeights, data);
+  program.skeleton = exportSkeletons(*ir, original, model, findings, options.embedWeights, data);
   ProgramImageParts parts = programJson(*ir, program, std::move(data));
   std::string json = parts.json.dump();
   Objects objects;

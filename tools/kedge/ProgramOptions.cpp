@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Export/ModelDiff.h"
 #include "kedge/Export/Skeleton.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/Error.h"
@@ -46,6 +47,29 @@ bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name
 }
 
 namespace {
+/// Elements of trained tensors come from the program's states, wherever an edit or the file puts them.
+void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edits &edits) {
+  for (auto state : module.getOps<train::StateOp>()) {
+    auto name = state.getOnnxName();
+    if (!name || (state.getRole() != train::Role::Parameter && state.getRole() != train::Role::Buffer))
+      continue;
+    const model::Tensor *tensor = changed.graph.findInitializer(name->str());
+    if (!tensor)
+      continue;
+    std::string symbol = state.getSymName().str();
+    for (auto &[place, graph] : edits.graphs)
+      for (exporter::NewTensor &fresh : graph.initializers)
+        if (fresh.name == *name)
+          fresh.elements = exporter::StateElements{symbol, tensor->dtype, tensor->dims};
+    if (tensor->place == 0)
+      continue;
+    if (auto edit = edits.tensors.find(tensor->place); edit == edits.tensors.end())
+      edits.fromState(*tensor, symbol);
+    else if (!edit->second.remove)
+      edit->second.elements = exporter::StateElements{symbol, tensor->dtype, tensor->dims};
+  }
+}
+
 /// Size of the dim that a value's elements index, followed through casts and views; -1 when they index none.
 int64_t indexedSize(Value value) {
   int64_t size = -1;
@@ -127,20 +151,17 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   return result;
 }
 
-json exportSkeleton(ModuleOp module, const model::Model &original, const model::Model &changed, bool embed,
-                    std::vector<uint8_t> &data) {
-  exporter::Edits edits;
-  for (auto state : module.getOps<train::StateOp>()) {
-    auto name = state.getOnnxName();
-    if (!name || (state.getRole() != train::Role::Parameter && state.getRole() != train::Role::Buffer))
-      continue;
-    if (const model::Tensor *tensor = changed.graph.findInitializer(name->str()); tensor && tensor->place != 0)
-      edits.fromState(*tensor, state.getSymName().str());
-  }
-  exporter::setInferenceMode(original, edits);
+json exportSkeletons(ModuleOp module, const model::Model &original, const model::Model &changed,
+                     const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
+  exporter::Edits edits = exporter::editsBetween(original, changed);
+  takeFromStates(module, changed, edits);
   exporter::SkeletonOptions options;
   options.embed = embed;
-  return exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  json result = {{"notes", report.changes}};
+  result["training"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  exporter::setInferenceMode(original, edits);
+  result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  return result;
 }
 
 std::string irText(ModuleOp module) {

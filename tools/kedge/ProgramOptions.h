@@ -21,9 +21,9 @@ void recordBounds(mlir::ModuleOp module, const std::string &labels);
 nlohmann::json lossFacts(mlir::ModuleOp module, mlir::func::FuncOp step, const pipelines::StepOptions &options);
 /// `options` of the program (runtime/abi/program.md).
 nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts, mlir::ModuleOp module);
-/// The exported file as a skeleton; literals go to `data`.
-nlohmann::json exportSkeleton(mlir::ModuleOp module, const model::Model &original, const model::Model &changed, bool embed,
-                              std::vector<uint8_t> &data);
+/// The exported file as skeletons, in inference and in training mode; literals go to `data`.
+nlohmann::json exportSkeletons(mlir::ModuleOp module, const model::Model &original, const model::Model &changed,
+                               const lint::Report &report, bool embed, std::vector<uint8_t> &data);
 
 std::string irText(mlir::ModuleOp module);
 /// Replaces the file in one step.
