@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include <optional>
 
 namespace kedge::lower {
 
@@ -39,6 +40,13 @@ struct ClusterNest {
   bool has(mlir::Value v, unsigned dim) const { return dims.lookup(v).test(dim); }
   mlir::Block &body() const { return sched::ClusterOp(op).getBody().front(); }
   sched::YieldOp yield() const { return mlir::cast<sched::YieldOp>(body().getTerminator()); }
+  /// An integer of the body as stride * (index of `dim`) + rest, where restDivisor divides the rest and rest does
+  /// not depend on `dim`; nothing where that is not plain from the operations.
+  struct Run {
+    int64_t stride = 0;
+    int64_t restDivisor = 0; ///< 0: the rest is zero
+  };
+  std::optional<Run> runOf(mlir::Value v, unsigned dim) const;
   /// Number of scalar operations for a rough idea of cost.
   int64_t bodySize() const;
 

@@ -58,7 +58,7 @@ unsigned chooseCopies(const ClusterNest &nest, const LoopPlan &plan) {
     copies = kPartials / plan.width;
   else if (folds)
     copies = folds <= 2 ? 4 : 2;
-  else if (nest.bodySize() > 24)
+  else if (nest.bodySize() > 24 && nest.body().getOps<sched::RandomOp>().empty())
     copies = nest.bodySize() > 80 ? 1 : 2;
   return std::clamp<int64_t>(llvm::divideCeil(size, plan.width), 1, copies);
 }

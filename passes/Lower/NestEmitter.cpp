@@ -32,8 +32,26 @@ bool NestEmitter::isReady(Operation &op) const {
          llvm::all_of(op.getOperands(), [&](Value operand) { return env.contains(operand); });
 }
 
+// Numbers of consecutive elements from a multiple of four on come from one draw a block.
+bool NestEmitter::emitRandomRun(sched::RandomOp random) {
+  if (plan.width != 16 || plan.copies > 4 || !nest.has(random, plan.lanesDim))
+    return false;
+  for (Value scalar : {random.getSeed(), random.getStep(), random.getRow()})
+    if (nest.has(scalar, plan.lanesDim))
+      return false;
+  auto element = nest.runOf(random.getElement(), plan.lanesDim);
+  if (!element || element->stride != 1 || element->restDivisor % 4 != 0)
+    return false;
+  Value first = vector::ExtractOp::create(b, loc, at(random.getElement(), 0), 0);
+  env[random] = ops.randomRun(random, at(random.getSeed(), 0), at(random.getStep(), 0), at(random.getRow(), 0), first,
+                              plan.width, step.copies);
+  return true;
+}
+
 void NestEmitter::emitOp(Operation &op) {
   Value result = op.getResult(0);
+  if (auto random = dyn_cast<sched::RandomOp>(op); random && emitRandomRun(random))
+    return;
   unsigned width = widthFor(result);
   Values values;
   for (unsigned copy = 0; copy < copiesOf(result); ++copy) {

@@ -64,6 +64,7 @@ private:
   unsigned copiesOf(mlir::Value v) const { return nest.has(v, plan.lanesDim) ? step.copies : 1; }
   unsigned widthFor(mlir::Value v) const { return nest.has(v, plan.lanesDim) ? plan.width : 1; }
   void emitOp(mlir::Operation &op);
+  bool emitRandomRun(sched::RandomOp random);
   mlir::Value at(mlir::Value v, unsigned copy) const;
   void want(mlir::Value v);
 

@@ -175,35 +175,3 @@ Value ScalarOps::identity(sched::FoldKind kind, Type scalar, unsigned width) {
     value = APInt(bits, 1);
   return constant(builder.getIntegerAttr(scalar, value), width);
 }
-
-Value ScalarOps::random(sched::RandomOp op, ValueRange operands, unsigned width) {
-  Type i32 = lanesOf(builder.getI32Type(), width);
-  auto number = [&](uint32_t v) { return intConstant(32, static_cast<int32_t>(v), width); };
-  auto low = [&](Value v) -> Value { return arith::TruncIOp::create(builder, loc, i32, v); };
-  auto shifted = [&](Value v, int64_t by) -> Value {
-    return arith::ShRUIOp::create(builder, loc, v, intConstant(64, by, width));
-  };
-  auto exclusive = [&](Value a, Value b) -> Value { return arith::XOrIOp::create(builder, loc, a, b); };
-  Value seed = operands[0], step = operands[1], row = operands[2], element = operands[3];
-  Value key0 = low(seed);
-  Value key1 = exclusive(low(shifted(seed, 32)), number(static_cast<uint32_t>(op.getOpId())));
-  Value counter[4] = {low(shifted(element, 2)), low(row), low(step), low(shifted(step, 32))};
-  for (int round = 0; round < 10; ++round) {
-    auto product0 = arith::MulUIExtendedOp::create(builder, loc, counter[0], number(0xD2511F53u));
-    auto product1 = arith::MulUIExtendedOp::create(builder, loc, counter[2], number(0xCD9E8D57u));
-    Value next0 = exclusive(exclusive(product1.getHigh(), counter[1]), key0);
-    Value next2 = exclusive(exclusive(product0.getHigh(), counter[3]), key1);
-    counter[0] = next0, counter[1] = product1.getLow(), counter[2] = next2, counter[3] = product0.getLow();
-    key0 = arith::AddIOp::create(builder, loc, key0, number(0x9E3779B9u));
-    key1 = arith::AddIOp::create(builder, loc, key1, number(0xBB67AE85u));
-  }
-  Value word = arith::AndIOp::create(builder, loc, low(element), number(3)), chosen = counter[3];
-  for (int at = 2; at >= 0; --at) {
-    Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, word, number(at));
-    chosen = arith::SelectOp::create(builder, loc, here, counter[at], chosen);
-  }
-  // 24 bits: exact as a float, signed conversion is the cheap one.
-  Value bits = arith::ShRUIOp::create(builder, loc, chosen, number(8));
-  Value value = arith::SIToFPOp::create(builder, loc, lanesOf(builder.getF32Type(), width), bits);
-  return arith::MulFOp::create(builder, loc, value, constant(builder.getF32FloatAttr(0x1p-24f), width));
-}

@@ -22,6 +22,10 @@ public:
   mlir::Value emit(mlir::Operation *op, mlir::ValueRange operands, unsigned width);
   /// sched.random with operands of `width` lanes.
   mlir::Value random(sched::RandomOp op, mlir::ValueRange operands, unsigned width);
+  /// sched.random of the `copies` (at most 4) vectors of elements that follow `first`, a scalar multiple of 4:
+  /// draws each block of four numbers once. seed, step and row are scalars.
+  llvm::SmallVector<mlir::Value> randomRun(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row,
+                                           mlir::Value first, unsigned width, unsigned copies);
 
   mlir::Value combine(sched::FoldKind kind, mlir::Value a, mlir::Value b);
   /// Neutral element of a fold over a body type.
@@ -31,6 +35,9 @@ public:
   mlir::Location loc;
 
 private:
+  /// Four words of the block `counter` names; all i32.
+  std::array<mlir::Value, 4> philox(std::array<mlir::Value, 4> counter, mlir::Value key0, mlir::Value key1);
+  mlir::Value uniform(mlir::Value word);
   mlir::Value widen(mlir::Value value, mlir::Type from);
   mlir::Value narrow(mlir::Value value, mlir::Type to);
   mlir::Value roundToBFloat(mlir::Value value);

@@ -3,6 +3,7 @@
 #include "runtime/core/Philox.h"
 #include <bit>
 #include <cmath>
+#include <fmt/format.h>
 
 using namespace kedge::test;
 
@@ -137,29 +138,39 @@ TEST(EmitterTypes, DoublesCallLibm) {
 }
 
 TEST(EmitterTypes, RandomNumbersAreTheRuntimes) {
-  // Rows of 21 elements, starting at row 5 of step 7.
-  Cluster cluster(R"(
-    func.func @f(%seed: tensor<i64>, %step: tensor<i64>) {
-      %y = sched.cluster domain [3, 21] reduced [] (%seed, %step)
-           maps [affine_map<(r, c) -> ()>, affine_map<(r, c) -> ()>] -> [affine_map<(r, c) -> (r, c)>] {
-        ^bb0(%s: i64, %t: i64):
-          %five = arith.constant 5 : i64
-          %i = sched.index 0
-          %row = arith.addi %i, %five : i64
-          %element = sched.index 1
-          %u = sched.random 11 (%s, %t, %row, %element)
-          sched.yield %u : f32
-      } : (tensor<i64>, tensor<i64>) -> tensor<3x21xf32>
-      return
-    })");
-  for (int64_t seedValue : {42l, 42l + (int64_t(9) << 32)}) {
-    std::vector<int64_t> seed{seedValue}, step{7 + (int64_t(1) << 32)};
-    std::vector<float> y(63);
-    cluster.run(1, seed, step, y);
-    for (uint32_t r = 0; r < 3; ++r)
-      for (uint32_t c = 0; c < 21; ++c)
-        ASSERT_EQ(y[r * 21 + c], kedge::rt::uniform(kedge::rt::randomBlock(seedValue, 11, step[0], r + 5, c / 4)[c % 4]));
-  }
+  // Rows of n elements, starting at row 5 of step 7 + 2^32. Rows of 21 start anywhere in a block of four numbers
+  // when elements count on over rows; rows of 84 and 300 always at its beginning.
+  for (int n : {21, 84, 300})
+    for (bool countsOn : {false, true}) {
+      Cluster cluster(fmt::format(R"(
+        func.func @f(%seed: tensor<i64>, %step: tensor<i64>) {{
+          %y = sched.cluster domain [3, {0}] reduced [] (%seed, %step)
+               maps [affine_map<(r, c) -> ()>, affine_map<(r, c) -> ()>] -> [affine_map<(r, c) -> (r, c)>] {{
+            ^bb0(%s: i64, %t: i64):
+              %five = arith.constant 5 : i64
+              %stride = arith.constant {1} : i64
+              %i = sched.index 0
+              %row = arith.addi %i, %five : i64
+              %before = arith.muli %i, %stride : i64
+              %j = sched.index 1
+              %element = arith.addi %before, %j : i64
+              %u = sched.random 11 (%s, %t, %row, %element)
+              sched.yield %u : f32
+          }} : (tensor<i64>, tensor<i64>) -> tensor<3x{0}xf32>
+          return
+        }})", n, countsOn ? n : 0));
+      for (int64_t seedValue : {42l, 42l + (int64_t(9) << 32)}) {
+        std::vector<int64_t> seed{seedValue}, step{7 + (int64_t(1) << 32)};
+        std::vector<float> y(3 * n);
+        cluster.run(1, seed, step, y);
+        for (uint32_t r = 0; r < 3; ++r)
+          for (uint32_t c = 0; c < uint32_t(n); ++c) {
+            uint32_t element = c + (countsOn ? r * n : 0);
+            auto block = kedge::rt::randomBlock(seedValue, 11, step[0], r + 5, element / 4);
+            ASSERT_EQ(y[r * n + c], kedge::rt::uniform(block[element % 4])) << r << " " << c << " of " << n;
+          }
+      }
+    }
 }
 
 TEST(EmitterTypes, ScalarsAndEmptyTensors) {
