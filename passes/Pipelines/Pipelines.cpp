@@ -13,7 +13,16 @@ void addRaisePipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
+  functions.addPass(raise::createRaiseGelu());
+  functions.addPass(raise::createRaiseSilu());
+  functions.addPass(raise::createRaiseSwiglu());
+  functions.addPass(raise::createRaiseLayerNorm());
+  functions.addPass(raise::createRaiseRMSNorm());
+  functions.addPass(raise::createRaiseGroupNorm());
+  functions.addPass(raise::createRaiseRotary());
+  functions.addPass(raise::createRaiseAttention());
   functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {

@@ -1,15 +1,17 @@
-// kedge-opt: passes and pipelines on .mlir files, like mlir-opt.
+// kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
 #include "kedge/Dialect/Registration.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "passes/Import/Passes.h"
-#include "passes/Lower/Passes.h"
-#include "passes/Schedule/Passes.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
+  static llvm::cl::opt<bool> statistics("kedge-statistics", llvm::cl::desc("Print the counters of Kedge's passes"));
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);
-  kedge::raise::registerImportPasses();
-  kedge::schedule::registerSchedulePasses();
-  kedge::lower::registerLowerPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kedge's optimizer driver\n", registry));
+  kedge::pipelines::registerPasses();
+  auto result = mlir::MlirOptMain(argc, argv, "Kedge's optimizer driver\n", registry);
+  if (statistics)
+    llvm::errs() << kedge::formatStatistics();
+  return mlir::asMainReturnCode(result);
 }
