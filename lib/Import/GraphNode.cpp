@@ -75,10 +75,11 @@ std::optional<SmallVector<double>> GraphNode::constantFloats(size_t k, StringRef
   return result;
 }
 
-std::optional<SmallVector<int64_t>> GraphNode::maybeConstantInts(size_t k) {
-  if (!has(k) || !cast<RankedTensorType>(operand(k).getType()).getElementType().isInteger())
+std::optional<SmallVector<int64_t>> GraphNode::maybeConstantInts(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.getElementType().isInteger())
     return std::nullopt;
-  const HostTensor *tensor = importer.evaluator->evaluate(operand(k));
+  const HostTensor *tensor = importer.evaluator->evaluate(value);
   return tensor ? std::optional(intsOf(*tensor)) : std::nullopt;
 }
 
@@ -92,15 +93,21 @@ void GraphNode::setResult(size_t k, ImportedValue value) {
     scope.values[node.output(k)] = std::move(value);
 }
 
-void GraphNode::importBranch(const model::Graph &graph) {
+SmallVector<ImportedValue> GraphNode::importSubgraph(const model::Graph &graph, ArrayRef<ImportedValue> inputs) {
+  if (graph.inputs.size() != inputs.size())
+    fail("subgraph '{}' takes {} inputs, expected {}", graph.name, graph.inputs.size(), inputs.size());
   ImportScope inner;
   inner.outer = &scope;
+  for (auto [declared, value] : llvm::zip(graph.inputs, inputs))
+    inner.values[declared.name] = value;
   importer.importInitializers(graph, inner);
   importer.importNodes(graph, inner);
-  for (auto [k, output] : llvm::enumerate(graph.outputs)) {
+  SmallVector<ImportedValue> outputs;
+  for (const model::ValueInfo &output : graph.outputs) {
     const ImportedValue *value = inner.find(output.name);
     if (!value)
-      fail("output '{}' of the branch is made by no node", output.name);
-    setResult(k, *value);
+      fail("output '{}' of subgraph '{}' is made by no node", output.name, graph.name);
+    outputs.push_back(*value);
   }
+  return outputs;
 }

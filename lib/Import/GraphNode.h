@@ -16,11 +16,13 @@ public:
   ImportedValue imported(size_t k) override { return named(node.input(k)); }
   std::optional<llvm::SmallVector<int64_t>> constantInts(size_t k, llvm::StringRef what) override;
   std::optional<llvm::SmallVector<double>> constantFloats(size_t k, llvm::StringRef what) override;
-  std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k) override;
+  using NodeContext::maybeConstantInts;
+  std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) override;
   mlir::Value constantTensor(const model::Tensor &tensor) override;
   using NodeContext::setResult;
   void setResult(size_t k, ImportedValue value) override;
-  void importBranch(const model::Graph &graph) override;
+  llvm::SmallVector<ImportedValue> importSubgraph(const model::Graph &graph,
+                                                  llvm::ArrayRef<ImportedValue> inputs) override;
 
 protected:
   [[noreturn]] void failWith(const std::string &message) override;

@@ -53,6 +53,10 @@ SmallVector<Value> NodeContext::operands() {
   return result;
 }
 
+std::optional<SmallVector<int64_t>> NodeContext::maybeConstantInts(size_t k) {
+  return has(k) ? maybeConstantInts(operand(k)) : std::nullopt;
+}
+
 void NodeContext::setResults(ValueRange values) {
   for (auto [k, value] : llvm::enumerate(values))
     setResult(k, value);

@@ -44,12 +44,14 @@ public:
   virtual std::optional<llvm::SmallVector<int64_t>> constantInts(size_t k, llvm::StringRef what) = 0;
   virtual std::optional<llvm::SmallVector<double>> constantFloats(size_t k, llvm::StringRef what) = 0;
   /// The same, but nullopt also when the value is not a constant.
-  virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k) = 0;
+  std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k);
+  virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) = 0;
 
   void setResult(size_t k, mlir::Value value) { setResult(k, ImportedValue{value, std::nullopt}); }
   virtual void setResult(size_t k, ImportedValue value) = 0;
-  /// Imports a subgraph without inputs (the taken branch of an If); its outputs are the node's results.
-  virtual void importBranch(const model::Graph &graph) = 0;
+  /// Imports a subgraph here, with these values for its inputs; returns its outputs.
+  virtual llvm::SmallVector<ImportedValue> importSubgraph(const model::Graph &graph,
+                                                          llvm::ArrayRef<ImportedValue> inputs) = 0;
   void setResults(mlir::ValueRange values);
 
   /// MLIR element type; an error for types that tensors cannot have here (strings, complex).

@@ -35,7 +35,9 @@ static void importIf(NodeContext &node) {
     node.unsupported("the condition depends on data; only an If whose condition is known at compile time works");
   if (condition->size() != 1)
     node.fail("the condition has {} elements, expected one", condition->size());
-  node.importBranch(node.node.attrGraph((*condition)[0] ? "then_branch" : "else_branch"));
+  const model::Graph &branch = node.node.attrGraph((*condition)[0] ? "then_branch" : "else_branch");
+  for (auto [k, value] : llvm::enumerate(node.importSubgraph(branch, {})))
+    node.setResult(k, value);
 }
 
 // Optional values: what is there is known at compile time.

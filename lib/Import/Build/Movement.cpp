@@ -217,5 +217,6 @@ void kedge::registerMovementImporters(NodeImporters &importers) {
   registerResizeImporters(importers);
   registerSelectionImporters(importers);
   registerEinsumImporter(importers);
+  registerLoopImporter(importers);
 
 }

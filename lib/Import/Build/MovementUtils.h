@@ -39,5 +39,6 @@ void registerGeneratorImporters(NodeImporters &);
 void registerResizeImporters(NodeImporters &);
 void registerSelectionImporters(NodeImporters &);
 void registerEinsumImporter(NodeImporters &);
+void registerLoopImporter(NodeImporters &);
 
 } // namespace kedge
