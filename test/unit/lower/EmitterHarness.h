@@ -17,7 +17,8 @@ namespace kedge::test {
 /// The kernel of the only cluster of a module.
 class Cluster {
 public:
-  explicit Cluster(const std::string &function) {
+  explicit Cluster(const std::string &function, const lower::KernelTarget &target = lower::KernelTarget::host(),
+                   int optLevel = 2) {
     mlir::DialectRegistry registry;
     registry.insert<sched::SchedDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
     mlir::MLIRContext context(registry);
@@ -32,7 +33,7 @@ public:
         throw std::runtime_error("the test's cluster is not emitted");
       info = *emitted;
     });
-    auto objects = lower::compileKernels(kernels, lower::KernelTarget::host());
+    auto objects = lower::compileKernels(kernels, target, optLevel);
     kernels.erase();
     if (failed(objects))
       throw std::runtime_error("the test's cluster is not compiled");
