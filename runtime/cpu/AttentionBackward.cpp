@@ -130,11 +130,20 @@ private:
     for (int64_t i = 0; i < s_.queries; ++i) {
       // A query that sees nothing: weights 2^(s - inf) = 0.
       lse2[i] = lse[i] == -std::numeric_limits<T>::infinity() ? -lse[i] : lse[i] * static_cast<T>(kLog2e);
-      T sum = 0;
-      for (int64_t d = 0; d < s_.valueDepth; ++d)
-        sum += static_cast<T>(dO[i * dO_.row + d]) * static_cast<T>(o[i * s_.o.row + d]);
-      delta[i] = sum;
+      delta[i] = dot(dO + i * dO_.row, o + i * s_.o.row, s_.valueDepth);
     }
+  }
+
+  /// In eight interleaved sums, which the compiler keeps in vectors.
+  static T dot(const S *a, const S *b, int64_t count) {
+    T sums[8] = {};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8)
+      for (int64_t lane = 0; lane < 8; ++lane)
+        sums[lane] += static_cast<T>(a[i + lane]) * static_cast<T>(b[i + lane]);
+    for (; i < count; ++i)
+      sums[0] += static_cast<T>(a[i]) * static_cast<T>(b[i]);
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   }
 
   /// rows: panels [depth][MR queries]; columns: panels [queries][MR of depth].
@@ -277,11 +286,9 @@ private:
   void storeSum(const Job &job, size_t sums, int64_t depth, S *out, const HeadView &view, int64_t key,
                 int64_t keys) const {
     S *rows = out + view.at(job.b, job.hk) + key * view.row;
-    for (int64_t j = 0; j < keys; ++j) {
-      const T *sum = at(job, sums) + j / NR_ * NR_ * panels(depth) + j % NR_;
-      for (int64_t d = 0; d < depth; ++d)
-        rows[j * view.row + d] = static_cast<S>(sum[d * NR_]);
-    }
+    for (int64_t j = 0; j < keys; j += NR_)
+      storeTransposed(at(job, sums) + j * panels(depth), NR_, rows + j * view.row, view.row,
+                      std::min(NR_, keys - j), depth);
   }
 
   void storeQueries(const Job &job) const {
@@ -289,8 +296,7 @@ private:
       const T *sums = at(job, dQSum_) + g * s_.queries * s_.depth;
       S *rows = job.operands.dQ + s_.q.at(job.b, job.hk * s_.group() + g);
       for (int64_t i = job.queryBegin; i < job.queryEnd; ++i)
-        for (int64_t d = 0; d < s_.depth; ++d)
-          rows[i * s_.q.row + d] = static_cast<S>(sums[i * s_.depth + d]);
+        std::copy_n(sums + i * s_.depth, s_.depth, rows + i * s_.q.row);
     }
   }
 

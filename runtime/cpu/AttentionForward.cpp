@@ -151,9 +151,7 @@ private:
                            : (maximum[i] + std::log2(sum[i])) * static_cast<T>(kLn2);
     rows_.scaleColumns(s_.valueDepth, sums, inverse);
     S *o = job.o + s_.o.at(job.b, h) + query * s_.o.row;
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t d = 0; d < s_.valueDepth; ++d)
-        o[i * s_.o.row + d] = static_cast<S>(sums[d * width_ + i]);
+    storeTransposed(sums, width_, o, s_.o.row, count, s_.valueDepth);
   }
 
   static constexpr int64_t kMostTile = 12 * 32;

@@ -47,7 +47,50 @@ void packByElement(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t
       dst[p * width + i] = static_cast<T>(src.base[i * src.rowStride + p * src.columnStride]);
 }
 
+/// Rows of a length known here are copied without a call.
+template <int64_t Lanes, typename T>
+void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t k) {
+  for (int64_t p = 0; p < k; ++p)
+    std::memcpy(dst + p * width, src + p * stride, sizeof(T) * Lanes);
+}
+
+template <typename T>
+void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes, int64_t k) {
+  switch (lanes) {
+  case 4:
+    return copyRows<4>(dst, width, src, stride, k);
+  case 8:
+    return copyRows<8>(dst, width, src, stride, k);
+  case 12:
+    return copyRows<12>(dst, width, src, stride, k);
+  case 16:
+    return copyRows<16>(dst, width, src, stride, k);
+  case 32:
+    return copyRows<32>(dst, width, src, stride, k);
+  default:
+    for (int64_t p = 0; p < k; ++p)
+      std::memcpy(dst + p * width, src + p * stride, sizeof(T) * lanes);
+  }
+}
+
 } // namespace detail
+
+/// dst[r * dstStride + c] = src[c * srcStride + r] for r < rows, c < columns, rounded to S.
+template <typename T, typename S>
+void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride, int64_t rows, int64_t columns) {
+  int64_t doneRows = 0;
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
+    if (columns % 4 == 0) {
+      doneRows = rows / 4 * 4;
+      for (int64_t r = 0; r < doneRows; r += 4)
+        for (int64_t c = 0; c < columns; c += 4)
+          detail::transpose4x4(dst + r * dstStride + c, dstStride, src + c * srcStride + r, srcStride);
+    }
+  }
+  for (int64_t r = doneRows; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      dst[r * dstStride + c] = static_cast<S>(src[c * srcStride + r]);
+}
 
 /// One panel: dst[p * width + i] = src(i, p) for i < lanes, p < k; lanes up to width are zero.
 template <typename T, typename S>
@@ -56,8 +99,7 @@ void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) 
     std::memset(dst, 0, sizeof(T) * width * k);
   if constexpr (std::is_same_v<T, S>) {
     if (src.rowStride == 1) {
-      for (int64_t p = 0; p < k; ++p)
-        std::memcpy(dst + p * width, src.base + p * src.columnStride, sizeof(T) * lanes);
+      detail::copyRows(dst, width, src.base, src.columnStride, lanes, k);
       return;
     }
   }
