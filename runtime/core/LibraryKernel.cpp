@@ -30,7 +30,8 @@ std::unique_ptr<LibraryKernel> makeKernel(const LibraryCall &call, int threads) 
   const Registry &kernels = filledRegistry();
   auto found = kernels.find(call.name);
   if (found == kernels.end())
-    fail("no library kernel '{}' in this runtime: docs/library-kernels.md lists the ones there are", call.name);
+    fail("no library kernel '{}' in this runtime: docs/library-kernels.md lists the ones there are",
+         call.name);
   if (threads < 1)
     fail("{}: made for {} threads, expected at least 1", call.name, threads);
   return found->second(call, threads);

@@ -74,7 +74,8 @@ std::vector<Activation> readActivations(const LibraryCall &call, const std::vect
       names.insert(names.end(), missing.begin(), missing.end());
   if (names.size() != missing.size() * static_cast<size_t>(directions))
     failCall(call, "{} activations, expected {}", names.size(), missing.size() * directions);
-  std::vector<double> alphas = floatsAttr(call, "activation_alpha", {}), betas = floatsAttr(call, "activation_beta", {});
+  std::vector<double> alphas = floatsAttr(call, "activation_alpha", {}),
+                      betas = floatsAttr(call, "activation_beta", {});
   std::vector<Activation> activations;
   size_t nextAlpha = 0, nextBeta = 0;
   for (const std::string &name : names) {

@@ -6,7 +6,17 @@ namespace kedge::rt::cpu {
 
 struct Activation {
   enum class Kind {
-    Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign, Softplus
+    Relu,
+    Tanh,
+    Sigmoid,
+    Affine,
+    LeakyRelu,
+    ThresholdedRelu,
+    ScaledTanh,
+    HardSigmoid,
+    Elu,
+    Softsign,
+    Softplus
   };
   Kind kind;
   double alpha, beta;

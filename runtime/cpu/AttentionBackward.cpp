@@ -50,8 +50,16 @@ public:
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (int64_t task = 0; task < heads * parts; ++task) {
       int64_t head = task / parts, part = task % parts;
-      Job job{operands, static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(),
-              head / s_.keyHeads, head % s_.keyHeads, 0, s_.keys, 0, s_.queries, true, true};
+      Job job{operands,
+              static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(),
+              head / s_.keyHeads,
+              head % s_.keyHeads,
+              0,
+              s_.keys,
+              0,
+              s_.queries,
+              true,
+              true};
       if (split_)
         restrict(job, part, parts / 2);
       keyHead(job);
@@ -75,8 +83,10 @@ private:
     auto result = [&](int i) { return static_cast<S *>(out[i]); };
     const void *mask = s_.mask.index < 0 ? nullptr : in[s_.mask.index];
     if (s_.packed)
-      return {source(0), source(1), source(1), source(1), source(2), in[3], mask, result(0), result(0), result(0)};
-    return {source(0), source(1), source(2), source(3), source(4), in[5], mask, result(0), result(1), result(2)};
+      return {source(0), source(1), source(1), source(1), source(2),
+              in[3],     mask,      result(0), result(0), result(0)};
+    return {source(0), source(1), source(2), source(3), source(4),
+            in[5],     mask,      result(0), result(1), result(2)};
   }
 
   /// Parts 0..n-1: dK and dV of some key blocks; n..2n-1: dQ of some query panels.
@@ -154,7 +164,8 @@ private:
     }
     for (int64_t d = 0; d < depth; d += MR_) {
       int64_t count = std::min(MR_, depth - d);
-      packPanel(columns + d * s_.queries, tile_.panelRows(count), source.transposed().at(d, 0), count, s_.queries);
+      packPanel(columns + d * s_.queries, tile_.panelRows(count), source.transposed().at(d, 0), count,
+                s_.queries);
     }
   }
 
@@ -187,7 +198,8 @@ private:
     }
   }
 
-  /// Scores of panel `panel` of keys lie as [queries][NR]. firstRow(panel): rows before it see none of its keys.
+  /// Scores of panel `panel` of keys lie as [queries][NR]. firstRow(panel): rows before it see none of its
+  /// keys.
   void blockPair(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
                  bool accumulate) const {
     int64_t h = job.hk * s_.group() + g;
@@ -201,7 +213,8 @@ private:
         tileInto(s_.valueDepth, at(job, gradRows_) + (query + i) * s_.valueDepth,
                  at(job, valueColumns_) + j * s_.valueDepth, grads + i * NR_, count, NR_, false);
       }
-      weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads, at(job, factors_) + base);
+      weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads,
+            at(job, factors_) + base);
       if (job.wantKV)
         addKeyGradients(job, query, row, queries, j, scores, grads, accumulate);
       if (job.wantQ)
@@ -216,8 +229,8 @@ private:
     return std::clamp<int64_t>((s_.firstQuery(key) - query) / MR_ * MR_, 0, queries);
   }
 
-  void weigh(const Job &job, int64_t h, int64_t query, int64_t row, int64_t queries, int64_t key, int64_t keys,
-             T *scores, T *grads, T *factors) const {
+  void weigh(const Job &job, int64_t h, int64_t query, int64_t row, int64_t queries, int64_t key,
+             int64_t keys, T *scores, T *grads, T *factors) const {
     int64_t count = queries - row;
     if (count <= 0)
       return;
@@ -227,8 +240,8 @@ private:
       rows_.cap(count, tile, factors + row * NR_, static_cast<T>(s_.softcap));
     if (job.operands.mask)
       addMask(s_.mask, job.operands.mask,
-              job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key, s_.mask.query,
-              s_.mask.key, tile, NR_, count, keys);
+              job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key,
+              s_.mask.query, s_.mask.key, tile, NR_, count, keys);
     if (s_.causal && key + NR_ - 1 > query + s_.causalOffset)
       hideFutureKeysInColumns(tile, NR_, count, query, key, s_.causalOffset);
     for (int64_t r = 0; keys < NR_ && r < count; ++r)
@@ -240,14 +253,14 @@ private:
         grads[i] *= factors[i];
   }
 
-  void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j, const T *scores,
-                       const T *grads, bool accumulate) const {
+  void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j,
+                       const T *scores, const T *grads, bool accumulate) const {
     auto sum = [&](size_t columns, int64_t depth, const T *right, size_t into) {
       for (int64_t d = 0; d < depth; d += MR_) {
         int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
         const T *left = at(job, columns) + d * s_.queries + (query + row) * width;
-        tileInto(queries - row, left, right + row * NR_, at(job, into) + j * panels(depth) + d * NR_, count, NR_,
-                 accumulate);
+        tileInto(queries - row, left, right + row * NR_, at(job, into) + j * panels(depth) + d * NR_, count,
+                 NR_, accumulate);
       }
     };
     sum(gradColumns_, s_.valueDepth, scores, dVSum_);
@@ -262,7 +275,8 @@ private:
     }
   }
 
-  void addQueryGradients(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys) const {
+  void addQueryGradients(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key,
+                         int64_t keys) const {
     for (int64_t i = 0; i < queries; i += MR_) {
       int64_t count = std::min(MR_, queries - i);
       // Panels of keys that the last query of the tile sees; later ones were not computed.
@@ -273,8 +287,8 @@ private:
         continue;
       for (int64_t d = 0; d < s_.depth; d += NR_)
         tile_.run(seen, at(job, turned_) + i * keyBlock_, at(job, keyRows_) + d * keyBlock_,
-                  at(job, dQSum_) + (g * s_.queries + query + i) * s_.depth + d, s_.depth, static_cast<int>(count),
-                  static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
+                  at(job, dQSum_) + (g * s_.queries + query + i) * s_.depth + d, s_.depth,
+                  static_cast<int>(count), static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
     }
   }
 
@@ -308,8 +322,8 @@ private:
   int64_t MR_, NR_, queryBlock_, keyBlock_;
   bool split_;
   Scratch scratch_;
-  size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_, grads_,
-      factors_, turned_, dKSum_, dVSum_, dQSum_, stats_;
+  size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
+      grads_, factors_, turned_, dKSum_, dVSum_, dQSum_, stats_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {

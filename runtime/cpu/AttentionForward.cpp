@@ -1,6 +1,6 @@
-// train.Attention: online softmax over blocks of keys. Scores are computed as K Q^T, keys as rows, so that the
-// softmax runs along columns, one query a vector lane, and the weights are at once the packed right-hand side
-// of V^T P.
+// train.Attention: online softmax over blocks of keys. Scores are computed as K Q^T, keys as rows, so that
+// the softmax runs along columns, one query a vector lane, and the weights are at once the packed right-hand
+// side of V^T P.
 #include "runtime/cpu/AttentionMaskOps.h"
 #include "runtime/cpu/AttentionRows.h"
 #include "runtime/cpu/Gemm.h"
@@ -24,8 +24,9 @@ public:
     int64_t heads = s_.batch * s_.keyHeads;
     queryPanels_ = (s_.queries + width_ - 1) / width_;
     // Too few heads for all threads: several tasks a head, each of which packs K and V for itself.
-    splits_ = heads >= 4 * threads ? 1 : std::clamp<int64_t>(4 * threads / std::max<int64_t>(heads, 1), 1,
-                                                             std::max<int64_t>(1, queryPanels_ / 2));
+    splits_ = heads >= 4 * threads ? 1
+                                   : std::clamp<int64_t>(4 * threads / std::max<int64_t>(heads, 1), 1,
+                                                         std::max<int64_t>(1, queryPanels_ / 2));
     keysAt_ = scratch_.template add<T>(panels(s_.keys) * tile_.rows * s_.depth);
     valuesAt_ = scratch_.template add<T>(panels(s_.valueDepth) * tile_.rows * s_.keys);
     queryAt_ = scratch_.template add<T>(width_ * s_.depth);
@@ -38,15 +39,21 @@ public:
 
   void run(Inputs in, Outputs out, void *workspace) override {
     const S *q = static_cast<const S *>(in[0]);
-    const S *k = s_.packed ? q : static_cast<const S *>(in[1]), *v = s_.packed ? q : static_cast<const S *>(in[2]);
+    const S *k = s_.packed ? q : static_cast<const S *>(in[1]),
+            *v = s_.packed ? q : static_cast<const S *>(in[2]);
     const void *mask = s_.mask.index < 0 ? nullptr : in[s_.mask.index];
     int64_t tasks = s_.batch * s_.keyHeads * splits_;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (int64_t task = 0; task < tasks; ++task) {
       int64_t head = task / splits_, split = task % splits_;
-      Job job{q, mask, static_cast<S *>(out[0]), static_cast<T *>(out[1]),
-              static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(), head / s_.keyHeads};
-      keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_, queryPanels_ * (split + 1) / splits_);
+      Job job{q,
+              mask,
+              static_cast<S *>(out[0]),
+              static_cast<T *>(out[1]),
+              static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(),
+              head / s_.keyHeads};
+      keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
+              queryPanels_ * (split + 1) / splits_);
     }
   }
 
@@ -65,7 +72,8 @@ private:
     return reinterpret_cast<P *>(job.scratch + place);
   }
 
-  void keyHead(const Job &job, const S *k, const S *v, int64_t hk, int64_t firstPanel, int64_t lastPanel) const {
+  void keyHead(const Job &job, const S *k, const S *v, int64_t hk, int64_t firstPanel,
+               int64_t lastPanel) const {
     int64_t lastQuery = std::min(s_.queries, lastPanel * width_) - 1;
     int64_t keys = firstPanel < lastPanel ? s_.visibleKeys(lastQuery) : 0, MR = tile_.rows;
     Strided<S> keyRows{k + s_.k.at(job.b, hk), s_.k.row, 1}, values{v + s_.v.at(job.b, hk), 1, s_.v.row};
@@ -84,10 +92,12 @@ private:
 
   /// One vector row of queries from `query` on, all their keys.
   void queryPanel(const Job &job, int64_t h, int64_t query) const {
-    T *packed = at(job, queryAt_), *maximum = at(job, statsAt_), *sum = maximum + width_, *rescale = sum + width_;
+    T *packed = at(job, queryAt_), *maximum = at(job, statsAt_), *sum = maximum + width_,
+      *rescale = sum + width_;
     T *sums = at(job, outAt_);
     int64_t count = std::min<int64_t>(width_, s_.queries - query);
-    packPanel(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count, s_.depth);
+    packPanel(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count,
+              s_.depth);
     T scale = static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e);
     for (int64_t i = 0; i < width_ * s_.depth; ++i)
       packed[i] *= scale;
@@ -102,22 +112,23 @@ private:
   }
 
   void keyBlock(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys) const {
-    T *scores = at(job, scoresAt_), *maximum = at(job, statsAt_), *sum = maximum + width_, *rescale = sum + width_;
+    T *scores = at(job, scoresAt_), *maximum = at(job, statsAt_), *sum = maximum + width_,
+      *rescale = sum + width_;
     const T *packed = at(job, queryAt_), *keyPanels = at(job, keysAt_), *valuePanels = at(job, valuesAt_);
     T *sums = at(job, outAt_);
     int64_t MR = tile_.rows;
     for (int64_t j = 0; j < keys; j += MR) {
       // A panel of K is as wide as the keys of the whole tensor make it; rows past `keys` are not asked for.
       int64_t panelKeys = std::min(MR, s_.keys - key - j), width = tile_.panelRows(panelKeys);
-      runTile(s_.depth, keyPanels + (key + j) * s_.depth, packed, scores + j * width_, std::min(panelKeys, keys - j),
-              width);
+      runTile(s_.depth, keyPanels + (key + j) * s_.depth, packed, scores + j * width_,
+              std::min(panelKeys, keys - j), width);
     }
     if (s_.softcap != 0)
       rows_.cap(keys, scores, nullptr, static_cast<T>(s_.softcap));
     if (job.mask)
       addMask(s_.mask, job.mask,
-              job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key, s_.mask.key,
-              s_.mask.query, scores, width_, keys, count);
+              job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key,
+              s_.mask.key, s_.mask.query, scores, width_, keys, count);
     if (s_.causal && key + keys - 1 > query + s_.causalOffset)
       hideFutureKeysInRows(scores, width_, keys, key, query, s_.causalOffset);
     rows_.forward(keys, scores, maximum, sum, rescale);
@@ -141,8 +152,8 @@ private:
     std::copy_n(whole, rows * width_, c);
   }
 
-  void finish(const Job &job, int64_t h, int64_t query, int64_t count, const T *maximum, const T *sum, T *inverse,
-              T *sums) const {
+  void finish(const Job &job, int64_t h, int64_t query, int64_t count, const T *maximum, const T *sum,
+              T *inverse, T *sums) const {
     T *lse = job.lse + (job.b * s_.queryHeads + h) * s_.queries + query;
     for (int64_t i = 0; i < width_; ++i)
       inverse[i] = sum[i] == 0 ? T(0) : 1 / sum[i];

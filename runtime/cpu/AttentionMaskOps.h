@@ -25,8 +25,8 @@ template <typename T> inline T maskValue(const AttentionMask &mask, const void *
 
 /// tile[r * width + c] += mask(row0 + r, column0 + c) for r < rows, c < columns, with the strides given.
 template <typename T>
-void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t rowStride, int64_t columnStride,
-             T *tile, int64_t width, int64_t rows, int64_t columns) {
+void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t rowStride,
+             int64_t columnStride, T *tile, int64_t width, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     T *row = tile + r * width;
     int64_t place = start + r * rowStride;
@@ -52,7 +52,8 @@ void hideFutureKeysInRows(T *tile, int64_t width, int64_t rows, int64_t key, int
   }
 }
 template <typename T>
-void hideFutureKeysInColumns(T *tile, int64_t width, int64_t rows, int64_t query, int64_t key, int64_t offset) {
+void hideFutureKeysInColumns(T *tile, int64_t width, int64_t rows, int64_t query, int64_t key,
+                             int64_t offset) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = std::max<int64_t>(0, query + r + offset + 1 - key); c < width; ++c)
       tile[r * width + c] = -std::numeric_limits<T>::infinity();

@@ -1,5 +1,5 @@
-// The elementwise part of attention on tiles of scores, compiled once for each instruction set beside GemmTile.
-// A tile has rows of gemmTile<T>().columns scores, in units of log 2: exp2 turns them into weights.
+// The elementwise part of attention on tiles of scores, compiled once for each instruction set beside
+// GemmTile. A tile has rows of gemmTile<T>().columns scores, in units of log 2: exp2 turns them into weights.
 // Only <cstdint> here, as in GemmTile.h.
 #pragma once
 #include <cstdint>
@@ -7,8 +7,8 @@
 namespace kedge::rt::cpu {
 
 template <typename T> struct AttentionRows {
-  /// Forward; rows are keys, columns queries. With the maximum and sum so far of every query: turns scores into
-  /// weights exp2(score - maximum), updates both, sets rescale = exp2(old maximum - new maximum).
+  /// Forward; rows are keys, columns queries. With the maximum and sum so far of every query: turns scores
+  /// into weights exp2(score - maximum), updates both, sets rescale = exp2(old maximum - new maximum).
   void (*forward)(int64_t rows, T *scores, T *maximum, T *sum, T *rescale);
   /// x[r][c] *= factor[c].
   void (*scaleColumns)(int64_t rows, T *x, const T *factor);

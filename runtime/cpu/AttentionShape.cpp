@@ -11,7 +11,8 @@ struct Heads {
   HeadView view;
 };
 
-Heads readHeads(const LibraryCall &call, const TensorDesc &tensor, const char *layoutName, int64_t headCount) {
+Heads readHeads(const LibraryCall &call, const TensorDesc &tensor, const char *layoutName,
+                int64_t headCount) {
   const Shape &s = tensor.shape;
   if (s.size() == 3) {
     if (headCount < 1 || s[2] % headCount != 0)
@@ -79,7 +80,8 @@ AttentionShape readAttention(const LibraryCall &call, size_t first, const Tensor
     Heads q = readHeads(call, call.inputs[first], "q_layout", qHeads);
     Heads k = readHeads(call, call.inputs[first + 1], "k_layout", kvHeads);
     Heads v = readHeads(call, call.inputs[first + 2], "v_layout", kvHeads);
-    if (k.batch != q.batch || v.batch != q.batch || v.heads != k.heads || v.length != k.length || k.depth != q.depth)
+    if (k.batch != q.batch || v.batch != q.batch || v.heads != k.heads || v.length != k.length ||
+        k.depth != q.depth)
       failCall(call, "Q, K and V do not fit each other");
     shape.batch = q.batch, shape.queryHeads = q.heads, shape.keyHeads = k.heads;
     shape.queries = q.length, shape.keys = k.length, shape.depth = q.depth, shape.valueDepth = v.depth;
@@ -92,7 +94,8 @@ AttentionShape readAttention(const LibraryCall &call, size_t first, const Tensor
       out.depth != shape.valueDepth)
     failCall(call, "O does not fit Q and V");
   shape.o = out.view;
-  shape.scale = floatAttr(call, "scale", 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, shape.depth))));
+  shape.scale =
+      floatAttr(call, "scale", 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, shape.depth))));
   shape.softcap = floatAttr(call, "softcap", 0);
   shape.causal = boolAttr(call, "causal", false);
   shape.causalOffset = intAttr(call, "causal_offset", 0);

@@ -68,7 +68,8 @@ Shape intsAttr(const LibraryCall &call, const char *name, const Shape &missing) 
   return read<Shape>(call, name, missing);
 }
 
-std::vector<double> floatsAttr(const LibraryCall &call, const char *name, const std::vector<double> &missing) {
+std::vector<double> floatsAttr(const LibraryCall &call, const char *name,
+                               const std::vector<double> &missing) {
   return read<std::vector<double>>(call, name, missing);
 }
 
@@ -76,9 +77,13 @@ std::vector<std::string> stringsAttr(const LibraryCall &call, const char *name) 
   return read<std::vector<std::string>>(call, name, {});
 }
 
-int inputIndex(const LibraryCall &call, size_t k) { return position(call, "operands", k, call.inputs.size()); }
+int inputIndex(const LibraryCall &call, size_t k) {
+  return position(call, "operands", k, call.inputs.size());
+}
 
-int outputIndex(const LibraryCall &call, size_t k) { return position(call, "results", k, call.outputs.size()); }
+int outputIndex(const LibraryCall &call, size_t k) {
+  return position(call, "results", k, call.outputs.size());
+}
 
 const TensorDesc &input(const LibraryCall &call, size_t k) {
   int index = inputIndex(call, k);

@@ -16,7 +16,8 @@ template <typename... Args>
 }
 
 bool hasAttr(const LibraryCall &call, const char *name);
-/// Attribute of that name, `missing` without it; an error when it has another kind. Booleans count as 0 and 1.
+/// Attribute of that name, `missing` without it; an error when it has another kind. Booleans count as 0
+/// and 1.
 int64_t intAttr(const LibraryCall &call, const char *name, int64_t missing);
 bool boolAttr(const LibraryCall &call, const char *name, bool missing);
 double floatAttr(const LibraryCall &call, const char *name, double missing);

@@ -21,7 +21,8 @@ public:
       : c_(c), images_(images), weights_(weights), bias_(bias), threads_(threads),
         rows_(Back ? c.groupChannels() : c.groupFilters()), columns_(Back ? c.inSize() : c.outSize()),
         depth_((Back ? c.groupFilters() : c.groupChannels()) * c.taps()),
-        spread_(c.batch * c.groups >= threads), plan_(planGemm<T>(rows_, columns_, depth_, spread_ ? 1 : threads)),
+        spread_(c.batch * c.groups >= threads),
+        plan_(planGemm<T>(rows_, columns_, depth_, spread_ ? 1 : threads)),
         planBytes_(alignedBytes(plan_.workspaceBytes())),
         sumBytes_(std::is_same_v<S, T> ? 0 : alignedBytes(sizeof(T) * rows_ * columns_)) {}
 
@@ -43,8 +44,10 @@ public:
 private:
   void one(Inputs in, Outputs out, int64_t job, char *scratch, int threads) const {
     int64_t group = job % c_.groups;
-    const S *image = static_cast<const S *>(in[images_]) + job * (depth_ / c_.taps()) * (Back ? c_.outSize() : c_.inSize());
-    const S *weights = static_cast<const S *>(in[weights_]) + group * c_.groupFilters() * c_.groupChannels() * c_.taps();
+    const S *image = static_cast<const S *>(in[images_]) +
+                     job * (depth_ / c_.taps()) * (Back ? c_.outSize() : c_.inSize());
+    const S *weights =
+        static_cast<const S *>(in[weights_]) + group * c_.groupFilters() * c_.groupChannels() * c_.taps();
     S *result = static_cast<S *>(out[0]) + job * rows_ * columns_;
     T *sum;
     if constexpr (std::is_same_v<S, T>)
@@ -124,8 +127,9 @@ template <typename S> class WeightProduct final : public LibraryKernel {
 
 public:
   WeightProduct(const ConvShape &c, int x, int dy, int threads)
-      : c_(c), x_(x), dy_(dy), threads_(threads), rows_(c.groupFilters()), columns_(c.groupChannels() * c.taps()),
-        depth_(c.batch * c.outSize()), spread_(c.groups >= threads && c.groups > 1),
+      : c_(c), x_(x), dy_(dy), threads_(threads), rows_(c.groupFilters()),
+        columns_(c.groupChannels() * c.taps()), depth_(c.batch * c.outSize()),
+        spread_(c.groups >= threads && c.groups > 1),
         plan_(planGemm<T>(rows_, columns_, depth_, spread_ ? 1 : threads)),
         planBytes_(alignedBytes(plan_.workspaceBytes())),
         sumBytes_(std::is_same_v<S, T> ? 0 : alignedBytes(sizeof(T) * rows_ * columns_)) {
@@ -182,7 +186,8 @@ private:
         readColumn(x, column + i, k0, length, list + i * length);
       packPanel(dst, width, Strided<T>{list, length, 1}, columns, length);
     };
-    gemmBlocked(plan_, packA, packB, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr), workspace);
+    gemmBlocked(plan_, packA, packB, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr),
+                workspace);
   }
 
   /// f(offset in the range, image, position, count) for the parts of [k0, k0 + length) in each image.
@@ -202,7 +207,8 @@ private:
       const S *source = x + (image * c_.channels + channel) * c_.inSize();
       for (int64_t done = 0; done < count;) {
         Segment row;
-        cutRows(c_.out, position + done, std::min(count - done, c_.out[2] - (position + done) % c_.out[2]), &row);
+        cutRows(c_.out, position + done, std::min(count - done, c_.out[2] - (position + done) % c_.out[2]),
+                &row);
         readTap(c_, source, row, td, th, tw, dst + at + done);
         done += row.length;
       }
@@ -220,7 +226,8 @@ private:
 using Pointer = std::unique_ptr<LibraryKernel>;
 
 template <bool Back>
-Pointer imageProduct(const LibraryCall &call, const ConvShape &c, int images, int weights, int bias, int threads) {
+Pointer imageProduct(const LibraryCall &call, const ConvShape &c, int images, int weights, int bias,
+                     int threads) {
   for (const TensorDesc &operand : call.inputs)
     expectSameType(call, operand, call.outputs[0]);
   if (bias >= 0)
@@ -253,7 +260,8 @@ void registerConv() {
   });
   registerKernel("train.ConvGradWeight", [](const LibraryCall &call, int threads) {
     expectCounts(call, 2, 2, 1, 1);
-    return weightProduct(call, readConv(call, call.inputs[0], call.outputs[0], call.inputs[1]), 0, 1, threads);
+    return weightProduct(call, readConv(call, call.inputs[0], call.outputs[0], call.inputs[1]), 0, 1,
+                         threads);
   });
   registerKernel("onnx.ConvTranspose", [](const LibraryCall &call, int threads) {
     expectCounts(call, 2, 3, 1, 1);
@@ -267,7 +275,8 @@ void registerConv() {
   });
   registerKernel("train.ConvTransposeGradWeight", [](const LibraryCall &call, int threads) {
     expectCounts(call, 2, 2, 1, 1);
-    return weightProduct(call, readConv(call, call.inputs[1], call.outputs[0], call.inputs[0]), 1, 0, threads);
+    return weightProduct(call, readConv(call, call.inputs[1], call.outputs[0], call.inputs[0]), 1, 0,
+                         threads);
   });
 }
 

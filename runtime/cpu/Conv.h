@@ -24,7 +24,7 @@ ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDes
 
 /// `length` neighbours along the width of one row of a space.
 struct Segment {
-  int64_t at;           ///< place of the first in the list of columns
+  int64_t at; ///< place of the first in the list of columns
   int64_t d, h, w, length;
 };
 
@@ -41,7 +41,8 @@ inline int64_t cutRows(const Space &space, int64_t begin, int64_t count, Segment
 
 /// dst[i] = X at the place that tap (td, th, tw) of output position segment + i reads; 0 in the padding.
 template <typename S, typename T>
-void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw, T *dst) {
+void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw,
+             T *dst) {
   int64_t d = s.d * c.stride[0] + td * c.dilation[0] - c.pad[0];
   int64_t h = s.h * c.stride[1] + th * c.dilation[1] - c.pad[1];
   if (d < 0 || d >= c.in[0] || h < 0 || h >= c.in[1]) {
@@ -62,12 +63,14 @@ void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, i
   std::fill_n(dst + last, s.length - last, T(0));
 }
 
-/// dst[i] = dY at the output position whose tap (td, th, tw) is input position segment + i; 0 where there is none.
+/// dst[i] = dY at the output position whose tap (td, th, tw) is input position segment + i; 0 where there is
+/// none.
 template <typename S, typename T>
-void readTapBack(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw, T *dst) {
+void readTapBack(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw,
+                 T *dst) {
   int64_t d = s.d + c.pad[0] - td * c.dilation[0], h = s.h + c.pad[1] - th * c.dilation[1];
-  bool inside = d >= 0 && h >= 0 && d % c.stride[0] == 0 && h % c.stride[1] == 0 && d / c.stride[0] < c.out[0] &&
-                h / c.stride[1] < c.out[1];
+  bool inside = d >= 0 && h >= 0 && d % c.stride[0] == 0 && h % c.stride[1] == 0 &&
+                d / c.stride[0] < c.out[0] && h / c.stride[1] < c.out[1];
   if (!inside || c.stride[2] != 1)
     std::fill_n(dst, s.length, T(0));
   if (!inside)

@@ -38,7 +38,8 @@ ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDes
     int64_t room = c.in[i] + c.pad[i] + end[i] - ((c.kernel[i] - 1) * c.dilation[i] + 1);
     int64_t expected = room < 0 ? 0 : room / c.stride[i] + 1;
     if (c.out[i] != expected)
-      failCall(call, "a spatial size is {}, expected {} from its strides, pads and dilations", c.out[i], expected);
+      failCall(call, "a spatial size is {}, expected {} from its strides, pads and dilations", c.out[i],
+               expected);
   }
   return c;
 }

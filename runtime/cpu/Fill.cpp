@@ -30,15 +30,16 @@ Pointer makeOneHot(const LibraryCall &call, int threads) {
     return closure([=](Inputs in, Outputs out, void *) {
       const U *values = static_cast<const U *>(in[1]);
       U *result = static_cast<U *>(out[0]);
-      parallelFor(threads, view.outer * view.inner, grainFor(view.size * sizeof(U)), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          U *first = result + line / view.inner * view.size * view.inner + line % view.inner;
-          int64_t hot = indexAt(type, in[0], line);
-          hot += hot < 0 ? view.size : 0;
-          for (int64_t i = 0; i < view.size; ++i)
-            first[i * view.inner] = values[i == hot];
-        }
-      });
+      parallelFor(threads, view.outer * view.inner, grainFor(view.size * sizeof(U)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t line = begin; line < end; ++line) {
+                      U *first = result + line / view.inner * view.size * view.inner + line % view.inner;
+                      int64_t hot = indexAt(type, in[0], line);
+                      hot += hot < 0 ? view.size : 0;
+                      for (int64_t i = 0; i < view.size; ++i)
+                        first[i * view.inner] = values[i == hot];
+                    }
+                  });
     });
   });
 }
@@ -89,7 +90,8 @@ Pointer makeRange(const LibraryCall &call, int) {
   return dispatchNumber(call, call.outputs[0].type, [&]<typename T>(Type<T>) -> Pointer {
     return closure([count = call.outputs[0].elements()](Inputs in, Outputs out, void *) {
       using C = Compute<T>;
-      C start = static_cast<C>(*static_cast<const T *>(in[0])), delta = static_cast<C>(*static_cast<const T *>(in[1]));
+      C start = static_cast<C>(*static_cast<const T *>(in[0])),
+        delta = static_cast<C>(*static_cast<const T *>(in[1]));
       for (int64_t i = 0; i < count; ++i)
         static_cast<T *>(out[0])[i] = static_cast<T>(start + static_cast<C>(i) * delta);
     });

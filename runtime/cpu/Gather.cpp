@@ -53,17 +53,18 @@ std::unique_ptr<LibraryKernel> makeGatherElements(const LibraryCall &call, int t
       T *to = static_cast<T *>(outputs[0]);
       IndexReader index{in[1], wide};
       FirstBad bad;
-      parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
-          for (int64_t i = 0; i < lines.indexSize; ++i) {
-            int64_t position = indexStart + i * lines.indexStride;
-            int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
-            if (place >= 0)
-              to[position] = from[dataStart + place * lines.dataStride];
-          }
-        }
-      });
+      parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t line = begin; line < end; ++line) {
+                      int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
+                      for (int64_t i = 0; i < lines.indexSize; ++i) {
+                        int64_t position = indexStart + i * lines.indexStride;
+                        int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
+                        if (place >= 0)
+                          to[position] = from[dataStart + place * lines.dataStride];
+                      }
+                    }
+                  });
       if (bad.any())
         failIndex(what, index, bad, lines.dataSize);
     });

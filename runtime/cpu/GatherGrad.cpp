@@ -31,7 +31,8 @@ public:
       next[row] = head[slot];
       head[slot] = static_cast<int32_t>(row);
     }
-    int64_t grain = std::max<int64_t>(1, grainFor(columns_ * sizeof(T)) / 8), blocks = (slots_ + grain - 1) / grain;
+    int64_t grain = std::max<int64_t>(1, grainFor(columns_ * sizeof(T)) / 8),
+            blocks = (slots_ + grain - 1) / grain;
     // Tokens crowd in few rows: blocks are handed out one by one.
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (int64_t block = 0; block < blocks; ++block)
@@ -83,16 +84,17 @@ std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threa
   bool wide = indices.type == DType::I64;
   RowSums sums(call, view.outer * view.size, view.outer * count, view.inner, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(sums.workspaceBytes(), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-      IndexReader index{in[1], wide};
-      FirstBad bad;
-      sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace, [&](int64_t row) {
-        int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
-        return place < 0 || place == padding ? -1 : row / count * view.size + place;
-      });
-      if (bad.any())
-        failIndex(what, index, bad, view.size);
-    });
+    return closure(
+        sums.workspaceBytes(), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+          IndexReader index{in[1], wide};
+          FirstBad bad;
+          sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace, [&](int64_t row) {
+            int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
+            return place < 0 || place == padding ? -1 : row / count * view.size + place;
+          });
+          if (bad.any())
+            failIndex(what, index, bad, view.size);
+        });
   });
 }
 
@@ -103,14 +105,15 @@ std::unique_ptr<LibraryKernel> makeGatherNDGrad(const LibraryCall &call, int thr
   IndexTuples tuples = readTuples(call, dx, call.inputs[1], dy, intAttr(call, "batch_dims", 0));
   RowSums sums(call, tuples.slots, tuples.count, tuples.sliceElements, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(sums.workspaceBytes(), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-      IndexReader index{in[1], tuples.wide};
-      FirstBad bad;
-      sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace,
-               [&](int64_t row) { return tuples.slot(index, row, bad); });
-      if (bad.any())
-        failIndex(what, index, bad, tuples.sizes[bad.position() % tuples.depth]);
-    });
+    return closure(sums.workspaceBytes(),
+                   [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+                     IndexReader index{in[1], tuples.wide};
+                     FirstBad bad;
+                     sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace,
+                              [&](int64_t row) { return tuples.slot(index, row, bad); });
+                     if (bad.any())
+                       failIndex(what, index, bad, tuples.sizes[bad.position() % tuples.depth]);
+                   });
   });
 }
 
@@ -168,9 +171,10 @@ std::unique_ptr<LibraryKernel> makeGatherElementsGrad(const LibraryCall &call, i
   expectCounts(call, 2, 2, 1, 1);
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectShape(call, call.inputs[0], call.inputs[1].shape, "the incoming gradient");
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return std::make_unique<ElementsGrad<T>>(call, threads);
-  });
+  return dispatchFloat(call, call.outputs[0].type,
+                       [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+                         return std::make_unique<ElementsGrad<T>>(call, threads);
+                       });
 }
 
 } // namespace

@@ -27,8 +27,8 @@ inline int64_t resolveIndex(int64_t value, int64_t size, int64_t position, First
 
 [[noreturn]] inline void failIndex(const std::string &what, const IndexReader &indices, const FirstBad &bad,
                                    int64_t size) {
-  fail("{}: index {} at position {} is outside [-{}, {})", what, indices[bad.position()], bad.position(), size,
-       size);
+  fail("{}: index {} at position {} is outside [-{}, {})", what, indices[bad.position()], bad.position(),
+       size, size);
 }
 
 } // namespace kedge::rt::cpu

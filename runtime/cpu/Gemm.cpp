@@ -9,7 +9,8 @@ int64_t evenBlock(int64_t size, int64_t most, int64_t unit) {
   return std::max(unit, ((size + parts - 1) / parts + unit - 1) / unit * unit);
 }
 
-template <typename T> void startOnly(const GemmPlan &plan, T *c, int64_t ldc, GemmStart start, const T *bias) {
+template <typename T>
+void startOnly(const GemmPlan &plan, T *c, int64_t ldc, GemmStart start, const T *bias) {
   if (start == GemmStart::Keep)
     return;
   for (int64_t i = 0; i < plan.m; ++i)
@@ -56,8 +57,8 @@ void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, T *c, int64_t ldc, G
 
 template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int);
 template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int);
-template void gemm(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart, const float *,
-                   void *);
+template void gemm(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart,
+                   const float *, void *);
 template void gemm(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
                    const float *, void *);
 template void gemm(const GemmPlan &, Strided<Float16>, Strided<Float16>, float *, int64_t, GemmStart,

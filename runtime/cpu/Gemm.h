@@ -25,8 +25,8 @@ template <typename T> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
 enum class GemmStart { Zero, Keep, Bias };
 
 /// The part of the product that one thread of a team does. All threads of the team call it with equal
-/// arguments; `barrier` waits for all. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column,
-/// columns, k0, kLength) write a panel.
+/// arguments; `barrier` waits for all. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width,
+/// column, columns, k0, kLength) write a panel.
 template <typename T, typename PackA, typename PackB, typename Barrier>
 void gemmPart(const GemmPlan &plan, PackA &&packA, PackB &&packB, T *c, int64_t ldc, GemmStart start,
               const T *bias, void *workspace, int thread, int team, Barrier &&barrier) {

@@ -31,9 +31,13 @@ inline void transpose4x4(float *dst, int64_t width, const float *src, int64_t st
   Float4 r1 = *reinterpret_cast<const Float4Unaligned *>(src + stride);
   Float4 r2 = *reinterpret_cast<const Float4Unaligned *>(src + 2 * stride);
   Float4 r3 = *reinterpret_cast<const Float4Unaligned *>(src + 3 * stride);
-  Float4 low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-  Float4 low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5), high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-  auto store = [&](int64_t p, Float4 value) { *reinterpret_cast<Float4Unaligned *>(dst + p * width) = value; };
+  Float4 low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5),
+         high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+  Float4 low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5),
+         high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  auto store = [&](int64_t p, Float4 value) {
+    *reinterpret_cast<Float4Unaligned *>(dst + p * width) = value;
+  };
   store(0, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
   store(1, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
   store(2, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
@@ -77,7 +81,8 @@ void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes
 
 /// dst[r * dstStride + c] = src[c * srcStride + r] for r < rows, c < columns, rounded to S.
 template <typename T, typename S>
-void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride, int64_t rows, int64_t columns) {
+void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride, int64_t rows,
+                     int64_t columns) {
   int64_t doneRows = 0;
   if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
     if (columns % 4 == 0) {

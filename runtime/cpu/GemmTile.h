@@ -14,11 +14,10 @@ template <typename T> struct GemmTile {
   int step;    ///< rows of the smallest tile; rows = 3 * step
   /// C[m x n] = A B (+ bias[n]) (+ C when accumulate); m <= rows, n <= columns. Sums run over k in order, one
   /// fused multiply-add a term where the machine has it.
-  void (*run)(int64_t k, const T *a, const T *b, T *c, int64_t ldc, int m, int n, bool accumulate, const T *bias);
+  void (*run)(int64_t k, const T *a, const T *b, T *c, int64_t ldc, int m, int n, bool accumulate,
+              const T *bias);
 
-  int panelRows(int64_t m) const {
-    return m > 2 * step ? rows : m > step ? 2 * step : step;
-  }
+  int panelRows(int64_t m) const { return m > 2 * step ? rows : m > step ? 2 * step : step; }
 };
 
 /// The tile for this machine.

@@ -53,8 +53,8 @@ struct Rescale {
   }
 };
 
-Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zeroB, const Product &p, Rescale rescale,
-                      int threads) {
+Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zeroB, const Product &p,
+                      Rescale rescale, int threads) {
   DType typeA = call.inputs[0].type, typeB = call.inputs[b].type;
   return closure([=](Inputs in, Outputs out, void *) {
     parallelFor(threads, p.batches() * p.m, grainFor(p.n * p.k * 4), [&](int64_t begin, int64_t end) {
@@ -74,26 +74,31 @@ Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zer
 Pointer makeMatMulInteger(const LibraryCall &call, int threads) {
   expectCounts(call, 2, 4, 1, 1);
   Product p = readMatMul(plainCall(call, call.inputs[0], call.inputs[1]));
-  return integerMatMul(call, 1, perLine(call, inputIndex(call, 2), p.m), perLine(call, inputIndex(call, 3), p.n), p,
-                       {}, threads);
+  return integerMatMul(call, 1, perLine(call, inputIndex(call, 2), p.m),
+                       perLine(call, inputIndex(call, 3), p.n), p, {}, threads);
 }
 
 Pointer makeQLinearMatMul(const LibraryCall &call, int threads) {
   expectCounts(call, 8, 8, 1, 1);
   Product p = readMatMul(plainCall(call, call.inputs[0], call.inputs[3]));
-  Rescale rescale{perLine(call, 1, p.m), perLine(call, 4, p.n), perLine(call, 6, 1), perLine(call, 7, 1),
-                  integerRange(call, call.outputs[0].type), call.outputs[0].type};
+  Rescale rescale{perLine(call, 1, p.m),
+                  perLine(call, 4, p.n),
+                  perLine(call, 6, 1),
+                  perLine(call, 7, 1),
+                  integerRange(call, call.outputs[0].type),
+                  call.outputs[0].type};
   return integerMatMul(call, 3, perLine(call, 2, p.m), perLine(call, 5, p.n), p, rescale, threads);
 }
 
 /// Sum over the taps of output position `o` of one filter.
-int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DType typeW, const void *w, int64_t zeroW,
-               int64_t image, int64_t filter, int64_t o) {
+int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DType typeW, const void *w,
+               int64_t zeroW, int64_t image, int64_t filter, int64_t o) {
   int64_t place[3] = {o / (c.out[1] * c.out[2]), o / c.out[2] % c.out[1], o % c.out[2]}, sum = 0;
   int64_t firstChannel = filter / c.groupFilters() * c.groupChannels();
   for (int64_t channel = 0; channel < c.groupChannels(); ++channel)
     for (int64_t tap = 0; tap < c.taps(); ++tap) {
-      int64_t t[3] = {tap / (c.kernel[1] * c.kernel[2]), tap / c.kernel[2] % c.kernel[1], tap % c.kernel[2]}, at[3];
+      int64_t t[3] = {tap / (c.kernel[1] * c.kernel[2]), tap / c.kernel[2] % c.kernel[1], tap % c.kernel[2]},
+              at[3];
       bool inside = true;
       for (int d = 0; d < 3; ++d) {
         at[d] = place[d] * c.stride[d] + t[d] * c.dilation[d] - c.pad[d];
@@ -108,8 +113,8 @@ int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DT
   return sum;
 }
 
-Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, PerLine zeroW, const ConvShape &c,
-                    Rescale rescale, int threads) {
+Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, PerLine zeroW,
+                    const ConvShape &c, Rescale rescale, int threads) {
   DType typeX = call.inputs[0].type, typeW = call.inputs[w].type;
   return closure([=](Inputs in, Outputs out, void *) {
     parallelFor(threads, c.batch * c.filters, 1, [&](int64_t begin, int64_t end) {
@@ -128,17 +133,21 @@ Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, Per
 Pointer makeConvInteger(const LibraryCall &call, int threads) {
   expectCounts(call, 2, 4, 1, 1);
   ConvShape c = readConv(call, call.inputs[0], call.inputs[1], call.outputs[0]);
-  return integerConv(call, 1, -1, perLine(call, inputIndex(call, 2), 1), perLine(call, inputIndex(call, 3), c.filters),
-                     c, {}, threads);
+  return integerConv(call, 1, -1, perLine(call, inputIndex(call, 2), 1),
+                     perLine(call, inputIndex(call, 3), c.filters), c, {}, threads);
 }
 
 Pointer makeQLinearConv(const LibraryCall &call, int threads) {
   expectCounts(call, 8, 9, 1, 1);
   ConvShape c = readConv(call, call.inputs[0], call.inputs[3], call.outputs[0]);
-  Rescale rescale{perLine(call, 1, 1), perLine(call, 4, c.filters), perLine(call, 6, 1), perLine(call, 7, 1),
-                  integerRange(call, call.outputs[0].type), call.outputs[0].type};
-  return integerConv(call, 3, inputIndex(call, 8), perLine(call, 2, 1), perLine(call, 5, c.filters), c, rescale,
-                     threads);
+  Rescale rescale{perLine(call, 1, 1),
+                  perLine(call, 4, c.filters),
+                  perLine(call, 6, 1),
+                  perLine(call, 7, 1),
+                  integerRange(call, call.outputs[0].type),
+                  call.outputs[0].type};
+  return integerConv(call, 3, inputIndex(call, 8), perLine(call, 2, 1), perLine(call, 5, c.filters), c,
+                     rescale, threads);
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 namespace kedge::rt::cpu {
 
 struct LineMap {
-  int64_t count = 1;                 ///< lines of the index tensor
+  int64_t count = 1;                   ///< lines of the index tensor
   int64_t dataSize = 0, indexSize = 0; ///< elements of a line
   int64_t dataStride = 1, indexStride = 1;
   Shape sizes, dataStrides, indexStrides; ///< of the dimensions but the axis

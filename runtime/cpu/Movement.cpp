@@ -11,8 +11,8 @@ std::unique_ptr<LibraryKernel> oneCopy(StridedCopy copy) {
 }
 
 /// Output dimension d runs over `sizes[d]` and steps `srcStrides[d]` in the input.
-std::unique_ptr<LibraryKernel> gatherDims(const LibraryCall &call, const Shape &sizes, const Shape &srcStrides,
-                                          int threads) {
+std::unique_ptr<LibraryKernel> gatherDims(const LibraryCall &call, const Shape &sizes,
+                                          const Shape &srcStrides, int threads) {
   Shape dst = rowMajorStrides(sizes);
   std::vector<CopyDim> dims;
   for (size_t d = 0; d < sizes.size(); ++d)
@@ -101,7 +101,8 @@ std::unique_ptr<LibraryKernel> makeDepthToSpace(const LibraryCall &call, int thr
   Blocks k = readBlocks(call, call.inputs[0], call.outputs[0]);
   int64_t plane = k.h * k.w, depth = k.c * k.b * k.b * plane;
   int64_t channel = k.columnRow ? k.b * k.b * plane : plane;
-  int64_t blockRow = k.columnRow ? k.b * plane : k.b * k.c * plane, blockColumn = k.columnRow ? plane : k.c * plane;
+  int64_t blockRow = k.columnRow ? k.b * plane : k.b * k.c * plane,
+          blockColumn = k.columnRow ? plane : k.c * plane;
   return gatherDims(call, {k.n, k.c, k.h, k.b, k.w, k.b}, {depth, channel, k.w, blockRow, 1, blockColumn},
                     threads);
 }
@@ -111,8 +112,10 @@ std::unique_ptr<LibraryKernel> makeSpaceToDepth(const LibraryCall &call, int thr
   Blocks k = readBlocks(call, call.outputs[0], call.inputs[0]);
   int64_t row = k.w * k.b, image = k.h * k.b * row;
   if (k.columnRow)
-    return gatherDims(call, {k.n, k.c, k.b, k.b, k.h, k.w}, {k.c * image, image, row, 1, k.b * row, k.b}, threads);
-  return gatherDims(call, {k.n, k.b, k.b, k.c, k.h, k.w}, {k.c * image, row, 1, image, k.b * row, k.b}, threads);
+    return gatherDims(call, {k.n, k.c, k.b, k.b, k.h, k.w}, {k.c * image, image, row, 1, k.b * row, k.b},
+                      threads);
+  return gatherDims(call, {k.n, k.b, k.b, k.c, k.h, k.w}, {k.c * image, row, 1, image, k.b * row, k.b},
+                    threads);
 }
 
 /// Copies between each of `parts` and its range of `whole` along the axis.
@@ -141,8 +144,8 @@ std::vector<StridedCopy> axisCopies(const LibraryCall &call, const TensorDesc &w
 
 std::unique_ptr<LibraryKernel> makeConcat(const LibraryCall &call, int threads) {
   expectCounts(call, 1, call.inputs.size(), 1, 1);
-  return closure([copies = axisCopies(call, call.outputs[0], call.inputs, true, threads)](Inputs in, Outputs out,
-                                                                                         void *) {
+  return closure([copies = axisCopies(call, call.outputs[0], call.inputs, true, threads)](
+                     Inputs in, Outputs out, void *) {
     for (size_t i = 0; i < copies.size(); ++i)
       copies[i].run(in[i], out[0]);
   });
@@ -150,8 +153,8 @@ std::unique_ptr<LibraryKernel> makeConcat(const LibraryCall &call, int threads) 
 
 std::unique_ptr<LibraryKernel> makeSplit(const LibraryCall &call, int threads) {
   expectCounts(call, 1, 1, 1, call.outputs.size());
-  return closure([copies = axisCopies(call, call.inputs[0], call.outputs, false, threads)](Inputs in, Outputs out,
-                                                                                          void *) {
+  return closure([copies = axisCopies(call, call.inputs[0], call.outputs, false, threads)](
+                     Inputs in, Outputs out, void *) {
     for (size_t i = 0; i < copies.size(); ++i)
       copies[i].run(in[0], out[i]);
   });

@@ -64,8 +64,8 @@ std::vector<Shape> sourceTables(const LibraryCall &call, const Padding &padding,
 }
 
 /// The part that both tensors share.
-StridedCopy commonPart(const Padding &padding, const Shape &inner, const Shape &padded, bool toPadded, DType type,
-                       int threads) {
+StridedCopy commonPart(const Padding &padding, const Shape &inner, const Shape &padded, bool toPadded,
+                       DType type, int threads) {
   Shape innerStrides = rowMajorStrides(inner), paddedStrides = rowMajorStrides(padded);
   std::vector<CopyDim> dims;
   int64_t innerOffset = 0, paddedOffset = 0;
@@ -78,8 +78,8 @@ StridedCopy commonPart(const Padding &padding, const Shape &inner, const Shape &
     dims.push_back(toPadded ? CopyDim{size, innerStrides[d], paddedStrides[d]}
                             : CopyDim{size, paddedStrides[d], innerStrides[d]});
   }
-  return StridedCopy(std::move(dims), toPadded ? innerOffset : paddedOffset, toPadded ? paddedOffset : innerOffset,
-                     type, threads);
+  return StridedCopy(std::move(dims), toPadded ? innerOffset : paddedOffset,
+                     toPadded ? paddedOffset : innerOffset, type, threads);
 }
 
 template <typename T> T constantOf(const LibraryCall &call) {
@@ -197,7 +197,8 @@ std::unique_ptr<LibraryKernel> makePadGrad(const LibraryCall &call, int threads)
           int64_t index[kMostRank], rest = flat;
           for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
             index[d] = rest % shape[d];
-          out[flat] = static_cast<T>(sumStands<T>(stands, strides, index, 0, static_cast<const T *>(inputs[0])));
+          out[flat] =
+              static_cast<T>(sumStands<T>(stands, strides, index, 0, static_cast<const T *>(inputs[0])));
         }
       });
     });

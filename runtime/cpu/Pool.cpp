@@ -47,7 +47,8 @@ PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDes
 /// Calls f(input place, tap inside the image) for the taps of output place o that lie inside the image;
 /// returns the number of taps inside the padded image.
 template <typename F> int64_t forTaps(const PoolShape &p, int64_t o, F &&f) {
-  int64_t place[3] = {o / (p.out[1] * p.out[2]), o / p.out[2] % p.out[1], o % p.out[2]}, padded = 1, lo[3], hi[3];
+  int64_t place[3] = {o / (p.out[1] * p.out[2]), o / p.out[2] % p.out[1], o % p.out[2]}, padded = 1, lo[3],
+          hi[3];
   for (int i = 0; i < 3; ++i) {
     int64_t start = place[i] * p.stride[i] - p.pad[i], step = p.dilation[i];
     place[i] = start;
@@ -95,7 +96,8 @@ template <typename S> Pointer maxPool(const LibraryCall &call, PoolShape p, int 
           if (indices < 0)
             continue;
           if (columnMajor)
-            best = (best % p.in[2] * p.in[1] + best / p.in[2] % p.in[1]) * p.in[0] + best / (p.in[2] * p.in[1]);
+            best =
+                (best % p.in[2] * p.in[1] + best / p.in[2] % p.in[1]) * p.in[0] + best / (p.in[2] * p.in[1]);
           static_cast<int64_t *>(out[indices])[result] = plane * p.inSize() + best;
         }
     });
@@ -214,8 +216,8 @@ Pointer makeLpPool(const LibraryCall &call, int threads) {
   });
 }
 
-/// Indices count in the tensor that MaxPool's input would have from kernel_shape, strides and pads; the result
-/// may be larger.
+/// Indices count in the tensor that MaxPool's input would have from kernel_shape, strides and pads; the
+/// result may be larger.
 Pointer makeMaxUnpool(const LibraryCall &call, int threads) {
   expectCounts(call, 2, 2, 1, 1);
   const TensorDesc &x = call.inputs[0], &y = call.outputs[0];
@@ -237,7 +239,8 @@ Pointer makeMaxUnpool(const LibraryCall &call, int threads) {
         int64_t d = rest / (pooled[1] * pooled[2]), h = rest / pooled[2] % pooled[1], w = rest % pooled[2];
         if (index < 0 || index >= p.planes * size || d >= p.out[0] || h >= p.out[1] || w >= p.out[2])
           fail("{}: index {} at position {} lies outside the result", what, index, i);
-        result[index / size * p.outSize() + (d * p.out[1] + h) * p.out[2] + w] = static_cast<const S *>(in[0])[i];
+        result[index / size * p.outSize() + (d * p.out[1] + h) * p.out[2] + w] =
+            static_cast<const S *>(in[0])[i];
       }
     });
   });

@@ -6,7 +6,8 @@ namespace {
 
 /// Element offsets of the matrices that a batch index of `batch` selects in an operand of dimensions `own`
 /// (aligned to the right, 1 or equal).
-std::vector<int64_t> batchOffsets(const LibraryCall &call, const Shape &batch, const Shape &own, int64_t matrix) {
+std::vector<int64_t> batchOffsets(const LibraryCall &call, const Shape &batch, const Shape &own,
+                                  int64_t matrix) {
   Shape strides(batch.size(), 0);
   int64_t stride = matrix;
   for (size_t i = own.size(); i-- > 0;) {

@@ -1,7 +1,7 @@
 // onnx.QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear: scales of a tensor, an axis or blocks of it.
+#include "runtime/cpu/Quantize.h"
 #include "runtime/core/Convert.h"
 #include "runtime/cpu/Kernel.h"
-#include "runtime/cpu/Quantize.h"
 #include "runtime/cpu/Registration.h"
 #include <cmath>
 
@@ -54,8 +54,8 @@ Pointer makeQuantize(const LibraryCall &call, int threads) {
   ScaleMap map = readScale(call, x, scale);
   int zero = inputIndex(call, 2);
   IntegerRange range = integerRange(call, y.type);
-  return closure([=, count = x.elements(), xType = x.type, sType = scale.type, yType = y.type](Inputs in, Outputs out,
-                                                                                              void *) {
+  return closure([=, count = x.elements(), xType = x.type, sType = scale.type,
+                  yType = y.type](Inputs in, Outputs out, void *) {
     parallelFor(threads, count, 2048, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         int64_t s = map(i);
@@ -73,8 +73,8 @@ Pointer makeDequantize(const LibraryCall &call, int threads) {
   const TensorDesc &x = call.inputs[0], &scale = call.inputs[1], &y = call.outputs[0];
   ScaleMap map = readScale(call, x, scale);
   int zero = inputIndex(call, 2);
-  return closure([=, count = x.elements(), xType = x.type, sType = scale.type, yType = y.type](Inputs in, Outputs out,
-                                                                                              void *) {
+  return closure([=, count = x.elements(), xType = x.type, sType = scale.type,
+                  yType = y.type](Inputs in, Outputs out, void *) {
     parallelFor(threads, count, 2048, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         int64_t s = map(i);
@@ -100,8 +100,8 @@ Pointer makeDynamicQuantize(const LibraryCall &call, int) {
     *static_cast<float *>(out[1]) = scale;
     *static_cast<uint8_t *>(out[2]) = static_cast<uint8_t>(zero);
     for (int64_t i = 0; i < count; ++i)
-      static_cast<uint8_t *>(out[0])[i] =
-          static_cast<uint8_t>(scale == 0 ? 0 : std::clamp(std::nearbyint(x[i] / scale) + zero, 0.0f, 255.0f));
+      static_cast<uint8_t *>(out[0])[i] = static_cast<uint8_t>(
+          scale == 0 ? 0 : std::clamp(std::nearbyint(x[i] / scale) + zero, 0.0f, 255.0f));
   });
 }
 

@@ -38,11 +38,14 @@ RecurrentShape readRecurrent(const LibraryCall &call, Cell cell) {
   s.linearBeforeReset = boolAttr(call, "linear_before_reset", false);
   s.inputForget = boolAttr(call, "input_forget", false);
   s.clip = floatAttr(call, "clip", 0);
-  static const std::vector<std::string> missing[] = {{"Tanh"}, {"Sigmoid", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
+  static const std::vector<std::string> missing[] = {
+      {"Tanh"}, {"Sigmoid", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
   s.activations = readActivations(call, missing[static_cast<int>(cell)], s.directions);
   s.bias = inputIndex(call, 3), s.lengths = inputIndex(call, 4), s.h0 = inputIndex(call, 5);
-  s.c0 = cell == Cell::Lstm ? inputIndex(call, 6) : -1, s.peepholes = cell == Cell::Lstm ? inputIndex(call, 7) : -1;
-  s.y = outputIndex(call, 0), s.yh = outputIndex(call, 1), s.yc = cell == Cell::Lstm ? outputIndex(call, 2) : -1;
+  s.c0 = cell == Cell::Lstm ? inputIndex(call, 6) : -1,
+  s.peepholes = cell == Cell::Lstm ? inputIndex(call, 7) : -1;
+  s.y = outputIndex(call, 0), s.yh = outputIndex(call, 1),
+  s.yc = cell == Cell::Lstm ? outputIndex(call, 2) : -1;
   return s;
 }
 
@@ -81,11 +84,19 @@ private:
   void sequence(Inputs in, Outputs out, int64_t direction, int64_t b, T *scratch) const {
     int64_t H = s_.hidden, GH = s_.gates * H;
     const T *bias = source(in, s_.bias, direction * 2 * GH);
-    Row row{source(in, s_.w, direction * GH * s_.inputs), source(in, s_.r, direction * GH * H), bias,
-            bias ? bias + GH : nullptr, source(in, s_.peepholes, direction * 3 * H),
+    Row row{source(in, s_.w, direction * GH * s_.inputs),
+            source(in, s_.r, direction * GH * H),
+            bias,
+            bias ? bias + GH : nullptr,
+            source(in, s_.peepholes, direction * 3 * H),
             &s_.activations[direction * s_.activations.size() / s_.directions],
-            scratch, scratch + GH, scratch + 2 * GH, scratch + 2 * GH + H, scratch + 2 * GH + 2 * H};
-    const T *h0 = source(in, s_.h0, stateOffset(direction, b)), *c0 = source(in, s_.c0, stateOffset(direction, b));
+            scratch,
+            scratch + GH,
+            scratch + 2 * GH,
+            scratch + 2 * GH + H,
+            scratch + 2 * GH + 2 * H};
+    const T *h0 = source(in, s_.h0, stateOffset(direction, b)),
+            *c0 = source(in, s_.c0, stateOffset(direction, b));
     for (int64_t j = 0; j < H; ++j)
       row.h[j] = h0 ? h0[j] : T(0), row.c[j] = c0 ? c0[j] : T(0);
     int64_t length = s_.lengths < 0 ? s_.steps : static_cast<const int32_t *>(in[s_.lengths])[b];
@@ -110,7 +121,8 @@ private:
       std::copy_n(row.c, H, static_cast<T *>(out[s_.yc]) + stateOffset(direction, b));
   }
 
-  static void multiply(const T *matrix, const T *vector, const T *bias, int64_t rows, int64_t columns, T *result) {
+  static void multiply(const T *matrix, const T *vector, const T *bias, int64_t rows, int64_t columns,
+                       T *result) {
     for (int64_t i = 0; i < rows; ++i) {
       T sum = bias ? bias[i] : T(0);
       for (int64_t k = 0; k < columns; ++k)
@@ -156,7 +168,9 @@ private:
     int64_t H = s_.hidden;
     const T *p = row.peepholes;
     for (int64_t j = 0; j < H; ++j) {
-      auto sum = [&](int64_t g) { return static_cast<double>(row.fromInput[g * H + j] + row.fromState[g * H + j]); };
+      auto sum = [&](int64_t g) {
+        return static_cast<double>(row.fromInput[g * H + j] + row.fromState[g * H + j]);
+      };
       double i = row.activation[0](clip(sum(0) + (p ? p[j] * row.c[j] : 0)));
       double f = s_.inputForget ? 1 - i : row.activation[0](clip(sum(2) + (p ? p[2 * H + j] * row.c[j] : 0)));
       double c = f * row.c[j] + i * row.activation[1](clip(sum(3)));

@@ -24,7 +24,8 @@ Compute<S> weightedSum(const ResizeMap &map, const int64_t *index, size_t d, con
   T sum = 0;
   for (int64_t k = begin; k < end; ++k) {
     const S *at = source + table.sources[k] * map.strides[d];
-    sum += static_cast<T>(table.weights[k]) * (last ? static_cast<T>(*at) : weightedSum<S>(map, index, d + 1, at));
+    sum += static_cast<T>(table.weights[k]) *
+           (last ? static_cast<T>(*at) : weightedSum<S>(map, index, d + 1, at));
   }
   return sum;
 }
@@ -47,9 +48,9 @@ template <typename S> std::unique_ptr<LibraryKernel> weighted(ResizeMap map, int
         bool outside = false;
         for (size_t d = 0; d < map.sizes.size(); ++d)
           outside |= map.tables[d].outside[index[d]] != 0;
-        static_cast<S *>(out[0])[flat] = static_cast<S>(
-            outside ? static_cast<Compute<S>>(map.extrapolation)
-                    : weightedSum<S>(map, index, 0, static_cast<const S *>(in[0])));
+        static_cast<S *>(out[0])[flat] =
+            static_cast<S>(outside ? static_cast<Compute<S>>(map.extrapolation)
+                                   : weightedSum<S>(map, index, 0, static_cast<const S *>(in[0])));
       });
     });
   });
@@ -84,9 +85,11 @@ void expectPlain(const LibraryCall &call) {
 std::unique_ptr<LibraryKernel> makeResize(const LibraryCall &call, int threads) {
   expectPlain(call);
   const TensorDesc &x = call.inputs[0], &y = call.outputs[0];
-  ResizeMap map{readResize(call, x, y), y.shape, rowMajorStrides(x.shape), floatAttr(call, "extrapolation_value", 0)};
+  ResizeMap map{readResize(call, x, y), y.shape, rowMajorStrides(x.shape),
+                floatAttr(call, "extrapolation_value", 0)};
   if (isFloatType(x.type))
-    return dispatchFloat(call, x.type, [&]<typename S>(Type<S>) { return weighted<S>(std::move(map), threads); });
+    return dispatchFloat(call, x.type,
+                         [&]<typename S>(Type<S>) { return weighted<S>(std::move(map), threads); });
   for (const AxisTable &table : map.tables)
     if (static_cast<int64_t>(table.sources.size()) != table.size())
       failCall(call, "of this type only mode nearest inside the operand is available");
@@ -100,7 +103,8 @@ std::unique_ptr<LibraryKernel> makeResizeGrad(const LibraryCall &call, int threa
   std::vector<AxisTable> forward = readResize(call, dx, dy);
   for (size_t d = 0; d < forward.size(); ++d)
     map.tables.push_back(transpose(forward[d], dx.shape[d]));
-  return dispatchFloat(call, dx.type, [&]<typename S>(Type<S>) { return weighted<S>(std::move(map), threads); });
+  return dispatchFloat(call, dx.type,
+                       [&]<typename S>(Type<S>) { return weighted<S>(std::move(map), threads); });
 }
 
 } // namespace

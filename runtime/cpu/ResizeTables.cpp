@@ -30,7 +30,8 @@ ResizeOptions readOptions(const LibraryCall &call) {
 
 /// Where output element i lies among the input's elements; ONNX's coordinate_transformation_mode.
 double sourceCoordinate(const LibraryCall &call, const std::string &mode, const AxisSizes &a, int64_t i) {
-  double x = static_cast<double>(i), width = a.scale * static_cast<double>(a.in), last = static_cast<double>(a.in - 1);
+  double x = static_cast<double>(i), width = a.scale * static_cast<double>(a.in),
+         last = static_cast<double>(a.in - 1);
   if (mode == "half_pixel")
     return (x + 0.5) / a.scale - 0.5;
   if (mode == "half_pixel_symmetric") {
@@ -77,7 +78,8 @@ void appendFiltered(AxisTable &table, const ResizeOptions &o, const AxisSizes &a
   size_t begin = table.sources.size();
   for (int64_t i = first; i < first + count; ++i) {
     double argument = (static_cast<double>(i) - ratio) * shrink;
-    double weight = o.mode == "linear" ? std::max(0.0, 1 - std::abs(argument)) : cubicKernel(argument, o.cubicA);
+    double weight =
+        o.mode == "linear" ? std::max(0.0, 1 - std::abs(argument)) : cubicKernel(argument, o.cubicA);
     int64_t source = static_cast<int64_t>(base) + i;
     if (o.excludeOutside && (source < 0 || source >= a.in))
       continue;

@@ -10,10 +10,11 @@ using Pointer = std::unique_ptr<LibraryKernel>;
 
 /// f(line, first element's place) for all lines along the axis, shared among threads.
 template <typename F> void forLines(const AxisView &view, int threads, size_t elementBytes, F &&f) {
-  parallelFor(threads, view.outer * view.inner, grainFor(view.size * elementBytes), [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line)
-      f(line, line / view.inner * view.size * view.inner + line % view.inner);
-  });
+  parallelFor(threads, view.outer * view.inner, grainFor(view.size * elementBytes),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t line = begin; line < end; ++line)
+                  f(line, line / view.inner * view.size * view.inner + line % view.inner);
+              });
 }
 
 Pointer makeCumSum(const LibraryCall &call, int threads) {
@@ -49,7 +50,8 @@ template <typename T> bool precedes(T a, T b, bool largest) {
   return largest ? a > b : a < b;
 }
 
-template <typename T> int64_t extremeOf(const T *line, int64_t size, int64_t stride, bool largest, bool takeLast) {
+template <typename T>
+int64_t extremeOf(const T *line, int64_t size, int64_t stride, bool largest, bool takeLast) {
   int64_t best = 0;
   for (int64_t i = 1; i < size; ++i)
     if (precedes(line[i * stride], line[best * stride], largest) ||
@@ -118,7 +120,8 @@ Pointer makeTopK(const LibraryCall &call, int threads) {
     return closure(orderBytes * threads, [=](Inputs in, Outputs out, void *workspace) {
       forLines(view, threads, sizeof(T) * 8, [&](int64_t line, int64_t first) {
         const T *from = static_cast<const T *>(in[0]) + first;
-        int64_t *order = reinterpret_cast<int64_t *>(static_cast<char *>(workspace) + omp_get_thread_num() * orderBytes);
+        int64_t *order =
+            reinterpret_cast<int64_t *>(static_cast<char *>(workspace) + omp_get_thread_num() * orderBytes);
         for (int64_t i = 0; i < view.size; ++i)
           order[i] = i;
         std::partial_sort(order, order + k, order + view.size, [&](int64_t a, int64_t b) {

@@ -72,17 +72,18 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
       const T *updates = static_cast<const T *>(in[2]);
       T *y = static_cast<T *>(out[0]);
       FirstBad bad;
-      parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
-          for (int64_t i = 0; i < lines.indexSize; ++i) {
-            int64_t position = indexStart + i * lines.indexStride;
-            int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
-            if (place >= 0)
-              reduceInto(y[dataStart + place * lines.dataStride], updates[position], reduction);
-          }
-        }
-      });
+      parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t line = begin; line < end; ++line) {
+                      int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
+                      for (int64_t i = 0; i < lines.indexSize; ++i) {
+                        int64_t position = indexStart + i * lines.indexStride;
+                        int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
+                        if (place >= 0)
+                          reduceInto(y[dataStart + place * lines.dataStride], updates[position], reduction);
+                      }
+                    }
+                  });
       if (bad.any())
         failIndex(what, index, bad, lines.dataSize);
     });
@@ -101,17 +102,18 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
       IndexReader index{in[1], tuples.wide};
       FirstBad bad;
       // Updates go in order; threads share the columns of a slice.
-      parallelFor(threads, tuples.sliceElements, grainFor(tuples.count * sizeof(T)), [&](int64_t begin, int64_t end) {
-        for (int64_t i = 0; i < tuples.count; ++i) {
-          int64_t slot = tuples.slot(index, i, bad);
-          if (slot < 0)
-            continue;
-          const T *update = static_cast<const T *>(in[2]) + i * tuples.sliceElements;
-          T *place = static_cast<T *>(out[0]) + slot * tuples.sliceElements;
-          for (int64_t j = begin; j < end; ++j)
-            reduceInto(place[j], update[j], reduction);
-        }
-      });
+      parallelFor(threads, tuples.sliceElements, grainFor(tuples.count * sizeof(T)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = 0; i < tuples.count; ++i) {
+                      int64_t slot = tuples.slot(index, i, bad);
+                      if (slot < 0)
+                        continue;
+                      const T *update = static_cast<const T *>(in[2]) + i * tuples.sliceElements;
+                      T *place = static_cast<T *>(out[0]) + slot * tuples.sliceElements;
+                      for (int64_t j = begin; j < end; ++j)
+                        reduceInto(place[j], update[j], reduction);
+                    }
+                  });
       if (bad.any())
         failIndex(what, index, bad, tuples.sizes[bad.position() % tuples.depth]);
     });

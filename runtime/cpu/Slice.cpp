@@ -58,7 +58,8 @@ StridedCopy rangeCopy(const std::vector<Range> &ranges, const TensorDesc &whole,
   int64_t offset = 0;
   for (size_t d = 0; d < ranges.size(); ++d) {
     Range range = ranges[d];
-    int64_t step = range.step * wholeStrides[d], start = range.start * wholeStrides[d], part = sliceStrides[d];
+    int64_t step = range.step * wholeStrides[d], start = range.start * wholeStrides[d],
+            part = sliceStrides[d];
     if (!toSlice && step < 0) { // walk backwards, so that dst goes up
       start += (range.size - 1) * step;
       step = -step;
@@ -74,8 +75,8 @@ StridedCopy rangeCopy(const std::vector<Range> &ranges, const TensorDesc &whole,
     for (size_t d = 0; d < ranges.size(); ++d)
       if (ranges[d].step < 0)
         sliceOffset += (ranges[d].size - 1) * sliceStrides[d];
-  return StridedCopy(std::move(dims), toSlice ? offset : sliceOffset, toSlice ? sliceOffset : offset, whole.type,
-                     threads);
+  return StridedCopy(std::move(dims), toSlice ? offset : sliceOffset, toSlice ? sliceOffset : offset,
+                     whole.type, threads);
 }
 
 std::unique_ptr<LibraryKernel> makeSlice(const LibraryCall &call, int threads) {

@@ -9,7 +9,8 @@ namespace {
 /// Row-major in dst; dimensions that follow each other in both are one.
 std::vector<CopyDim> simplify(std::vector<CopyDim> dims) {
   std::erase_if(dims, [](const CopyDim &d) { return d.size == 1; });
-  std::stable_sort(dims.begin(), dims.end(), [](const CopyDim &a, const CopyDim &b) { return a.dst > b.dst; });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [](const CopyDim &a, const CopyDim &b) { return a.dst > b.dst; });
   std::vector<CopyDim> merged;
   for (const CopyDim &d : dims) {
     if (!merged.empty() && merged.back().src == d.src * d.size && merged.back().dst == d.dst * d.size)
@@ -20,8 +21,9 @@ std::vector<CopyDim> simplify(std::vector<CopyDim> dims) {
   return merged;
 }
 
-template <typename T> void transposeTile(const T *src, int64_t srcStride, T *dst, int64_t dstStride,
-                                         int64_t rows, int64_t columns) {
+template <typename T>
+void transposeTile(const T *src, int64_t srcStride, T *dst, int64_t dstStride, int64_t rows,
+                   int64_t columns) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       dst[i * dstStride + j] = src[j * srcStride + i];
@@ -55,7 +57,8 @@ constexpr int64_t kPieceRows = 64;
 
 } // namespace
 
-StridedCopy::StridedCopy(std::vector<CopyDim> dims, int64_t srcOffset, int64_t dstOffset, DType type, int threads)
+StridedCopy::StridedCopy(std::vector<CopyDim> dims, int64_t srcOffset, int64_t dstOffset, DType type,
+                         int threads)
     : srcOffset_(srcOffset), dstOffset_(dstOffset), elementBytes_(dtypeSize(type)), threads_(threads) {
   for (const CopyDim &d : dims)
     if (d.size == 0)

@@ -4,7 +4,8 @@
 
 namespace kedge::rt::cpu {
 
-/// dst[sum i_d * dst_d] = src[sum i_d * src_d] for all i_d < size_d; strides in elements, of any sign for src.
+/// dst[sum i_d * dst_d] = src[sum i_d * src_d] for all i_d < size_d; strides in elements, of any sign for
+/// src.
 struct CopyDim {
   int64_t size, src, dst;
 };
@@ -22,7 +23,7 @@ private:
   template <typename T> void piece(const T *src, T *dst, int64_t rows) const;
   void arrange();
 
-  std::vector<CopyDim> outer_; ///< loops around a piece
+  std::vector<CopyDim> outer_;             ///< loops around a piece
   CopyDim row_{1, 0, 0}, column_{1, 1, 1}; ///< a piece: some rows of columns
   int64_t rowBlocks_ = 1;                  ///< pieces that the rows are cut into
   int64_t srcOffset_ = 0, dstOffset_ = 0, pieces_ = 0;

@@ -6,22 +6,14 @@
 
 namespace kedge::rt::cpu {
 
-template <typename T> struct Type {
-  using type = T;
-};
+template <typename T> struct Type { using type = T; };
 
 /// What sums of T are kept in: float for float and the 16-bit types, double, 64-bit integers that wrap.
-template <typename T> struct ComputeOf {
-  using type = uint64_t;
-};
-template <> struct ComputeOf<float> {
-  using type = float;
-};
+template <typename T> struct ComputeOf { using type = uint64_t; };
+template <> struct ComputeOf<float> { using type = float; };
 template <> struct ComputeOf<BFloat16> : ComputeOf<float> {};
 template <> struct ComputeOf<Float16> : ComputeOf<float> {};
-template <> struct ComputeOf<double> {
-  using type = double;
-};
+template <> struct ComputeOf<double> { using type = double; };
 template <typename T> using Compute = typename ComputeOf<T>::type;
 
 /// f(Type<T>) for the four float types; an error for others.

@@ -42,8 +42,7 @@ void measure(benchmark::State &state, const LibraryCall &call, double flops) {
     kernel->run(inputs.data(), outputs.data(), workspace.get());
   double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   state.counters["GFLOP/core-s"] = flops * 1e-9 * static_cast<double>(state.iterations()) / seconds;
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
   state.counters["workspace_KiB"] = static_cast<double>(kernel->workspaceBytes()) / 1024;
 }
 
@@ -55,12 +54,14 @@ void MatMul(benchmark::State &state) {
   bool transA = state.range(3), transB = state.range(4);
   LibraryCall call{"onnx.MatMul",
                    {{"transA", transA}, {"transB", transB}},
-                   {f32(transA ? std::vector{k, m} : std::vector{m, k}), f32(transB ? std::vector{n, k} : std::vector{k, n})},
+                   {f32(transA ? std::vector{k, m} : std::vector{m, k}),
+                    f32(transB ? std::vector{n, k} : std::vector{k, n})},
                    {f32({m, n})}};
   measure(state, call, 2.0 * m * n * k);
 }
 
-/// GPT-2 124M: forward, gradient of the input, gradient of the weight, weights [in, out]; the tied head [out, in].
+/// GPT-2 124M: forward, gradient of the input, gradient of the weight, weights [in, out]; the tied head [out,
+/// in].
 void gpt2Products(benchmark::internal::Benchmark *bench) {
   for (int64_t tokens : {256, 1024}) {
     for (auto [in, out] : {std::pair{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}}) {
@@ -88,8 +89,16 @@ void AttentionGrad(benchmark::State &state) {
   LibraryCall call{"train.AttentionGrad", {{"causal", true}}, {x, x, x, x, x, lse}, {x, x, x}};
   measure(state, call, 5.0 * b * h * t * t * d);
 }
-BENCHMARK(Attention)->Args({1, 12, 1024, 64})->Args({4, 12, 64, 64})->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(AttentionGrad)->Args({1, 12, 1024, 64})->Args({4, 12, 64, 64})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(Attention)
+    ->Args({1, 12, 1024, 64})
+    ->Args({4, 12, 64, 64})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(AttentionGrad)
+    ->Args({1, 12, 1024, 64})
+    ->Args({4, 12, 64, 64})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 } // namespace
 } // namespace kedge::rt

@@ -133,14 +133,21 @@ template <typename T> void check(const Case &c, double tolerance) {
 }
 
 TEST(KernelAttention, PlainOddSizes) {
-  for (Case c : {Case{1, 1, 1, 1, 1, 1, 1}, {2, 3, 3, 7, 5, 3, 4}, {1, 2, 2, 33, 70, 64, 64}, {1, 1, 1, 100, 300, 20, 45},
+  for (Case c : {Case{1, 1, 1, 1, 1, 1, 1},
+                 {2, 3, 3, 7, 5, 3, 4},
+                 {1, 2, 2, 33, 70, 64, 64},
+                 {1, 1, 1, 100, 300, 20, 45},
                  {1, 5, 5, 130, 129, 16, 8}})
     check<float>(c, 1e-5);
 }
 
 TEST(KernelAttention, Causal) {
-  for (Case c : {Case{1, 2, 2, 1, 1, 4, 4, true}, {1, 2, 2, 70, 70, 64, 64, true}, {2, 1, 1, 300, 300, 24, 24, true},
-                 {1, 1, 1, 40, 200, 8, 8, true, 160}, {1, 1, 1, 200, 40, 8, 8, true}, {1, 1, 1, 50, 50, 8, 8, true, -3}})
+  for (Case c : {Case{1, 2, 2, 1, 1, 4, 4, true},
+                 {1, 2, 2, 70, 70, 64, 64, true},
+                 {2, 1, 1, 300, 300, 24, 24, true},
+                 {1, 1, 1, 40, 200, 8, 8, true, 160},
+                 {1, 1, 1, 200, 40, 8, 8, true},
+                 {1, 1, 1, 50, 50, 8, 8, true, -3}})
     check<float>(c, 1e-5);
 }
 
@@ -176,23 +183,31 @@ TEST(KernelAttention, OtherTypesAndEmptyDimensions) {
 TEST(KernelAttention, LayoutsAgree) {
   constexpr int64_t B = 2, T = 37, H = 3, D = 8;
   Array qkv = Array::random<float>({B, T, 3 * H * D}, 1), dO = Array::random<float>({B, T, H * D}, 2);
-  std::vector<Array> split = runKernel("onnx.Split", {{"axis", 2}}, {qkv}, std::vector<TensorDesc>(3, dO.desc));
+  std::vector<Array> split =
+      runKernel("onnx.Split", {{"axis", 2}}, {qkv}, std::vector<TensorDesc>(3, dO.desc));
   json heads = {{"q_num_heads", H}, {"kv_num_heads", H}, {"causal", true}};
   TensorDesc lse{DType::F32, {B, H, T}};
   auto fromRows = runKernel("train.Attention", heads, split, {dO.desc, lse});
-  auto rowGradients = runKernel("train.AttentionGrad", heads, {dO, split[0], split[1], split[2], fromRows[0], fromRows[1]},
-                                std::vector<TensorDesc>(3, dO.desc));
+  auto rowGradients =
+      runKernel("train.AttentionGrad", heads, {dO, split[0], split[1], split[2], fromRows[0], fromRows[1]},
+                std::vector<TensorDesc>(3, dO.desc));
   json packed = heads;
   packed["packed"] = true;
   auto fromPacked = runKernel("train.Attention", packed, {qkv}, {dO.desc, lse});
   expectNear(fromPacked[0], fromRows[0].doubles(), 0);
-  Array packedGradient = runKernel1("train.AttentionGrad", packed, {dO, qkv, fromPacked[0], fromPacked[1]}, qkv.desc);
+  Array packedGradient =
+      runKernel1("train.AttentionGrad", packed, {dO, qkv, fromPacked[0], fromPacked[1]}, qkv.desc);
   expectNear(packedGradient, runKernel1("onnx.Concat", {{"axis", 2}}, rowGradients, qkv.desc).doubles(), 0);
-  json bthd = {{"q_layout", "bthd"}, {"k_layout", "bthd"}, {"v_layout", "bhtd"}, {"o_layout", "bthd"}, {"causal", true}};
+  json bthd = {{"q_layout", "bthd"},
+               {"k_layout", "bthd"},
+               {"v_layout", "bhtd"},
+               {"o_layout", "bthd"},
+               {"causal", true}};
   for (Array &operand : split)
     operand.desc.shape = {B, T, H, D};
   Array v = runKernel1("onnx.Transpose", {{"perm", {0, 2, 1, 3}}}, {split[2]}, {DType::F32, {B, H, T, D}});
-  auto fromBthd = runKernel("train.Attention", bthd, {split[0], split[1], v}, {{DType::F32, {B, T, H, D}}, lse});
+  auto fromBthd =
+      runKernel("train.Attention", bthd, {split[0], split[1], v}, {{DType::F32, {B, T, H, D}}, lse});
   expectNear(fromBthd[0], fromRows[0].doubles(), 0);
 }
 

@@ -20,7 +20,8 @@ TEST(KernelArg, TiesAndNaN) {
   Array x = Array::of<float>({2, 4}, {1, 3, 3, 0, 5, NAN, 7, -1});
   TensorDesc y{DType::I64, {2, 1}}, flat{DType::I64, {2}};
   expectNear(runKernel1("onnx.ArgMax", {{"axis", 1}}, {x}, y), {1, 1}, 0);
-  expectNear(runKernel1("onnx.ArgMax", {{"axis", 1}, {"keepdims", 0}, {"select_last_index", 1}}, {x}, flat), {2, 1}, 0);
+  expectNear(runKernel1("onnx.ArgMax", {{"axis", 1}, {"keepdims", 0}, {"select_last_index", 1}}, {x}, flat),
+             {2, 1}, 0);
   Array z = Array::of<int32_t>({2, 2}, {4, 2, 1, 2});
   expectNear(runKernel1("onnx.ArgMin", {{"axis", 0}}, {z}, {DType::I64, {1, 2}}), {1, 0}, 0);
   expectNear(runKernel1("onnx.Hardmax", {{"axis", 1}}, {x}, x.desc), {0, 1, 0, 0, 0, 1, 0, 0}, 0);
@@ -31,7 +32,8 @@ TEST(KernelTopK, OrderTiesAndAxis) {
   auto top = runKernel("onnx.TopK", {{"axis", 1}}, {x}, {{DType::F32, {2, 3}}, {DType::I64, {2, 3}}});
   expectNear(top[0], {3, 3, 1, 9, 7, 5}, 0);
   expectNear(top[1], {1, 2, 0, 1, 2, 0}, 0);
-  auto low = runKernel("onnx.TopK", {{"axis", 0}, {"largest", 0}}, {x}, {{DType::F32, {1, 4}}, {DType::I64, {1, 4}}});
+  auto low = runKernel("onnx.TopK", {{"axis", 0}, {"largest", 0}}, {x},
+                       {{DType::F32, {1, 4}}, {DType::I64, {1, 4}}});
   expectNear(low[0], {1, 3, 3, -1}, 0);
   expectNear(low[1], {0, 0, 0, 1}, 0);
 }
@@ -59,9 +61,11 @@ TEST(KernelFill, ReverseSequenceAndCompress) {
   expectNear(runKernel1("onnx.ReverseSequence", {}, {x, lengths}, x.desc), {3, 6, 1, 4, 5, 2}, 0);
   Array condition({DType::Bool, {3}});
   condition.data<uint8_t>()[0] = 0, condition.data<uint8_t>()[1] = condition.data<uint8_t>()[2] = 1;
-  expectNear(runKernel1("onnx.Compress", {{"axis", 0}}, {x, condition}, {DType::F32, {2, 2}}), {3, 4, 5, 6}, 0);
+  expectNear(runKernel1("onnx.Compress", {{"axis", 0}}, {x, condition}, {DType::F32, {2, 2}}), {3, 4, 5, 6},
+             0);
   expectNear(runKernel1("onnx.Compress", {}, {x, condition}, {DType::F32, {2}}), {2, 3}, 0);
-  EXPECT_NE(errorOf("onnx.Compress", {}, {x, condition}, {{DType::F32, {3}}}).find("selects 2"), std::string::npos);
+  EXPECT_NE(errorOf("onnx.Compress", {}, {x, condition}, {{DType::F32, {3}}}).find("selects 2"),
+            std::string::npos);
 }
 
 } // namespace

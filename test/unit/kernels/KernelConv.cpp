@@ -16,7 +16,9 @@ struct Case {
       shape.push_back((x[i + 2] + pads[i] + padEnd(i) - (w[i + 2] - 1) * dilations[i] - 1) / strides[i] + 1);
     return shape;
   }
-  json attrs() const { return {{"group", group}, {"strides", strides}, {"pads", pads}, {"dilations", dilations}}; }
+  json attrs() const {
+    return {{"group", group}, {"strides", strides}, {"pads", pads}, {"dilations", dilations}};
+  }
 };
 
 /// f(x place, w place, y place) for every product of the convolution.
@@ -86,7 +88,8 @@ TEST(KernelConv, NarrowTypes) {
 
 TEST(KernelConv, WrongSizesAreNamed) {
   Array x = Array::random<float>({1, 1, 5}, 1), w = Array::random<float>({1, 1, 3}, 2);
-  EXPECT_NE(errorOf("onnx.Conv", {}, {x, w}, {{DType::F32, {1, 1, 4}}}).find("is 4, expected 3"), std::string::npos);
+  EXPECT_NE(errorOf("onnx.Conv", {}, {x, w}, {{DType::F32, {1, 1, 4}}}).find("is 4, expected 3"),
+            std::string::npos);
 }
 
 } // namespace

@@ -24,7 +24,8 @@ TEST(KernelGather, ScalarIndexEmptyIndicesAndOutOfRange) {
   Array y = runKernel1("onnx.Gather", {}, {x, Array::of<int64_t>({}, {2})}, {DType::F32, {3}});
   EXPECT_EQ(y.data<float>()[0], x.data<float>()[6]);
   runKernel1("onnx.Gather", {}, {x, Array::of<int64_t>({0}, {})}, {DType::F32, {0, 3}});
-  std::string error = errorOf("onnx.Gather", {}, {x, Array::of<int64_t>({2}, {1, 4})}, {{DType::F32, {2, 3}}});
+  std::string error =
+      errorOf("onnx.Gather", {}, {x, Array::of<int64_t>({2}, {1, 4})}, {{DType::F32, {2, 3}}});
   EXPECT_NE(error.find("index 4 at position 1 is outside [-4, 4)"), std::string::npos) << error;
 }
 
@@ -46,7 +47,8 @@ template <typename T> void checkGatherGrad(int64_t axis, const json &extra, doub
   });
   json attrs = extra;
   attrs["axis"] = axis;
-  Array dx = runKernel1("train.GatherGrad", attrs, {dy, Array::of<int64_t>({40}, indices)}, {dtypeOf<T>(), shape});
+  Array dx =
+      runKernel1("train.GatherGrad", attrs, {dy, Array::of<int64_t>({40}, indices)}, {dtypeOf<T>(), shape});
   expectNear(dx, expected, tolerance);
 }
 
@@ -89,9 +91,11 @@ TEST(KernelGatherElements, ValuesAndGradient) {
 
 TEST(KernelGatherND, SlicesBatchesAndGradient) {
   Array x = Array::random<float>({2, 3, 4}, 1);
-  Array whole = Array::of<int64_t>({3, 2}, {0, 1, -1, 2, 0, 1}), batched = Array::of<int64_t>({2, 2, 1}, {1, 1, 0, -1});
+  Array whole = Array::of<int64_t>({3, 2}, {0, 1, -1, 2, 0, 1}),
+        batched = Array::of<int64_t>({2, 2, 1}, {1, 1, 0, -1});
   std::vector<int64_t> slots = {1, 5, 1}, batchSlots = {1, 1, 3, 5};
-  auto check = [&](const json &attrs, const Array &indices, const std::vector<int64_t> &rows, const Shape &out) {
+  auto check = [&](const json &attrs, const Array &indices, const std::vector<int64_t> &rows,
+                   const Shape &out) {
     Array dy = Array::random<float>(out, 2);
     std::vector<double> expected, gradient(24);
     for (size_t r = 0; r < rows.size(); ++r)
@@ -128,7 +132,8 @@ TEST(KernelScatter, ElementsWithReductions) {
 }
 
 TEST(KernelScatter, NDInOrder) {
-  Array x = Array::random<int32_t>({4, 3}, 1), updates = Array::of<int32_t>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  Array x = Array::random<int32_t>({4, 3}, 1),
+        updates = Array::of<int32_t>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   Array indices = Array::of<int64_t>({3, 1}, {2, -4, 2});
   Array last = runKernel1("onnx.ScatterND", {}, {x, indices, updates}, x.desc);
   Array sum = runKernel1("onnx.ScatterND", {{"reduction", "add"}}, {x, indices, updates}, x.desc);

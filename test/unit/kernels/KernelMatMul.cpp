@@ -19,8 +19,17 @@ std::vector<double> naive(const Array &a, const Array &b, Sizes s, bool transA, 
 }
 
 template <typename T> void checkProducts(double tolerance) {
-  for (Sizes s : {Sizes{1, 1, 1}, {5, 7, 3}, {12, 32, 8}, {13, 33, 9}, {64, 96, 130}, {100, 70, 515},
-                  {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 65, 400}, {130, 1, 33}})
+  for (Sizes s : {Sizes{1, 1, 1},
+                  {5, 7, 3},
+                  {12, 32, 8},
+                  {13, 33, 9},
+                  {64, 96, 130},
+                  {100, 70, 515},
+                  {0, 3, 4},
+                  {3, 0, 4},
+                  {3, 4, 0},
+                  {1, 65, 400},
+                  {130, 1, 33}})
     for (int mode = 0; mode < 4; ++mode) {
       bool transA = mode & 1, transB = mode & 2;
       Array a = Array::random<T>(transA ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
@@ -66,23 +75,27 @@ TEST(KernelMatMul, BatchesBroadcast) {
 
 TEST(KernelMatMul, VectorsAndMergedRows) {
   Array a = Array::random<float>({2, 3, 40}, 1), v = Array::random<float>({40}, 2);
-  expectNear(runKernel1("onnx.MatMul", {}, {a, v}, {DType::F32, {2, 3}}), naive<float>(a, v, {6, 1, 40}, 0, 0), 1e-6);
+  expectNear(runKernel1("onnx.MatMul", {}, {a, v}, {DType::F32, {2, 3}}),
+             naive<float>(a, v, {6, 1, 40}, 0, 0), 1e-6);
   Array b = Array::random<float>({40, 7}, 3);
-  expectNear(runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {2, 3, 7}}), naive<float>(a, b, {6, 7, 40}, 0, 0),
+  expectNear(runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {2, 3, 7}}),
+             naive<float>(a, b, {6, 7, 40}, 0, 0), 1e-6);
+  expectNear(runKernel1("onnx.MatMul", {}, {v, b}, {DType::F32, {7}}), naive<float>(v, b, {1, 7, 40}, 0, 0),
              1e-6);
-  expectNear(runKernel1("onnx.MatMul", {}, {v, b}, {DType::F32, {7}}), naive<float>(v, b, {1, 7, 40}, 0, 0), 1e-6);
 }
 
 TEST(KernelMatMul, WrongShapesAreNamed) {
   Array a = Array::random<float>({2, 3}, 1), b = Array::random<float>({4, 5}, 2);
   EXPECT_NE(errorOf("onnx.MatMul", {}, {a, b}, {{DType::F32, {2, 5}}}).find("inner sizes 3 and 4"),
             std::string::npos);
-  EXPECT_NE(errorOf("onnx.NoSuchOp", {}, {a}, {{DType::F32, {2, 5}}}).find("onnx.NoSuchOp"), std::string::npos);
+  EXPECT_NE(errorOf("onnx.NoSuchOp", {}, {a}, {{DType::F32, {2, 5}}}).find("onnx.NoSuchOp"),
+            std::string::npos);
 }
 
 template <typename T> void checkGemm(const Shape &shapeC, double alpha, double beta, double tolerance) {
   Sizes s{37, 50, 260};
-  Array a = Array::random<T>({s.m, s.k}, 1), b = Array::random<T>({s.n, s.k}, 2), c = Array::random<T>(shapeC, 3);
+  Array a = Array::random<T>({s.m, s.k}, 1), b = Array::random<T>({s.n, s.k}, 2),
+        c = Array::random<T>(shapeC, 3);
   std::vector<double> expected = naive<T>(a, b, s, false, true);
   int64_t rows = shapeC.size() == 2 ? shapeC[0] : 1, columns = shapeC.empty() ? 1 : shapeC.back();
   std::vector<double> addend = c.doubles();
@@ -105,8 +118,8 @@ TEST(KernelGemm, AddendsAndFactors) {
 
 TEST(KernelGemm, LeadingRowsAndNoAddend) {
   Array a = Array::random<float>({2, 3, 40}, 1), b = Array::random<float>({40, 7}, 2);
-  expectNear(runKernel1("onnx.Gemm", {}, {a, b}, {DType::F32, {2, 3, 7}}), naive<float>(a, b, {6, 7, 40}, 0, 0),
-             1e-6);
+  expectNear(runKernel1("onnx.Gemm", {}, {a, b}, {DType::F32, {2, 3, 7}}),
+             naive<float>(a, b, {6, 7, 40}, 0, 0), 1e-6);
 }
 
 } // namespace

@@ -6,7 +6,9 @@ namespace {
 /// out[index] = in[source(index)] for float tensors.
 template <typename F> std::vector<double> mapped(const Array &in, const Shape &out, F &&source) {
   std::vector<double> values;
-  forEachIndex(out, [&](const Shape &index) { values.push_back(in.data<float>()[flatten(in.desc.shape, source(index))]); });
+  forEachIndex(out, [&](const Shape &index) {
+    values.push_back(in.data<float>()[flatten(in.desc.shape, source(index))]);
+  });
   return values;
 }
 
@@ -44,16 +46,25 @@ TEST(KernelTranspose, OtherElementSizes) {
     size_t size = dtypeSize(type);
     for (int64_t i = 0; i < 35; ++i)
       for (int64_t j = 0; j < 19; ++j)
-        ASSERT_EQ(std::memcmp(y.data<char>() + (i * 19 + j) * size, x.data<char>() + (j * 35 + i) * size, size), 0);
+        ASSERT_EQ(
+            std::memcmp(y.data<char>() + (i * 19 + j) * size, x.data<char>() + (j * 35 + i) * size, size), 0);
   }
 }
 
 TEST(KernelExpandTile, RepeatValues) {
   Array x = Array::random<float>({3, 1, 4}, 1);
   expectNear(runKernel1("onnx.Expand", {}, {x}, {DType::F32, {2, 3, 5, 4}}),
-             mapped(x, {2, 3, 5, 4}, [](const Shape &i) { return Shape{i[1], 0, i[3]}; }), 0);
+             mapped(x, {2, 3, 5, 4},
+                    [](const Shape &i) {
+                      return Shape{i[1], 0, i[3]};
+                    }),
+             0);
   expectNear(runKernel1("onnx.Tile", {}, {x}, {DType::F32, {6, 3, 4}}),
-             mapped(x, {6, 3, 4}, [](const Shape &i) { return Shape{i[0] % 3, 0, i[2]}; }), 0);
+             mapped(x, {6, 3, 4},
+                    [](const Shape &i) {
+                      return Shape{i[0] % 3, 0, i[2]};
+                    }),
+             0);
   expectNear(runKernel1("onnx.Tile", {}, {x}, {DType::F32, {3, 0, 4}}), {}, 0);
 }
 
@@ -62,7 +73,8 @@ TEST(KernelDepthToSpace, BothModesAndBack) {
   for (std::string mode : {"DCR", "CRD"}) {
     auto source = [&](const Shape &i) {
       int64_t c = i[1], row = i[2] % 2, column = i[3] % 2;
-      return Shape{i[0], mode == "DCR" ? (row * 2 + column) * 2 + c : c * 4 + row * 2 + column, i[2] / 2, i[3] / 2};
+      return Shape{i[0], mode == "DCR" ? (row * 2 + column) * 2 + c : c * 4 + row * 2 + column, i[2] / 2,
+                   i[3] / 2};
     };
     json attrs = {{"blocksize", 2}, {"mode", mode}};
     Array y = runKernel1("onnx.DepthToSpace", attrs, {x}, {DType::F32, {2, 2, 6, 10}});
@@ -79,7 +91,13 @@ TEST(KernelConcatSplit, AreInverses) {
     Array x = Array::random<float>(whole, 1);
     std::vector<Array> parts = runKernel("onnx.Split", {{"axis", axis}}, {x},
                                          {{DType::F32, part}, {DType::F32, none}, {DType::F32, rest}});
-    expectNear(parts[2], mapped(x, rest, [&](Shape i) { ++i[a]; return i; }), 0);
+    expectNear(parts[2],
+               mapped(x, rest,
+                      [&](Shape i) {
+                        ++i[a];
+                        return i;
+                      }),
+               0);
     expectNear(runKernel1("onnx.Concat", {{"axis", axis}}, parts, x.desc), x.doubles(), 0);
   }
   Array x = Array::random<float>({4, 6}, 1);
@@ -87,7 +105,8 @@ TEST(KernelConcatSplit, AreInverses) {
 }
 
 /// A slice and its gradient: the gradient of slice(x) . g with respect to x is g at the places of the slice.
-void checkSlice(const Shape &shape, const json &attrs, const Shape &out, const Shape &start, const Shape &step) {
+void checkSlice(const Shape &shape, const json &attrs, const Shape &out, const Shape &start,
+                const Shape &step) {
   Array x = Array::random<float>(shape, 1), g = Array::random<float>(out, 2);
   auto place = [&](Shape i) {
     for (size_t d = 0; d < i.size(); ++d)
@@ -96,18 +115,20 @@ void checkSlice(const Shape &shape, const json &attrs, const Shape &out, const S
   };
   expectNear(runKernel1("onnx.Slice", attrs, {x}, {DType::F32, out}), mapped(x, out, place), 0);
   std::vector<double> expected(x.size());
-  forEachIndex(out, [&](const Shape &i) { expected[flatten(shape, place(i))] = g.data<float>()[flatten(out, i)]; });
+  forEachIndex(
+      out, [&](const Shape &i) { expected[flatten(shape, place(i))] = g.data<float>()[flatten(out, i)]; });
   expectNear(runKernel1("train.SliceGrad", attrs, {g}, x.desc), expected, 0);
 }
 
 TEST(KernelSlice, StepsAndClamping) {
   checkSlice({5, 8}, {{"starts", {1, 2}}, {"ends", {4, 7}}}, {3, 5}, {1, 2}, {1, 1});
-  checkSlice({5, 8}, {{"starts", {1}}, {"ends", {1000}}, {"axes", {-1}}, {"steps", {3}}}, {5, 3}, {0, 1}, {1, 3});
-  checkSlice({5, 8}, {{"starts", {-1, 6}}, {"ends", {INT64_MIN, 1}}, {"axes", {0, 1}}, {"steps", {-1, -2}}}, {5, 3},
-             {4, 6}, {-1, -2});
+  checkSlice({5, 8}, {{"starts", {1}}, {"ends", {1000}}, {"axes", {-1}}, {"steps", {3}}}, {5, 3}, {0, 1},
+             {1, 3});
+  checkSlice({5, 8}, {{"starts", {-1, 6}}, {"ends", {INT64_MIN, 1}}, {"axes", {0, 1}}, {"steps", {-1, -2}}},
+             {5, 3}, {4, 6}, {-1, -2});
   checkSlice({5, 8}, {{"starts", {3}}, {"ends", {2}}}, {0, 8}, {3, 0}, {1, 1});
-  checkSlice({200, 300}, {{"starts", {300}}, {"ends", {-301}}, {"axes", {1}}, {"steps", {-1}}}, {200, 300}, {0, 299},
-             {1, -1});
+  checkSlice({200, 300}, {{"starts", {300}}, {"ends", {-301}}, {"axes", {1}}, {"steps", {-1}}}, {200, 300},
+             {0, 299}, {1, -1});
   checkSlice({0, 8}, {{"starts", {0}}, {"ends", {-1}}, {"steps", {-1}}}, {0, 8}, {0, 0}, {1, 1});
 }
 
@@ -127,7 +148,9 @@ TEST(KernelPad, AllModesAndTheirGradients) {
   Array x = Array::random<float>({4, 5}, 1), g = Array::random<float>({4 + 3, 5 + 1}, 2);
   for (std::string mode : {"reflect", "edge", "wrap"}) {
     json attrs = {{"mode", mode}, {"pads", {1, -1, 2, 2}}};
-    auto source = [&](const Shape &i) { return Shape{padSource(mode, i[0] - 1, 4), padSource(mode, i[1] + 1, 5)}; };
+    auto source = [&](const Shape &i) {
+      return Shape{padSource(mode, i[0] - 1, 4), padSource(mode, i[1] + 1, 5)};
+    };
     expectNear(runKernel1("onnx.Pad", attrs, {x}, g.desc), mapped(x, g.desc.shape, source), 0);
     std::vector<double> expected(20);
     forEachIndex(g.desc.shape, [&](const Shape &i) {

@@ -13,7 +13,8 @@ struct Weights {
   Array x, w, r, bias, lengths, h0;
   explicit Weights(int64_t gates, int64_t directions)
       : x(Array::random<double>({T, B, I}, 1)), w(Array::random<double>({directions, gates * H, I}, 2)),
-        r(Array::random<double>({directions, gates * H, H}, 3)), bias(Array::random<double>({directions, 2 * gates * H}, 4)),
+        r(Array::random<double>({directions, gates * H, H}, 3)),
+        bias(Array::random<double>({directions, 2 * gates * H}, 4)),
         lengths(Array::of<int32_t>({B}, {4, 2, 0})), h0(Array::random<double>({directions, B, H}, 5)) {}
 
   /// W x + R h with both biases, for gate g and unit j of a direction.
@@ -33,8 +34,8 @@ struct Weights {
 
 /// Runs step(x, h) over one sequence and compares Y and Y_h of one direction and batch row.
 template <typename Step>
-void expectSequence(const Weights &weights, const std::vector<Array> &out, int64_t directions, int64_t d, int64_t b,
-                    bool reverse, Step &&step) {
+void expectSequence(const Weights &weights, const std::vector<Array> &out, int64_t directions, int64_t d,
+                    int64_t b, bool reverse, Step &&step) {
   int64_t length = weights.lengths.data<int32_t>()[b];
   const double *h0 = weights.h0.data<double>() + (d * B + b) * H;
   std::vector<double> h(h0, h0 + H);
@@ -43,7 +44,8 @@ void expectSequence(const Weights &weights, const std::vector<Array> &out, int64
     if (s < length)
       h = step(weights.x.data<double>() + (t * B + b) * I, h);
     for (int64_t j = 0; j < H; ++j)
-      EXPECT_NEAR(out[0].data<double>()[((t * directions + d) * B + b) * H + j], s < length ? h[j] : 0, 1e-12);
+      EXPECT_NEAR(out[0].data<double>()[((t * directions + d) * B + b) * H + j], s < length ? h[j] : 0,
+                  1e-12);
   }
   for (int64_t j = 0; j < H; ++j)
     EXPECT_NEAR(out[1].data<double>()[(d * B + b) * H + j], h[j], 1e-12);

@@ -15,7 +15,8 @@ double dot(const Array &a, const Array &b) {
 
 TEST(KernelResize, NearestModes) {
   Array x = Array::of<float>({1, 4}, {1, 2, 3, 4});
-  json attrs = {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}};
+  json attrs = {
+      {"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}};
   expectNear(resize(x, {1, 8}, attrs), {1, 1, 2, 2, 3, 3, 4, 4}, 0);
   attrs["nearest_mode"] = "ceil";
   expectNear(resize(x, {1, 8}, attrs), {1, 2, 2, 3, 3, 4, 4, 4}, 0);
@@ -36,19 +37,23 @@ TEST(KernelResize, LinearKnownValues) {
 
 TEST(KernelResize, CropExtrapolatesOutside) {
   Array x = Array::of<float>({4}, {1, 2, 3, 4});
-  json attrs = {{"mode", "linear"}, {"coordinate_transformation_mode", "tf_crop_and_resize"},
-                {"roi", {0.5, 1.5}}, {"extrapolation_value", 10}};
+  json attrs = {{"mode", "linear"},
+                {"coordinate_transformation_mode", "tf_crop_and_resize"},
+                {"roi", {0.5, 1.5}},
+                {"extrapolation_value", 10}};
   expectNear(resize(x, {3}, attrs), {2.5, 4, 10}, 1e-6);
 }
 
 /// All filters keep constants, and the gradient is the transpose: <resize(x), g> = <x, grad(g)>.
 TEST(KernelResize, FiltersKeepConstantsAndGradientIsTheTranspose) {
   for (std::string mode : {"nearest", "linear", "cubic"})
-    for (std::string coordinates : {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                    "half_pixel_symmetric"})
+    for (std::string coordinates :
+         {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"})
       for (bool antialias : {false, true})
         for (Shape out : {Shape{2, 3, 11, 4}, {2, 3, 3, 15}, {2, 3, 1, 7}}) {
-          json attrs = {{"mode", mode}, {"coordinate_transformation_mode", coordinates}, {"antialias", antialias},
+          json attrs = {{"mode", mode},
+                        {"coordinate_transformation_mode", coordinates},
+                        {"antialias", antialias},
                         {"exclude_outside", mode == "cubic"}};
           Array x = Array::random<float>({2, 3, 5, 7}, 1), g = Array::random<float>(out, 2);
           Array ones = Array::of<float>({2, 3, 5, 7}, std::vector<float>(210, 1));
