@@ -188,7 +188,9 @@ FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const Kern
   auto parts = split(kernels);
   ObjectFiles objects(parts.size());
   std::vector<char> done(parts.size(), false);
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
+  // A context that was told not to work in parallel does not guard its types and attributes either.
+  unsigned threads = kernels.getContext()->isMultithreadingEnabled() ? 0 : 1;
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
   for (size_t at = 0; at < parts.size(); ++at)
     pool.async([&, at] { done[at] = compilePart(*parts[at], target, optLevel, objects[at]); });
   pool.wait();
