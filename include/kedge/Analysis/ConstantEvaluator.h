@@ -31,6 +31,8 @@ public:
   const HostTensor *evaluate(mlir::Value value);
   /// Fixes the value of an argument or result (inputs of a reference run).
   void bind(mlir::Value value, HostTensor tensor);
+  /// Whether the value was bound or evaluated before.
+  bool knows(mlir::Value value) const { return known.contains(value); }
 
 private:
   bool evaluateOp(mlir::Operation *op);
