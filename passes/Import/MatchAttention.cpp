@@ -3,7 +3,6 @@
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "passes/Import/MatchUtils.h"
 
@@ -148,9 +147,8 @@ bool operandsFit(const AttentionMatch &m) {
 }
 } // namespace
 
-bool kedge::raise::matchAttention(Operation *root, AttentionMatch &match) {
-  auto weighted = dyn_cast<MatMulOp>(root);
-  if (!weighted || weighted.getTransA() || weighted.getTransB() || rankOf(weighted.getY()) != 4)
+bool kedge::raise::matchAttention(MatMulOp weighted, AttentionMatch &match) {
+  if (weighted.getTransA() || weighted.getTransB() || rankOf(weighted.getY()) != 4)
     return false;
   auto softmax = defining<SoftmaxOp>(withoutNaNGuard(weighted.getA()));
   if (!softmax || (int64_t)softmax.getAxis() != 3)
@@ -173,5 +171,28 @@ bool kedge::raise::matchAttention(Operation *root, AttentionMatch &match) {
       return false;
   }
   match.scale = scale * match.q.scale * match.k.scale;
+  return match.v.scale == 1.0;
+}
+
+bool kedge::raise::matchAttention(train::AttentionOp op, AttentionMatch &match) {
+  if (op.getMask())
+    match.masks.push_back({op.getMask(), elementOf(op.getMask()).isInteger(1), false});
+  if (op.getCausal())
+    match.causalOffset = op.getCausalOffset();
+  match.outputBthd = op.getOLayout() == "bthd";
+  match.softcap = op.getSoftcap().convertToDouble();
+  for (bool unrepeat : {true, false}) {
+    match.q = {op.getQ(), op.getQLayout() == "bthd"};
+    match.k = {op.getK(), op.getKLayout() == "bthd"};
+    match.v = {op.getV(), op.getVLayout() == "bthd"};
+    resolve(match.q, false);
+    resolve(match.k, unrepeat);
+    resolve(match.v, unrepeat);
+    if (match.k.repeats == match.v.repeats && operandsFit(match))
+      break;
+    if (!unrepeat)
+      return false;
+  }
+  match.scale = op.getScale().convertToDouble() * match.q.scale * match.k.scale;
   return match.v.scale == 1.0;
 }

@@ -1,7 +1,7 @@
 // Reads softmax(scale Q K^T + mask) V from primitives.
 #pragma once
-#include "mlir/IR/Operation.h"
-#include "mlir/IR/Value.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/Train/GradientOps.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace kedge::raise {
@@ -26,10 +26,14 @@ struct AttentionMatch {
   };
   AttentionOperand q, k, v;
   double scale = 1.0, softcap = 0.0;
+  std::optional<int64_t> causalOffset;
+  bool outputBthd = false;
   llvm::SmallVector<Mask> masks;
 };
 
+/// An attention that the model has as one op: what lies around its operands.
+bool matchAttention(train::AttentionOp root, AttentionMatch &match);
 /// `root` is the product of probabilities and values; false when it is no attention over rank 4.
-bool matchAttention(mlir::Operation *root, AttentionMatch &match);
+bool matchAttention(onnx::MatMulOp root, AttentionMatch &match);
 
 } // namespace kedge::raise

@@ -1,7 +1,5 @@
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Import/AttentionMask.h"
@@ -21,12 +19,16 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
   int64_t attentions = 0, causalMasks = 0, repeatsUndone = 0;
 
   void runOnOperation() override {
-    SmallVector<MatMulOp> roots;
-    getOperation().walk([&](MatMulOp op) { roots.push_back(op); });
+    SmallVector<Operation *> roots;
+    getOperation().walk([&](Operation *op) {
+      if (isa<MatMulOp, train::AttentionOp>(op))
+        roots.push_back(op);
+    });
     ConstantEvaluator evaluator;
-    for (MatMulOp root : roots) {
+    for (Operation *root : roots) {
       AttentionMatch match;
-      if (matchAttention(root, match))
+      auto whole = dyn_cast<train::AttentionOp>(root);
+      if (whole ? matchAttention(whole, match) : matchAttention(cast<MatMulOp>(root), match))
         raise(root, match, evaluator);
     }
     eraseDead(getOperation());
@@ -35,26 +37,30 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
     addStatistic("kedge-raise-attention", "repeats undone", repeatsUndone);
   }
 
-  void raise(MatMulOp root, const AttentionMatch &match, ConstantEvaluator &evaluator) {
+  /// Replaces the output of `root`, and its log-sum-exp when it is an attention already.
+  void raise(Operation *root, const AttentionMatch &match, ConstantEvaluator &evaluator) {
     OpBuilder builder(root);
-    AttentionMask mask(evaluator, builder, root.getLoc());
+    AttentionMask mask(evaluator, builder, root->getLoc());
+    mask.causalOffset = match.causalOffset;
     for (const AttentionMatch::Mask &part : match.masks) {
       Value value = part.value;
       if (part.inverse)
-        value = NotOp::create(builder, root.getLoc(), value);
+        value = NotOp::create(builder, root->getLoc(), value);
       if (!(part.isBool ? mask.addBool(value) : mask.addFloat(value)))
         return;
     }
-    Value result = root.getY();
+    Value result = root->getResult(0);
     auto turned = dyn_cast_or_null<TransposeOp>(onlyUser(result));
     bool foldsOutput = turned && turned.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
     if (foldsOutput)
       result = turned.getTransposed();
     auto attention = train::AttentionOp::create(
-        builder, root.getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(), APFloat(match.scale),
+        builder, root->getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(), APFloat(match.scale),
         mask.causalOffset.has_value(), mask.causalOffset.value_or(0), APFloat(match.softcap), match.q.layout(),
-        match.k.layout(), match.v.layout(), foldsOutput ? "bthd" : "bhtd");
+        match.k.layout(), match.v.layout(), foldsOutput != match.outputBthd ? "bthd" : "bhtd");
     result.replaceAllUsesWith(attention.getO());
+    if (isa<train::AttentionOp>(root))
+      root->getResult(1).replaceAllUsesWith(attention.getLSE());
     ++attentions;
     causalMasks += mask.causalOffset.has_value();
     repeatsUndone += match.k.repeats > 1;

@@ -85,3 +85,15 @@ func.func @dropout(%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<
   %6 = onnx.MatMul %4, %v : (tensor<2x2x3x3xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x4xf32>
   return %5, %6 : tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>
 }
+
+// An attention that was one op in the model gets rid of its constant mask and of transposes.
+// CHECK-LABEL: @whole
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2 {causal = true, o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64}
+// CHECK-NEXT: return %[[Y]]
+func.func @whole(%q: tensor<2x3x2x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32> {
+  %mask = onnx.Constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
+  %0 = onnx.Transpose %q {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x3x4xf32>
+  %1:2 = train.Attention %0, %k, %v, %mask {scale = 0.5} : (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<3x3xi1>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3xf32>)
+  %2 = onnx.Transpose %1#0 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32>
+  return %2 : tensor<2x3x2x4xf32>
+}
