@@ -25,10 +25,19 @@ def AddLoss : Pass<"kedge-add-loss", "mlir::func::FuncOp"> {
 def SplitFunctions : Pass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{
-    @eval and @predict run in evaluation mode (`training_mode` of every op off); @predict has no labels and
+    @eval and @predict run in evaluation mode (`train.evaluation`; `training_mode` of every op off); @predict has no labels and
     returns the model's outputs. @step returns the loss only. @model is gone.
   }];
   let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, @micro instead of @step">];
+}
+
+def BindBuffers : Pass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
+  let summary = "Return what training changes without a gradient: running statistics";
+  let description = [{
+    In training the new running mean and variance of each BatchNormalization become the new values of their
+    states. In functions with `train.evaluation` the norm uses the running statistics. Statistics: buffers
+    updated, norms in evaluation.
+  }];
 }
 
 def BindRandom : Pass<"kedge-bind-random", "mlir::func::FuncOp"> {

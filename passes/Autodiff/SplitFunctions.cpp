@@ -41,6 +41,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
   func::FuncOp evaluationCopy(func::FuncOp model, StringRef name) {
     func::FuncOp function = copy(model, name);
     function->removeAttr("train.loss_gradient");
+    function->setAttr("train.evaluation", UnitAttr::get(&getContext()));
     function.walk([&](Operation *op) {
       if (op->getAttrOfType<BoolAttr>("training_mode"))
         op->setAttr("training_mode", BoolAttr::get(&getContext(), false));

@@ -37,6 +37,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   loss.microBatches = options.accumulate * options.ranks;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
+  manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   autodiff::AddOptimizerOptions optimizer;

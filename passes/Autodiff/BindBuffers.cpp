@@ -1,0 +1,64 @@
+#include "FunctionEditing.h"
+#include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/Passes.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_BINDBUFFERS
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    bool evaluation = function->hasAttr("train.evaluation");
+    SmallVector<train::BatchNormOp> norms;
+    function.walk([&](train::BatchNormOp op) { norms.push_back(op); });
+    for (train::BatchNormOp op : norms)
+      if (evaluation)
+        useRunningStatistics(op);
+      else
+        keepRunningStatistics(op);
+    addStatistic("kedge-bind-buffers", evaluation ? "norms in evaluation" : "buffers updated",
+                 static_cast<int64_t>(norms.size()) * (evaluation ? 1 : 2));
+  }
+
+  /// Running statistics pass through unchanged.
+  static void useRunningStatistics(train::BatchNormOp op) {
+    OpBuilder builder(op);
+    Value y = onnx::BatchNormalizationOp::create(builder, op.getLoc(), op.getX(), op.getScale(), op.getB(),
+                                                 op.getInputMean(), op.getInputVar(), op.getEpsilonAttr());
+    op.getY().replaceAllUsesWith(y);
+    op.getRunningMean().replaceAllUsesWith(op.getInputMean());
+    op.getRunningVar().replaceAllUsesWith(op.getInputVar());
+    op.erase();
+  }
+
+  void keepRunningStatistics(train::BatchNormOp op) {
+    keep(op.getInputMean(), op.getRunningMean());
+    keep(op.getInputVar(), op.getRunningVar());
+  }
+
+  /// The state that `before` is takes the value of `after`; a norm that is applied twice updates it once more.
+  void keep(Value before, Value after) {
+    func::FuncOp function = getOperation();
+    auto argument = dyn_cast<BlockArgument>(before);
+    auto state = argument ? function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state")
+                          : FlatSymbolRefAttr();
+    if (!state)
+      return;
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (function.getResultAttr(index, "train.state") == state) {
+        // The second use of a shared norm starts from what the first one left.
+        Value first = returnOf(function)->getOperand(index);
+        after.getDefiningOp()->replaceUsesOfWith(before, first);
+        return returnOf(function)->setOperand(index, after);
+      }
+    addResult(function, after, "train.state", state);
+  }
+};
+} // namespace
+} // namespace kedge::autodiff
