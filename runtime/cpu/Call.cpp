@@ -65,12 +65,14 @@ std::string stringAttr(const LibraryCall &call, const char *name, const std::str
 }
 
 Shape intsAttr(const LibraryCall &call, const char *name, const Shape &missing) {
-  return read<Shape>(call, name, missing);
+  Shape values = read<Shape>(call, name, missing);
+  return values.empty() ? missing : values;
 }
 
 std::vector<double> floatsAttr(const LibraryCall &call, const char *name,
                                const std::vector<double> &missing) {
-  return read<std::vector<double>>(call, name, missing);
+  std::vector<double> values = read<std::vector<double>>(call, name, missing);
+  return values.empty() ? missing : values;
 }
 
 std::vector<std::string> stringsAttr(const LibraryCall &call, const char *name) {
