@@ -3,7 +3,6 @@
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
-#include "passes/Import/ConstantStates.h"
 #include "passes/Import/MatchUtils.h"
 #include <limits>
 
@@ -32,7 +31,6 @@ Sight sightAt(const HostTensor &tensor, int64_t index) {
 } // namespace
 
 raise::AttentionMask::Kind raise::AttentionMask::classify(Value mask, int64_t &offset) {
-  bindConstantStates(mask, evaluator);
   const HostTensor *tensor = evaluator.evaluate(mask);
   if (!tensor || tensor->elements() == 0)
     return Kind::Unknown;

@@ -1,7 +1,7 @@
 // Masks of attention: which are causal, which do nothing, what is left as an operand.
 #pragma once
-#include "kedge/Analysis/ConstantEvaluator.h"
 #include "mlir/IR/Builders.h"
+#include "passes/Import/CompactEvaluator.h"
 #include <optional>
 
 namespace kedge::raise {
@@ -9,7 +9,7 @@ namespace kedge::raise {
 /// Gathers the masks of one attention. Queries see key j when j <= i + offset under a causal mask.
 class AttentionMask {
 public:
-  AttentionMask(ConstantEvaluator &evaluator, mlir::OpBuilder &builder, mlir::Location loc)
+  AttentionMask(CompactEvaluator &evaluator, mlir::OpBuilder &builder, mlir::Location loc)
       : evaluator(evaluator), builder(builder), loc(loc) {}
 
   /// A mask that is added to the scores; false when it cannot be taken.
@@ -30,7 +30,7 @@ private:
   void conjuncts(mlir::Value mask, bool causal, llvm::SmallVectorImpl<mlir::Value> &left);
   mlir::Value conjunction(llvm::ArrayRef<mlir::Value> parts);
 
-  ConstantEvaluator &evaluator;
+  CompactEvaluator &evaluator;
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::Value bools, floats;

@@ -24,7 +24,7 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
       if (isa<MatMulOp, train::AttentionOp>(op))
         roots.push_back(op);
     });
-    ConstantEvaluator evaluator;
+    CompactEvaluator evaluator;
     for (Operation *root : roots) {
       AttentionMatch match;
       auto whole = dyn_cast<train::AttentionOp>(root);
@@ -38,7 +38,7 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
   }
 
   /// Replaces the output of `root`, and its log-sum-exp when it is an attention already.
-  void raise(Operation *root, const AttentionMatch &match, ConstantEvaluator &evaluator) {
+  void raise(Operation *root, const AttentionMatch &match, CompactEvaluator &evaluator) {
     OpBuilder builder(root);
     AttentionMask mask(evaluator, builder, root->getLoc());
     mask.causalOffset = match.causalOffset;

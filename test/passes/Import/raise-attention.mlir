@@ -97,3 +97,20 @@ func.func @whole(%q: tensor<2x3x2x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x
   %2 = onnx.Transpose %1#0 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32>
   return %2 : tensor<2x3x2x4xf32>
 }
+
+// A large mask that is computed from positions, alike for every sample, is evaluated for one.
+// CHECK-LABEL: @computed
+// CHECK: train.Attention %arg0, %arg1, %arg2 {causal = true, scale = 5.000000e-01 : f64}
+func.func @computed(%q: tensor<4x2x300x4xf32>, %k: tensor<4x2x300x4xf32>, %v: tensor<4x2x300x4xf32>) -> tensor<4x2x300x4xf32> {
+  %zero = onnx.Constant dense<0> : tensor<i64>
+  %one = onnx.Constant dense<1> : tensor<i64>
+  %shown = onnx.Constant dense<0.0> : tensor<f32>
+  %lowest = onnx.Constant dense<-3.40282347E+38> : tensor<f32>
+  %p = onnx.Range %zero, %one {size = 300 : i64} : (tensor<i64>, tensor<i64>) -> tensor<300xi64>
+  %column = onnx.Reshape %p {shape = array<i64: 300, 1>} : (tensor<300xi64>) -> tensor<300x1xi64>
+  %rows = onnx.Expand %column {shape = array<i64: 4, 1, 300, 1>} : (tensor<300x1xi64>) -> tensor<4x1x300x1xi64>
+  %0 = onnx.LessOrEqual %p, %rows : (tensor<300xi64>, tensor<4x1x300x1xi64>) -> tensor<4x1x300x300xi1>
+  %1 = onnx.Where %0, %shown, %lowest : (tensor<4x1x300x300xi1>, tensor<f32>, tensor<f32>) -> tensor<4x1x300x300xf32>
+  %2:2 = train.Attention %q, %k, %v, %1 {scale = 0.5} : (tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x1x300x300xf32>) -> (tensor<4x2x300x4xf32>, tensor<4x2x300xf32>)
+  return %2#0 : tensor<4x2x300x4xf32>
+}

@@ -1,0 +1,21 @@
+// Constants that were broadcast, without their repetition: a mask of a batch is evaluated once.
+#pragma once
+#include "kedge/Analysis/ConstantEvaluator.h"
+
+namespace kedge::raise {
+
+class CompactEvaluator {
+public:
+  /// The value with size 1 for dims along which it does not vary (leading dims may be missing); null when it is
+  /// no constant.
+  const HostTensor *evaluate(mlir::Value value);
+
+private:
+  std::optional<HostTensor> compute(mlir::Value value);
+  std::optional<HostTensor> computeElementwise(mlir::Operation *op);
+
+  ConstantEvaluator whole;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<HostTensor>> known; // null: no constant
+};
+
+} // namespace kedge::raise
