@@ -102,12 +102,16 @@ bool raise::AttentionMask::addFloat(Value mask) {
   mask = unexpanded(mask);
   int64_t offset = 0;
   switch (classify(mask, offset)) {
-  case Kind::Nothing: return true;
-  case Kind::Causal: return takeCausal(offset);
-  default: break;
+  case Kind::Nothing:
+    return true;
+  case Kind::Causal:
+    return takeCausal(offset);
+  default:
+    break;
   }
   auto chosen = mask.getDefiningOp<WhereOp>();
-  auto hidden = chosen ? splatOf(chosen.getB()) : std::nullopt, shown = chosen ? splatOf(chosen.getA()) : std::nullopt;
+  auto hidden = chosen ? splatOf(chosen.getB()) : std::nullopt,
+       shown = chosen ? splatOf(chosen.getA()) : std::nullopt;
   if (chosen && hidden && shown && *shown == 0 && *hidden == -infinity)
     return addBool(chosen.getCondition());
   // A finite number in place of -inf makes a row of which nothing is visible uniform over all keys: so the

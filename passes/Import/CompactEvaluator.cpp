@@ -2,10 +2,10 @@
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
-#include "passes/Import/ConstantStates.h"
-#include "passes/Import/MatchUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "passes/Import/ConstantStates.h"
+#include "passes/Import/MatchUtils.h"
 #include <cstring>
 
 using namespace mlir;
@@ -18,8 +18,8 @@ constexpr int64_t smallSize = 1 << 16;
 
 /// Whether the op commutes with repeating its operands.
 bool isElementwise(Operation *op) {
-  return isa<AndOp, OrOp, XorOp, NotOp, EqualOp, LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp, WhereOp, AddOp,
-             SubOp, MulOp, CastOp>(op);
+  return isa<AndOp, OrOp, XorOp, NotOp, EqualOp, LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp, WhereOp,
+             AddOp, SubOp, MulOp, CastOp>(op);
 }
 
 /// Takes one slice along `dim` when all are equal.
@@ -88,7 +88,8 @@ std::optional<HostTensor> raise::CompactEvaluator::computeElementwise(Operation 
   SmallVector<Type> types;
   auto inferred = cast<InferTypeOpInterface>(small);
   if (failed(inferred.inferReturnTypes(op->getContext(), op->getLoc(), small->getOperands(),
-                                       small->getDiscardableAttrDictionary(), small->getPropertiesStorage(), {}, types)))
+                                       small->getDiscardableAttrDictionary(), small->getPropertiesStorage(),
+                                       {}, types)))
     return std::nullopt;
   small->getResult(0).setType(types[0]);
   std::vector<HostTensor> results;

@@ -6,8 +6,8 @@ namespace kedge::raise {
 
 class CompactEvaluator {
 public:
-  /// The value with size 1 for dims along which it does not vary (leading dims may be missing); null when it is
-  /// no constant.
+  /// The value with size 1 for dims along which it does not vary (leading dims may be missing); null when it
+  /// is no constant.
   const HostTensor *evaluate(mlir::Value value);
 
 private:

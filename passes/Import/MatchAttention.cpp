@@ -142,8 +142,8 @@ bool operandsFit(const AttentionMatch &m) {
   for (const AttentionOperand *o : {&m.q, &m.k, &m.v})
     if (rankOf(o->value) != 4)
       return false;
-  return batch(m.q) == batch(m.k) && batch(m.q) == batch(m.v) && m.k.heads() == m.v.heads() && m.k.heads() > 0 &&
-         m.q.heads() % m.k.heads() == 0;
+  return batch(m.q) == batch(m.k) && batch(m.q) == batch(m.v) && m.k.heads() == m.v.heads() &&
+         m.k.heads() > 0 && m.q.heads() % m.k.heads() == 0;
 }
 } // namespace
 

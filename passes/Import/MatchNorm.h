@@ -22,6 +22,7 @@ struct AffineTail {
 AffineTail followAffine(mlir::Value normalized, int64_t axis, bool withBias);
 
 /// The weight in the shape of x's dims from `axis` on; ones when it is null.
-mlir::Value rowScale(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value weight, mlir::Value x, int64_t axis);
+mlir::Value rowScale(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value weight, mlir::Value x,
+                     int64_t axis);
 
 } // namespace kedge::raise

@@ -47,7 +47,9 @@ std::optional<double> raise::splatOf(Value v) {
   return std::nullopt;
 }
 
-bool raise::isNear(double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(std::abs(a), std::abs(b)); }
+bool raise::isNear(double a, double b) {
+  return std::abs(a - b) <= 1e-4 * std::max(std::abs(a), std::abs(b));
+}
 
 bool raise::isSplat(Value v, double number) {
   auto value = splatOf(v);
@@ -60,7 +62,8 @@ bool raise::same(Value a, Value b, unsigned depth) {
   if (a == b)
     return true;
   auto left = dyn_cast<OpResult>(a), right = dyn_cast<OpResult>(b);
-  if (!left || !right || depth == 0 || a.getType() != b.getType() || left.getResultNumber() != right.getResultNumber())
+  if (!left || !right || depth == 0 || a.getType() != b.getType() ||
+      left.getResultNumber() != right.getResultNumber())
     return false;
   Operation *p = left.getOwner(), *q = right.getOwner();
   if (p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands() || !isMemoryEffectFree(p) ||

@@ -55,9 +55,10 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
     if (foldsOutput)
       result = turned.getTransposed();
     auto attention = train::AttentionOp::create(
-        builder, root->getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(), APFloat(match.scale),
-        mask.causalOffset.has_value(), mask.causalOffset.value_or(0), APFloat(match.softcap), match.q.layout(),
-        match.k.layout(), match.v.layout(), foldsOutput != match.outputBthd ? "bthd" : "bhtd");
+        builder, root->getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(),
+        APFloat(match.scale), mask.causalOffset.has_value(), mask.causalOffset.value_or(0),
+        APFloat(match.softcap), match.q.layout(), match.k.layout(), match.v.layout(),
+        foldsOutput != match.outputBthd ? "bthd" : "bhtd");
     result.replaceAllUsesWith(attention.getO());
     if (isa<train::AttentionOp>(root))
       root->getResult(1).replaceAllUsesWith(attention.getLSE());

@@ -48,7 +48,8 @@ struct RaiseGroupNorm : impl::RaiseGroupNormBase<RaiseGroupNorm> {
   static bool raise(InstanceNormalizationOp root) {
     auto grouped = defining<ReshapeOp>(root.getX());
     auto back = dyn_cast_or_null<ReshapeOp>(onlyUser(root.getY()));
-    if (!grouped || !back || !isSplat(root.getScale(), 1.0) || !splatOf(root.getB()) || *splatOf(root.getB()) != 0)
+    if (!grouped || !back || !isSplat(root.getScale(), 1.0) || !splatOf(root.getB()) ||
+        *splatOf(root.getB()) != 0)
       return false;
     Value x = skip(grouped.getData()), result = back.getReshaped();
     int64_t groups = shapeOf(root.getX())[1];

@@ -48,7 +48,8 @@ struct RaiseLayerNorm : impl::RaiseLayerNormBase<RaiseLayerNorm> {
     Value bias = tail.bias ? rowScale(builder, loc, tail.bias, x, norm->axis) : Value();
     if (bias && bias.getType() != scale.getType())
       return false;
-    auto op = LayerNormalizationOp::create(builder, loc, x, scale, bias, norm->axis, APFloat(float(norm->epsilon)));
+    auto op =
+        LayerNormalizationOp::create(builder, loc, x, scale, bias, norm->axis, APFloat(float(norm->epsilon)));
     tail.last.replaceAllUsesWith(op.getY());
     return true;
   }

@@ -43,7 +43,8 @@ std::optional<Rotated> matchHalves(Value v) {
 /// v of a reshape that appends a dim of size 1.
 Value beforeUnsqueeze(Value v) {
   auto reshape = defining<ReshapeOp>(v);
-  if (!reshape || shapeOf(v).empty() || shapeOf(v).back() != 1 || shapeOf(v).drop_back() != shapeOf(reshape.getData()))
+  if (!reshape || shapeOf(v).empty() || shapeOf(v).back() != 1 ||
+      shapeOf(v).drop_back() != shapeOf(reshape.getData()))
     return {};
   return reshape.getData();
 }
@@ -52,7 +53,8 @@ Value beforeUnsqueeze(Value v) {
 std::optional<Rotated> matchNeighbours(Value v) {
   auto flat = defining<ReshapeOp>(v);
   auto joined = flat ? defining<ConcatOp>(flat.getData()) : ConcatOp();
-  if (!joined || joined.getInputs().size() != 2 || (int64_t)joined.getAxis() != rankOf(joined.getConcatResult()) - 1)
+  if (!joined || joined.getInputs().size() != 2 ||
+      (int64_t)joined.getAxis() != rankOf(joined.getConcatResult()) - 1)
     return std::nullopt;
   Value odd = beforeUnsqueeze(joined.getInputs()[0]), even = beforeUnsqueeze(joined.getInputs()[1]);
   auto second = odd ? negatedPart(odd) : std::nullopt, first = even ? partOf(even) : std::nullopt;

@@ -43,13 +43,15 @@ LogicalResult SwishOp::inferReturnTypes(MLIRContext *, std::optional<Location>, 
   return success();
 }
 
-void SwishOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void SwishOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                               SmallVectorImpl<Value> &results) {
   Value x = scalars[0], alpha = body.constant(x.getType(), getAlpha().convertToDouble());
   results.push_back(body.mul(x, body.sigmoid(body.mul(alpha, x))));
 }
 
 LogicalResult SwishOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                      SmallVectorImpl<Value> &operandGrads) {
-  operandGrads.push_back(train::SwishGradOp::create(builder, getLoc(), resultGrads[0], getX(), getAlphaAttr()));
+  operandGrads.push_back(
+      train::SwishGradOp::create(builder, getLoc(), resultGrads[0], getX(), getAlphaAttr()));
   return success();
 }

@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::onnx;
 
-LogicalResult BatchNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                                     SmallVectorImpl<Type> &types) {
+LogicalResult BatchNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                     Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = tensorType(adaptor.getX());
   if (x.getRank() < 2)
     return emitOptionalError(loc, "BatchNormalization needs X [N, C, ...], found ", x);
@@ -49,8 +49,8 @@ LogicalResult BatchNormalizationOp::buildGradient(OpBuilder &builder, ValueRange
                                           getEpsilonAttr());
   Value invstd = train::InvStdOp::create(builder, getLoc(), getInputVar(), getEpsilonAttr());
   SmallVector<Value> params;
-  buildNormParamGradient(builder, getLoc(), channelLayout(getContext(), shapeOf(getX())), dY, getX(), getScale(),
-                         getB(), getInputMean(), invstd, params);
+  buildNormParamGradient(builder, getLoc(), channelLayout(getContext(), shapeOf(getX())), dY, getX(),
+                         getScale(), getB(), getInputMean(), invstd, params);
   operandGrads.push_back(dX);
   operandGrads.append(params);
   operandGrads.append({Value(), Value()});

@@ -45,7 +45,8 @@ Value buildLossGradient(Op op, OpBuilder &builder, Value dLoss, Value scores, Va
   if (op.getReduction() == "mean") {
     auto items = train::NllOp::create(builder, op.getLoc(), scores, labels, weights, op.getIgnoreIndexAttr(),
                                       builder.getBoolAttr(softmax));
-    dLoss = DivOp::create(builder, op.getLoc(), dLoss, sumOfAll(builder, op.getLoc(), items.getItemWeights()));
+    dLoss =
+        DivOp::create(builder, op.getLoc(), dLoss, sumOfAll(builder, op.getLoc(), items.getItemWeights()));
   }
   return train::NllGradOp::create(builder, op.getLoc(), scores.getType(), dLoss, scores, labels, weights,
                                   op.getIgnoreIndexAttr(), builder.getBoolAttr(softmax));
@@ -102,6 +103,7 @@ bool NegativeLogLikelihoodLossOp::isDifferentiableOperand(unsigned index) { retu
 LogicalResult NegativeLogLikelihoodLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                                          SmallVectorImpl<Value> &operandGrads) {
   operandGrads.assign(getNumOperands(), Value());
-  operandGrads[0] = buildLossGradient(*this, builder, resultGrads[0], getInput(), getTarget(), getWeight(), false);
+  operandGrads[0] =
+      buildLossGradient(*this, builder, resultGrads[0], getInput(), getTarget(), getWeight(), false);
   return success();
 }

@@ -8,8 +8,8 @@ using namespace kedge::onnx;
 
 namespace {
 /// X's type, then that of each of the `statistics` that a row has.
-LogicalResult inferRowNorm(std::optional<Location> loc, Value x, Value scale, int64_t axis, unsigned statistics,
-                           SmallVectorImpl<Type> &types) {
+LogicalResult inferRowNorm(std::optional<Location> loc, Value x, Value scale, int64_t axis,
+                           unsigned statistics, SmallVectorImpl<Type> &types) {
   auto type = tensorType(x);
   auto first = normalizeAxis(loc, axis, type.getRank());
   if (failed(first))
@@ -31,8 +31,8 @@ LogicalResult inferChannelNorm(std::optional<Location> loc, Value x, ValueRange 
     return emitOptionalError(loc, "cannot normalise ", type, " in ", groups, " groups of channels");
   for (Value v : perChannel)
     if (rankOf(v) != 1 || (shapeOf(v)[0] != type.getDimSize(1) && shapeOf(v)[0] != groups))
-      return emitOptionalError(loc, "scale and bias need ", type.getDimSize(1), " elements, one a channel, found ",
-                               v.getType());
+      return emitOptionalError(loc, "scale and bias need ", type.getDimSize(1),
+                               " elements, one a channel, found ", v.getType());
   auto stat = RankedTensorType::get({type.getDimSize(0), groups}, statType(type.getElementType()));
   types.append({type, stat, stat});
   return success();
@@ -65,19 +65,19 @@ LogicalResult buildGradientOf(Op op, OpBuilder &builder, ValueRange resultGrads,
   if (!resultGrads[0])
     grads.assign(op->getNumOperands(), Value());
   else
-    buildNormGradient(builder, op.getLoc(), op.normLayout(), resultGrads[0], op.getX(), op.getScale(), bias, mean,
-                      invstd, grads);
+    buildNormGradient(builder, op.getLoc(), op.normLayout(), resultGrads[0], op.getX(), op.getScale(), bias,
+                      mean, invstd, grads);
   return success();
 }
 } // namespace
 
 //===--- LayerNormalization -----------------------------------------------------------------------------===//
 
-LogicalResult LayerNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                                     SmallVectorImpl<Type> &types) {
+LogicalResult LayerNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                     Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (adaptor.getB() && shapeOf(adaptor.getB()) != shapeOf(adaptor.getScale()))
-    return emitOptionalError(loc, "scale ", adaptor.getScale().getType(), " and bias ", adaptor.getB().getType(),
-                             " differ in shape");
+    return emitOptionalError(loc, "scale ", adaptor.getScale().getType(), " and bias ",
+                             adaptor.getB().getType(), " differ in shape");
   return inferRowNorm(loc, adaptor.getX(), adaptor.getScale(), adaptor.getAxis(), 2, types);
 }
 NormLayout LayerNormalizationOp::normLayout() {
@@ -99,8 +99,8 @@ LogicalResult LayerNormalizationOp::buildGradient(OpBuilder &builder, ValueRange
 
 //===--- RMSNormalization -------------------------------------------------------------------------------===//
 
-LogicalResult RMSNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                                   SmallVectorImpl<Type> &types) {
+LogicalResult RMSNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                   Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferRowNorm(loc, adaptor.getX(), adaptor.getScale(), adaptor.getAxis(), 1, types);
 }
 NormLayout RMSNormalizationOp::normLayout() {
@@ -123,9 +123,10 @@ LogicalResult RMSNormalizationOp::buildGradient(OpBuilder &builder, ValueRange r
 
 //===--- GroupNormalization, InstanceNormalization ------------------------------------------------------===//
 
-LogicalResult GroupNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                                     SmallVectorImpl<Type> &types) {
-  return inferChannelNorm(loc, adaptor.getX(), {adaptor.getScale(), adaptor.getB()}, adaptor.getNumGroups(), types);
+LogicalResult GroupNormalizationOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                     Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferChannelNorm(loc, adaptor.getX(), {adaptor.getScale(), adaptor.getB()}, adaptor.getNumGroups(),
+                          types);
 }
 NormLayout GroupNormalizationOp::normLayout() {
   return groupLayout(getContext(), shapeOf(getX()), getNumGroups(), shapeOf(getScale())[0]);

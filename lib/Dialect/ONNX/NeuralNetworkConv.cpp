@@ -17,7 +17,8 @@ template <typename Adaptor> Window windowOf(Adaptor adaptor) {
 
 LogicalResult checkBias(std::optional<Location> loc, Value bias, int64_t channels) {
   if (bias && shapeOf(bias) != ArrayRef<int64_t>{channels})
-    return emitOptionalError(loc, "bias needs ", channels, " elements, one an output channel, found ", bias.getType());
+    return emitOptionalError(loc, "bias needs ", channels, " elements, one an output channel, found ",
+                             bias.getType());
   return success();
 }
 
@@ -58,8 +59,8 @@ LogicalResult ConvOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
 
 LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                                 SmallVectorImpl<Type> &types) {
-  auto shape = transposedShape(loc, adaptor.getX(), adaptor.getW(), windowOf(adaptor), adaptor.getOutputPadding(),
-                               adaptor.getGroup());
+  auto shape = transposedShape(loc, adaptor.getX(), adaptor.getW(), windowOf(adaptor),
+                               adaptor.getOutputPadding(), adaptor.getGroup());
   if (failed(shape) || failed(checkBias(loc, adaptor.getB(), (*shape)[1])))
     return failure();
   types.push_back(RankedTensorType::get(*shape, elementOf(adaptor.getX())));
@@ -68,7 +69,7 @@ LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *, std::optional<Loc
 
 LogicalResult ConvTransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                              SmallVectorImpl<Value> &operandGrads) {
-  convGradient<train::ConvTransposeGradInputOp, train::ConvTransposeGradWeightOp>(*this, builder, resultGrads[0],
-                                                                                  operandGrads);
+  convGradient<train::ConvTransposeGradInputOp, train::ConvTransposeGradWeightOp>(
+      *this, builder, resultGrads[0], operandGrads);
   return success();
 }

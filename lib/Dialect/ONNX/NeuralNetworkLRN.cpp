@@ -12,7 +12,8 @@ using namespace kedge::onnx;
 LogicalResult LRNOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                       SmallVectorImpl<Type> &types) {
   if (rankOf(adaptor.getX()) < 2 || (int64_t)adaptor.getSize() <= 0)
-    return emitOptionalError(loc, "LRN needs X [N, C, ...] and a positive size, found ", adaptor.getX().getType());
+    return emitOptionalError(loc, "LRN needs X [N, C, ...] and a positive size, found ",
+                             adaptor.getX().getType());
   types.push_back(adaptor.getX().getType());
   return success();
 }
@@ -27,10 +28,13 @@ LogicalResult LRNOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &resul
   SmallVector<int64_t> image = {shape[0], 1, shape[1], elementCount(shape.drop_front(2))};
   Value channels = ReshapeOp::create(builder, getLoc(), square, image);
   SmallVector<int64_t> window = {size, 1}, ones = {1, 1}, pads = {before, 0, after, 0};
-  Value mean = AveragePoolOp::create(builder, getLoc(), channels, window, ones, pads, ones, /*ceil_mode=*/false,
-                                     /*count_include_pad=*/true);
+  Value mean =
+      AveragePoolOp::create(builder, getLoc(), channels, window, ones, pads, ones, /*ceil_mode=*/false,
+                            /*count_include_pad=*/true);
   mean = ReshapeOp::create(builder, getLoc(), mean, shape);
-  auto number = [&](const APFloat &value) { return scalarLike(builder, getLoc(), x, value.convertToDouble()); };
+  auto number = [&](const APFloat &value) {
+    return scalarLike(builder, getLoc(), x, value.convertToDouble());
+  };
   Value scaled = MulOp::create(builder, getLoc(), mean, number(getAlpha()));
   Value base = AddOp::create(builder, getLoc(), scaled, number(getBias()));
   Value divisor = PowOp::create(builder, getLoc(), base, number(getBeta()));

@@ -12,7 +12,8 @@ using namespace kedge;
 using namespace kedge::onnx;
 
 namespace {
-template <typename Adaptor> FailureOr<RankedTensorType> pooledType(std::optional<Location> loc, Adaptor adaptor) {
+template <typename Adaptor>
+FailureOr<RankedTensorType> pooledType(std::optional<Location> loc, Adaptor adaptor) {
   auto x = tensorType(adaptor.getX());
   if (x.getRank() < 3)
     return emitOptionalError(loc, "pooling needs X [N, C, spatial], found ", x);
@@ -65,8 +66,9 @@ LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
 
 LogicalResult MaxPoolOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                        SmallVectorImpl<Value> &operandGrads) {
-  operandGrads.push_back(train::MaxPoolGradOp::create(builder, getLoc(), getX().getType(), resultGrads[0], getX(),
-                                                      getKernelShape(), getStrides(), getPads(), getDilations()));
+  operandGrads.push_back(train::MaxPoolGradOp::create(builder, getLoc(), getX().getType(), resultGrads[0],
+                                                      getX(), getKernelShape(), getStrides(), getPads(),
+                                                      getDilations()));
   return success();
 }
 
@@ -100,22 +102,23 @@ LogicalResult MaxUnpoolOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                             SmallVectorImpl<Type> &types) {
   if (shapeOf(adaptor.getX()) != shapeOf(adaptor.getI()) ||
       (int64_t)adaptor.getOutputShape().size() != rankOf(adaptor.getX()))
-    return emitOptionalError(loc, "MaxUnpool's X ", adaptor.getX().getType(), ", I ", adaptor.getI().getType(),
-                             " and output_shape do not fit");
+    return emitOptionalError(loc, "MaxUnpool's X ", adaptor.getX().getType(), ", I ",
+                             adaptor.getI().getType(), " and output_shape do not fit");
   types.push_back(tensorType(adaptor.getX()).clone(adaptor.getOutputShape()));
   return success();
 }
 
 //===--- All spatial dims -------------------------------------------------------------------------------===//
 
-LogicalResult GlobalAveragePoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                                    SmallVectorImpl<Type> &types) {
+LogicalResult GlobalAveragePoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                    Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferGlobalPool(loc, adaptor.getX(), types);
 }
 void GlobalAveragePoolOp::describeCluster(ClusterSpec &spec) { describeGlobalPool(getX(), spec); }
 void GlobalAveragePoolOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
                                            SmallVectorImpl<Value> &results) {
-  results.push_back(body.div(body.sum(scalars[0]), body.constant(scalars[0].getType(), spatialCount(getX()))));
+  results.push_back(
+      body.div(body.sum(scalars[0]), body.constant(scalars[0].getType(), spatialCount(getX()))));
 }
 LogicalResult GlobalAveragePoolOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                                  SmallVectorImpl<Value> &operandGrads) {
@@ -138,8 +141,8 @@ LogicalResult GlobalMaxPoolOp::buildGradient(OpBuilder &builder, ValueRange resu
                                              SmallVectorImpl<Value> &operandGrads) {
   ArrayRef<int64_t> window = shapeOf(getX()).drop_front(2);
   SmallVector<int64_t> ones(window.size(), 1), zeros(2 * window.size(), 0);
-  operandGrads.push_back(train::MaxPoolGradOp::create(builder, getLoc(), getX().getType(), resultGrads[0], getX(),
-                                                      window, ones, zeros, ones));
+  operandGrads.push_back(train::MaxPoolGradOp::create(builder, getLoc(), getX().getType(), resultGrads[0],
+                                                      getX(), window, ones, zeros, ones));
   return success();
 }
 
@@ -148,7 +151,8 @@ LogicalResult GlobalLpPoolOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   return inferGlobalPool(loc, adaptor.getX(), types);
 }
 void GlobalLpPoolOp::describeCluster(ClusterSpec &spec) { describeGlobalPool(getX(), spec); }
-void GlobalLpPoolOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void GlobalLpPoolOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                      SmallVectorImpl<Value> &results) {
   Type type = scalars[0].getType();
   Value magnitude = body.abs(scalars[0]), p = body.constant(type, getP());
   Value total = body.sum(getP() == 2 ? body.mul(magnitude, magnitude) : body.pow(magnitude, p));

@@ -17,7 +17,8 @@ std::pair<int64_t, int64_t> matrixDims(ArrayRef<int64_t> shape, bool transposed)
 }
 
 Value reshapeTo(OpBuilder &builder, Location loc, Value v, ArrayRef<int64_t> shape) {
-  return shapeOf(v) == shape ? v : Value(ReshapeOp::create(builder, loc, v, builder.getDenseI64ArrayAttr(shape)));
+  return shapeOf(v) == shape ? v
+                             : Value(ReshapeOp::create(builder, loc, v, builder.getDenseI64ArrayAttr(shape)));
 }
 
 /// All but the last dim as rows.
@@ -29,8 +30,8 @@ Value asMatrix(OpBuilder &builder, Location loc, Value v) {
 }
 
 /// numpy.matmul's shape; operands of rank 1 are a row (A) or a column (B) whose dim is dropped afterwards.
-LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool transA, bool transB, Type element,
-                           SmallVectorImpl<Type> &types) {
+LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool transA, bool transB,
+                           Type element, SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> left(shapeOf(a)), right(shapeOf(b));
   bool dropRow = left.size() == 1, dropColumn = right.size() == 1;
   if (left.empty() || right.empty() || (dropRow && transA) || (dropColumn && transB))
@@ -42,8 +43,9 @@ LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool t
   auto [rows, inner] = matrixDims(left, transA);
   auto [innerB, columns] = matrixDims(right, transB);
   if (inner != innerB)
-    return emitOptionalError(loc, "cannot multiply ", a.getType(), transA ? " transposed" : "", " by ", b.getType(),
-                             transB ? " transposed" : "", ": ", inner, " columns meet ", innerB, " rows");
+    return emitOptionalError(loc, "cannot multiply ", a.getType(), transA ? " transposed" : "", " by ",
+                             b.getType(), transB ? " transposed" : "", ": ", inner, " columns meet ", innerB,
+                             " rows");
   auto batch = broadcastShapes(loc, {ArrayRef(left).drop_back(2), ArrayRef(right).drop_back(2)});
   if (failed(batch))
     return failure();
@@ -56,8 +58,8 @@ LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool t
 }
 
 /// Gradients of a product of operands of rank >= 2.
-std::pair<Value, Value> matrixGradients(OpBuilder &builder, Location loc, Value a, Value b, bool transA, bool transB,
-                                        Value dY) {
+std::pair<Value, Value> matrixGradients(OpBuilder &builder, Location loc, Value a, Value b, bool transA,
+                                        bool transB, Value dY) {
   Value dA = transA ? MatMulOp::create(builder, loc, b, dY, transB, true)
                     : MatMulOp::create(builder, loc, dY, b, false, !transB);
   // A weight shared by all rows: one product over all of them.
@@ -124,10 +126,13 @@ LogicalResult GemmOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   };
   Value dA = getTransA() ? product(b, dY, getTransB(), true) : product(dY, b, false, !getTransB());
   Value rows = asMatrix(builder, getLoc(), a), dRows = asMatrix(builder, getLoc(), dY);
-  Value dB = getTransB() ? product(dRows, rows, true, getTransA()) : product(rows, dRows, !getTransA(), false);
+  Value dB =
+      getTransB() ? product(dRows, rows, true, getTransA()) : product(rows, dRows, !getTransA(), false);
   operandGrads.append({dA, dB});
   if (getC()) {
-    Value scaled = beta == 1.0f ? dY : Value(MulOp::create(builder, getLoc(), dY, scalarLike(builder, getLoc(), dY, beta)));
+    Value scaled = beta == 1.0f
+                       ? dY
+                       : Value(MulOp::create(builder, getLoc(), dY, scalarLike(builder, getLoc(), dY, beta)));
     operandGrads.push_back(reduceTo(builder, getLoc(), scaled, getC()));
   }
   return success();

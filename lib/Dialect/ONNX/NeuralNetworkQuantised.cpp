@@ -22,18 +22,19 @@ LogicalResult inferByMatMul(MLIRContext *context, std::optional<Location> loc, V
 }
 } // namespace
 
-LogicalResult MatMulIntegerOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
+LogicalResult MatMulIntegerOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferByMatMul(context, loc, adaptor.getA(), adaptor.getB(), IntegerType::get(context, 32), types);
 }
 
-LogicalResult QLinearMatMulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  return inferByMatMul(context, loc, adaptor.getA(), adaptor.getB(), elementOf(adaptor.getYZeroPoint()), types);
+LogicalResult QLinearMatMulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferByMatMul(context, loc, adaptor.getA(), adaptor.getB(), elementOf(adaptor.getYZeroPoint()),
+                       types);
 }
 
-LogicalResult ConvIntegerOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
+LogicalResult ConvIntegerOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto shape = convolutionShape(loc, adaptor.getX(), adaptor.getW(),
                                 {{}, adaptor.getStrides(), adaptor.getPads(), adaptor.getDilations()},
                                 adaptor.getGroup());

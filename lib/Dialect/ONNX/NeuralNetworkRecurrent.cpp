@@ -18,7 +18,8 @@ LogicalResult inferRecurrent(std::optional<Location> loc, Adaptor adaptor, int64
   if (shapeOf(adaptor.getW()) != ArrayRef<int64_t>{directions, gates * hidden, x.getDimSize(2)} ||
       shapeOf(adaptor.getR()) != ArrayRef<int64_t>{directions, gates * hidden, hidden})
     return emitOptionalError(loc, "W ", adaptor.getW().getType(), " and R ", adaptor.getR().getType(),
-                             " do not fit X ", x, " with ", directions, " directions, ", gates, " gates of size ", hidden);
+                             " do not fit X ", x, " with ", directions, " directions, ", gates,
+                             " gates of size ", hidden);
   bool batchFirst = adaptor.getLayout() == 1;
   int64_t time = x.getDimSize(batchFirst ? 1 : 0), batch = x.getDimSize(batchFirst ? 0 : 1);
   SmallVector<int64_t> all = {time, directions, batch, hidden}, last = {directions, batch, hidden};

@@ -67,7 +67,8 @@ NormLayout kedge::instanceLayout(MLIRContext *context, ArrayRef<int64_t> shape) 
   return layout;
 }
 
-NormLayout kedge::groupLayout(MLIRContext *context, ArrayRef<int64_t> shape, int64_t groups, int64_t scaleSize) {
+NormLayout kedge::groupLayout(MLIRContext *context, ArrayRef<int64_t> shape, int64_t groups,
+                              int64_t scaleSize) {
   NormLayout layout;
   int64_t perGroup = shape[1] / groups;
   layout.domain = {shape[0], groups, perGroup};
@@ -116,19 +117,20 @@ Value kedge::toResult(ClusterBodyBuilder &body, Value value, Value result) {
 }
 
 void kedge::buildNormGradient(OpBuilder &builder, Location loc, const NormLayout &layout, Value dY, Value x,
-                              Value scale, Value bias, Value mean, Value invstd, SmallVectorImpl<Value> &grads) {
+                              Value scale, Value bias, Value mean, Value invstd,
+                              SmallVectorImpl<Value> &grads) {
   auto input = train::NormGradOp::create(builder, loc, x.getType(), dY, x, scale, invstd, mean, layout.domain,
                                          layout.reduced, layout.data, layout.scale, layout.stat);
   grads.push_back(input.getDX());
   buildNormParamGradient(builder, loc, layout, dY, x, scale, bias, mean, invstd, grads);
 }
 
-void kedge::buildNormParamGradient(OpBuilder &builder, Location loc, const NormLayout &layout, Value dY, Value x,
-                                   Value scale, Value bias, Value mean, Value invstd,
+void kedge::buildNormParamGradient(OpBuilder &builder, Location loc, const NormLayout &layout, Value dY,
+                                   Value x, Value scale, Value bias, Value mean, Value invstd,
                                    SmallVectorImpl<Value> &grads) {
-  auto params = train::NormParamGradOp::create(builder, loc, scale.getType(), bias ? bias.getType() : Type(), dY, x,
-                                               invstd, mean, layout.domain, layout.reduced, layout.data,
-                                               layout.scale, layout.stat);
+  auto params = train::NormParamGradOp::create(builder, loc, scale.getType(), bias ? bias.getType() : Type(),
+                                               dY, x, invstd, mean, layout.domain, layout.reduced,
+                                               layout.data, layout.scale, layout.stat);
   grads.push_back(params.getDScale());
   if (bias)
     grads.push_back(params.getDBias());

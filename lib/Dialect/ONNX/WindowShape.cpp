@@ -23,11 +23,12 @@ int64_t extent(const Window &window, size_t i) { return (window.kernel[i] - 1) *
 LogicalResult checkWeights(std::optional<Location> loc, Value x, Value w, int64_t group, int64_t channelDim) {
   ArrayRef<int64_t> xs = shapeOf(x), ws = shapeOf(w);
   if (xs.size() < 3 || ws.size() != xs.size())
-    return emitOptionalError(loc, "convolution needs X [N, C, spatial] and W of the same rank, found ", x.getType(),
-                             " and ", w.getType());
+    return emitOptionalError(loc, "convolution needs X [N, C, spatial] and W of the same rank, found ",
+                             x.getType(), " and ", w.getType());
   bool inputs = channelDim == 1 ? ws[1] * group == xs[1] : ws[0] == xs[1];
   if (group <= 0 || !inputs || ws[0] % group != 0)
-    return emitOptionalError(loc, "W ", w.getType(), " does not fit X ", x.getType(), " in ", group, " groups");
+    return emitOptionalError(loc, "W ", w.getType(), " does not fit X ", x.getType(), " in ", group,
+                             " groups");
   return success();
 }
 } // namespace
@@ -51,8 +52,8 @@ FailureOr<SmallVector<int64_t>> kedge::windowPlaces(std::optional<Location> loc,
   return places;
 }
 
-FailureOr<SmallVector<int64_t>> kedge::convolutionShape(std::optional<Location> loc, Value x, Value w, Window window,
-                                                        int64_t group) {
+FailureOr<SmallVector<int64_t>> kedge::convolutionShape(std::optional<Location> loc, Value x, Value w,
+                                                        Window window, int64_t group) {
   if (failed(checkWeights(loc, x, w, group, 1)))
     return failure();
   window.kernel = shapeOf(w).drop_front(2);
@@ -64,8 +65,9 @@ FailureOr<SmallVector<int64_t>> kedge::convolutionShape(std::optional<Location> 
   return shape;
 }
 
-FailureOr<SmallVector<int64_t>> kedge::transposedShape(std::optional<Location> loc, Value x, Value w, Window window,
-                                                       ArrayRef<int64_t> outputPadding, int64_t group) {
+FailureOr<SmallVector<int64_t>> kedge::transposedShape(std::optional<Location> loc, Value x, Value w,
+                                                       Window window, ArrayRef<int64_t> outputPadding,
+                                                       int64_t group) {
   if (failed(checkWeights(loc, x, w, group, 0)))
     return failure();
   window.kernel = shapeOf(w).drop_front(2);
@@ -73,7 +75,8 @@ FailureOr<SmallVector<int64_t>> kedge::transposedShape(std::optional<Location> l
   if (failed(checkWindow(loc, input.size(), window)))
     return failure();
   if (outputPadding.size() != input.size())
-    return emitOptionalError(loc, "output_padding needs one entry for each of ", input.size(), " spatial dims");
+    return emitOptionalError(loc, "output_padding needs one entry for each of ", input.size(),
+                             " spatial dims");
   SmallVector<int64_t> shape = {shapeOf(x)[0], shapeOf(w)[1] * group};
   for (size_t i = 0; i < input.size(); ++i) {
     int64_t size = (input[i] - 1) * window.strides[i] + extent(window, i) - window.pads[i] -

@@ -26,8 +26,8 @@ Value siluDerivative(ClusterBodyBuilder &body, Value z, Value s) {
 Value geluErfDerivative(ClusterBodyBuilder &body, Value x) {
   auto constant = [&](double value) { return body.constant(x.getType(), value); };
   Value cdf = body.mul(constant(0.5), body.add(constant(1.0), body.erf(body.mul(x, constant(M_SQRT1_2)))));
-  Value density = body.mul(constant(1 / std::sqrt(2 * M_PI)),
-                           body.exp(body.mul(constant(-0.5), body.mul(x, x))));
+  Value density =
+      body.mul(constant(1 / std::sqrt(2 * M_PI)), body.exp(body.mul(constant(-0.5), body.mul(x, x))));
   return body.add(cdf, body.mul(x, density));
 }
 
@@ -49,9 +49,10 @@ LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location
   types.push_back(adaptor.getX().getType());
   return sameShapes(loc, adaptor.getOperands());
 }
-void GeluGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
-  Value slope = getApproximate() == "tanh" ? geluTanhDerivative(body, scalars[1])
-                                           : geluErfDerivative(body, scalars[1]);
+void GeluGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                  SmallVectorImpl<Value> &results) {
+  Value slope =
+      getApproximate() == "tanh" ? geluTanhDerivative(body, scalars[1]) : geluErfDerivative(body, scalars[1]);
   results.push_back(body.mul(scalars[0], slope));
 }
 
@@ -60,7 +61,8 @@ LogicalResult SwishGradOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   types.push_back(adaptor.getX().getType());
   return sameShapes(loc, adaptor.getOperands());
 }
-void SwishGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void SwishGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                   SmallVectorImpl<Value> &results) {
   Value x = scalars[1], z = body.mul(body.constant(x.getType(), getAlpha().convertToDouble()), x);
   results.push_back(body.mul(scalars[0], siluDerivative(body, z, body.sigmoid(z))));
 }
@@ -70,7 +72,8 @@ LogicalResult SwigluOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   types.push_back(adaptor.getGate().getType());
   return sameShapes(loc, adaptor.getOperands());
 }
-void SwigluOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void SwigluOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                SmallVectorImpl<Value> &results) {
   Value gate = scalars[0];
   results.push_back(body.mul(body.mul(gate, body.sigmoid(gate)), scalars[1]));
 }

@@ -24,15 +24,16 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   auto v = logicalShape(adaptor.getV(), adaptor.getVLayout());
   if (q.empty() || k.empty() || v.empty())
     return emitOptionalError(loc, "attention needs Q, K, V of rank 4 in layout bhtd or bthd");
-  if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[1] == 0 || q[1] % k[1] != 0 || k[2] != v[2] || q[3] != k[3])
+  if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[1] == 0 || q[1] % k[1] != 0 || k[2] != v[2] ||
+      q[3] != k[3])
     return emitOptionalError(loc, "Q ", adaptor.getQ().getType(), ", K ", adaptor.getK().getType(), " and V ",
                              adaptor.getV().getType(), " do not fit");
   if (Value mask = adaptor.getMask()) {
     SmallVector<int64_t> scores = {q[0], q[1], q[2], k[2]};
     auto shape = broadcastShapes(loc, {scores, shapeOf(mask)});
     if (failed(shape) || *shape != scores)
-      return emitOptionalError(loc, "mask ", mask.getType(), " does not broadcast to the scores of batch ", q[0], ", ",
-                               q[1], " heads, ", q[2], " queries, ", k[2], " keys");
+      return emitOptionalError(loc, "mask ", mask.getType(), " does not broadcast to the scores of batch ",
+                               q[0], ", ", q[1], " heads, ", q[2], " queries, ", k[2], " keys");
   }
   SmallVector<int64_t> o = {q[0], q[1], q[2], v[3]};
   if (adaptor.getOLayout() == "bthd")
@@ -49,10 +50,10 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGr
                                          SmallVectorImpl<Value> &operandGrads) {
   if (resultGrads[1])
     return emitOpError("has no gradient through its log-sum-exp");
-  auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
-                                      resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), getMask(),
-                                      getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(), getSoftcapAttr(),
-                                      getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr());
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), resultGrads[0], getQ(), getK(),
+      getV(), getO(), getLSE(), getMask(), getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(),
+      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
   if (getMask())
     operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));
@@ -86,8 +87,9 @@ struct RotaryNest {
     SmallVector<AffineExpr> exprs;
     unsigned leading = domain.size() - 2, skipped = leading + 1 - shape.size();
     for (unsigned dim = 0; dim + 1 < shape.size(); ++dim)
-      exprs.push_back(shape[dim] == 1 && domain[dim + skipped] != 1 ? getAffineConstantExpr(0, context)
-                                                                    : getAffineDimExpr(dim + skipped, context));
+      exprs.push_back(shape[dim] == 1 && domain[dim + skipped] != 1
+                          ? getAffineConstantExpr(0, context)
+                          : getAffineDimExpr(dim + skipped, context));
     exprs.push_back(last);
     return AffineMap::get(domain.size(), 0, exprs, context);
   }
@@ -102,7 +104,8 @@ LogicalResult RotaryOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
                              adaptor.getPartner().getType());
   for (Value angles : {adaptor.getCos(), adaptor.getSin()}) {
     ArrayRef<int64_t> shape = shapeOf(angles);
-    bool lastFits = !shape.empty() && (shape.back() == x.getShape().back() || shape.back() * 2 == x.getShape().back());
+    bool lastFits =
+        !shape.empty() && (shape.back() == x.getShape().back() || shape.back() * 2 == x.getShape().back());
     if (!lastFits || (int64_t)shape.size() > x.getRank())
       return emitOptionalError(loc, "angles ", angles.getType(), " do not fit ", x);
     auto leading = broadcastShapes(loc, {x.getShape().drop_back(), shape.drop_back()});
@@ -130,7 +133,8 @@ void RotaryOp::describeCluster(ClusterSpec &spec) {
   spec.outputMaps = {nest.here};
 }
 
-void RotaryOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void RotaryOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                SmallVectorImpl<Value> &results) {
   using Compare = ClusterBodyBuilder::Compare;
   Type type = scalars[0].getType();
   RotaryNest nest(getContext(), shapeOf(getX()), getInterleaved());

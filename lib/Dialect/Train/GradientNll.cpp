@@ -37,7 +37,8 @@ struct Item {
   Value isLabel, weight;
 };
 
-Item itemAt(ClusterBodyBuilder &body, Type type, Value label, Value classWeight, std::optional<uint64_t> ignored) {
+Item itemAt(ClusterBodyBuilder &body, Type type, Value label, Value classWeight,
+            std::optional<uint64_t> ignored) {
   Value index = body.index(1), zero = body.constant(type, 0), one = body.constant(type, 1);
   Value label64 = body.cast(label, index.getType());
   Item item;
@@ -72,7 +73,8 @@ LogicalResult checkNll(std::optional<Location> loc, Value scores, Value labels, 
   if (shapeOf(labels) != ArrayRef<int64_t>(items) || !isa<IntegerType>(elementOf(labels)))
     return emitOptionalError(loc, "labels ", labels.getType(), " do not fit scores ", scores.getType());
   if (weights && shapeOf(weights) != ArrayRef<int64_t>{shape[1]})
-    return emitOptionalError(loc, "weights need ", shape[1], " elements, one a class, found ", weights.getType());
+    return emitOptionalError(loc, "weights need ", shape[1], " elements, one a class, found ",
+                             weights.getType());
   return success();
 }
 } // namespace
@@ -120,7 +122,8 @@ void NllGradOp::describeCluster(ClusterSpec &spec) {
   spec.outputMaps = {maps.scores};
 }
 
-void NllGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void NllGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                 SmallVectorImpl<Value> &results) {
   Value x = scalars[1];
   Item item = itemAt(body, x.getType(), scalars[2], getWeights() ? scalars[3] : Value(), getIgnoreIndex());
   Value zero = body.constant(x.getType(), 0), one = body.constant(x.getType(), 1);

@@ -34,7 +34,8 @@ void NormGradOp::describeCluster(ClusterSpec &spec) {
 
 // With g = dY scale and n the normalised x: dX = invstd (g - mean(g) - n mean(g n)); a norm without mean
 // lacks the middle term.
-void NormGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void NormGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                  SmallVectorImpl<Value> &results) {
   Type type = scalars[3].getType();
   Value dY = body.cast(scalars[0], type), x = body.cast(scalars[1], type), invstd = scalars[3];
   Value mean = getMean() ? scalars[4] : Value();
@@ -89,7 +90,8 @@ void BatchNormOp::describeCluster(ClusterSpec &spec) {
   spec.outputMaps = {layout.data, layout.stat, layout.stat, layout.stat, layout.stat};
 }
 
-void BatchNormOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void BatchNormOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                   SmallVectorImpl<Value> &results) {
   int64_t count = normLayout().count();
   Normalized norm = normalize(body, scalars[0], count, getEpsilon().convertToDouble());
   double momentum = getMomentum().convertToDouble();
@@ -127,7 +129,8 @@ LogicalResult InvStdOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   return success();
 }
 
-void InvStdOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void InvStdOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                SmallVectorImpl<Value> &results) {
   Value epsilon = body.constant(scalars[0].getType(), getEpsilon().convertToDouble());
   results.push_back(body.rsqrt(body.add(scalars[0], epsilon)));
 }

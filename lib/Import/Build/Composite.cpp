@@ -1,6 +1,6 @@
 // Norms, activations and losses from any opset to the canonical ops. Attention: CompositeAttention.cpp.
-#include "kedge/Dialect/ONNX/CompositeOps.h"
 #include "CompositeAttention.h"
+#include "kedge/Dialect/ONNX/CompositeOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/GradientOps.h"
@@ -33,8 +33,8 @@ void importLayerNorm(NodeContext &c) {
 }
 
 void importRMSNorm(NodeContext &c) {
-  auto op = RMSNormalizationOp::create(c.builder, c.loc, c.require(0), c.require(1), c.node.attrInt("axis", -1),
-                                       epsilonOf(c));
+  auto op = RMSNormalizationOp::create(c.builder, c.loc, c.require(0), c.require(1),
+                                       c.node.attrInt("axis", -1), epsilonOf(c));
   c.setResult(0, op.getY());
 }
 
@@ -45,7 +45,8 @@ void importGroupNorm(NodeContext &c) {
 }
 
 void importInstanceNorm(NodeContext &c) {
-  auto op = InstanceNormalizationOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), epsilonOf(c));
+  auto op = InstanceNormalizationOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2),
+                                            epsilonOf(c));
   c.setResult(0, op.getY());
 }
 
@@ -60,9 +61,11 @@ bool trainsBatchNorm(NodeContext &c) {
 }
 
 void importBatchNorm(NodeContext &c) {
-  Value x = c.require(0), scale = c.require(1), bias = c.require(2), mean = c.require(3), variance = c.require(4);
+  Value x = c.require(0), scale = c.require(1), bias = c.require(2), mean = c.require(3),
+        variance = c.require(4);
   if (!trainsBatchNorm(c)) {
-    c.setResult(0, BatchNormalizationOp::create(c.builder, c.loc, x, scale, bias, mean, variance, epsilonOf(c)));
+    c.setResult(0,
+                BatchNormalizationOp::create(c.builder, c.loc, x, scale, bias, mean, variance, epsilonOf(c)));
     return;
   }
   auto op = train::BatchNormOp::create(c.builder, c.loc, x, scale, bias, mean, variance, epsilonOf(c),
@@ -87,20 +90,22 @@ void importSwish(NodeContext &c) {
 //===--- Losses -----------------------------------------------------------------------------------------===//
 
 IntegerAttr ignoreIndex(NodeContext &c) {
-  return c.node.has("ignore_index") ? c.builder.getI64IntegerAttr(c.node.attrInt("ignore_index")) : IntegerAttr();
+  return c.node.has("ignore_index") ? c.builder.getI64IntegerAttr(c.node.attrInt("ignore_index"))
+                                    : IntegerAttr();
 }
 
 void importSoftmaxCrossEntropy(NodeContext &c) {
   auto reduction = c.builder.getStringAttr(c.node.attrString("reduction", "mean"));
-  auto op = SoftmaxCrossEntropyLossOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2), reduction,
-                                              ignoreIndex(c), c.builder.getBoolAttr(c.node.hasOutput(1)));
+  auto op =
+      SoftmaxCrossEntropyLossOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2), reduction,
+                                        ignoreIndex(c), c.builder.getBoolAttr(c.node.hasOutput(1)));
   c.setResults(op->getResults());
 }
 
 void importNegativeLogLikelihood(NodeContext &c) {
   auto reduction = c.builder.getStringAttr(c.node.attrString("reduction", "mean"));
-  c.setResult(0, NegativeLogLikelihoodLossOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2),
-                                                     reduction, ignoreIndex(c)));
+  c.setResult(0, NegativeLogLikelihoodLossOp::create(c.builder, c.loc, c.require(0), c.require(1),
+                                                     c.operand(2), reduction, ignoreIndex(c)));
 }
 } // namespace
 

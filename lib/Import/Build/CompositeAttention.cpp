@@ -52,8 +52,8 @@ Value AttentionImport::heads(size_t index, const char *attribute) {
     return x;
   int64_t count = c.node.attrInt(attribute, 0);
   if (rankOf(x) != 3 || count <= 0 || shapeOf(x)[2] % count != 0)
-    c.fail("operand {} has rank {}: expected 4, or 3 with {} that divides its last dimension", index, rankOf(x),
-           attribute);
+    c.fail("operand {} has rank {}: expected 4, or 3 with {} that divides its last dimension", index,
+           rankOf(x), attribute);
   return reshape(builder, loc, x, {shapeOf(x)[0], shapeOf(x)[1], count, shapeOf(x)[2] / count});
 }
 
@@ -89,7 +89,8 @@ Value AttentionImport::paddedMask(Value given) {
   SmallVector<int64_t> shape(shapeOf(given));
   shape.back() = missing;
   bool isBool = elementOf(given).isInteger(1);
-  Value hidden = splat(builder, loc, tensorType(given).clone(shape), isBool ? 0 : -std::numeric_limits<double>::infinity());
+  Value hidden = splat(builder, loc, tensorType(given).clone(shape),
+                       isBool ? 0 : -std::numeric_limits<double>::infinity());
   return ConcatOp::create(builder, loc, ValueRange{given, hidden}, rankOf(given) - 1);
 }
 
@@ -150,15 +151,17 @@ void AttentionImport::run() {
     c.unsupported("Attention with a sliding window");
   causal = c.node.attrBool("is_causal", false);
   softcap = c.node.attrFloat("softcap", 0.0f);
-  scale = c.node.has("scale") ? double(c.node.attrFloat("scale")) : 1.0 / std::sqrt(double(shapeOf(q).back()));
+  scale =
+      c.node.has("scale") ? double(c.node.attrFloat("scale")) : 1.0 / std::sqrt(double(shapeOf(q).back()));
   appendCaches();
   int64_t mode = c.node.attrInt("qk_matmul_output_mode", 0);
   bool wantsScores = c.node.hasOutput(3);
   if (wantsScores && mode != 0 && !(mode == 1 && softcap == 0))
     c.unsupported("Attention with qk_matmul_output_mode " + std::to_string(mode));
   Value hidden = mask();
-  auto op = train::AttentionOp::create(builder, loc, q, k, v, hidden, llvm::APFloat(scale), causal, causalOffset,
-                                       llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout);
+  auto op =
+      train::AttentionOp::create(builder, loc, q, k, v, hidden, llvm::APFloat(scale), causal, causalOffset,
+                                 llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout);
   Value y = op.getO();
   if (flat)
     y = reshape(builder, loc, y, {shapeOf(y)[0], shapeOf(y)[1], shapeOf(y)[2] * shapeOf(y)[3]});
@@ -185,8 +188,8 @@ void kedge::importRotaryEmbedding(NodeContext &c) {
     sin = GatherOp::create(builder, loc, sin, positions, 0, IntegerAttr());
   }
   if (rankOf(x) != 4 || rankOf(cos) != 3 || rankOf(sin) != 3)
-    c.fail("expected an input of rank 3 or 4 and angles [batch, sequence, half], found ranks {}, {}, {}", rankOf(x),
-           rankOf(cos), rankOf(sin));
+    c.fail("expected an input of rank 3 or 4 and angles [batch, sequence, half], found ranks {}, {}, {}",
+           rankOf(x), rankOf(cos), rankOf(sin));
   auto perHead = [&](Value angles) {
     SmallVector<int64_t> shape(shapeOf(angles));
     shape.insert(shape.begin() + (flat ? 2 : 1), 1);

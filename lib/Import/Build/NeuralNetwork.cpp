@@ -16,11 +16,13 @@ void importMatMul(NodeContext &c) {
 void importGemm(NodeContext &c) {
   APFloat alpha(c.node.attrFloat("alpha", 1.0f)), beta(c.node.attrFloat("beta", 1.0f));
   c.setResult(0, GemmOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2),
-                                c.node.attrBool("transA", false), c.node.attrBool("transB", false), alpha, beta));
+                                c.node.attrBool("transA", false), c.node.attrBool("transB", false), alpha,
+                                beta));
 }
 
 void importMatMulInteger(NodeContext &c) {
-  c.setResult(0, MatMulIntegerOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2), c.operand(3)));
+  c.setResult(
+      0, MatMulIntegerOp::create(c.builder, c.loc, c.require(0), c.require(1), c.operand(2), c.operand(3)));
 }
 
 void importQLinearMatMul(NodeContext &c) {
@@ -35,8 +37,8 @@ void importQLinearMatMul(NodeContext &c) {
 void importConv(NodeContext &c) {
   Value x = c.require(0), w = c.require(1);
   ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
-  c.setResult(0, ConvOp::create(c.builder, c.loc, x, w, c.operand(2), window.strides, window.pads, window.dilations,
-                                c.node.attrInt("group", 1)));
+  c.setResult(0, ConvOp::create(c.builder, c.loc, x, w, c.operand(2), window.strides, window.pads,
+                                window.dilations, c.node.attrInt("group", 1)));
 }
 
 void importConvInteger(NodeContext &c) {
@@ -124,9 +126,10 @@ struct RecurrentBasics {
 void importLSTM(NodeContext &c) {
   RecurrentBasics basics(c);
   auto inputForget = c.builder.getI64IntegerAttr(c.node.attrInt("input_forget", 0));
-  auto op = LSTMOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
-                           c.operand(5), c.operand(6), c.operand(7), basics.hidden, basics.direction, ArrayAttr(),
-                           DenseF32ArrayAttr(), DenseF32ArrayAttr(), FloatAttr(), basics.layout, inputForget);
+  auto op =
+      LSTMOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
+                     c.operand(5), c.operand(6), c.operand(7), basics.hidden, basics.direction, ArrayAttr(),
+                     DenseF32ArrayAttr(), DenseF32ArrayAttr(), FloatAttr(), basics.layout, inputForget);
   setRecurrentAttrs(c, op);
   c.setResults(op->getResults());
 }
@@ -134,18 +137,18 @@ void importLSTM(NodeContext &c) {
 void importGRU(NodeContext &c) {
   RecurrentBasics basics(c);
   auto linear = c.builder.getI64IntegerAttr(c.node.attrInt("linear_before_reset", 0));
-  auto op = GRUOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
-                          c.operand(5), basics.hidden, basics.direction, ArrayAttr(), DenseF32ArrayAttr(),
-                          DenseF32ArrayAttr(), FloatAttr(), basics.layout, linear);
+  auto op = GRUOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3),
+                          c.operand(4), c.operand(5), basics.hidden, basics.direction, ArrayAttr(),
+                          DenseF32ArrayAttr(), DenseF32ArrayAttr(), FloatAttr(), basics.layout, linear);
   setRecurrentAttrs(c, op);
   c.setResults(op->getResults());
 }
 
 void importRNN(NodeContext &c) {
   RecurrentBasics basics(c);
-  auto op = RNNOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3), c.operand(4),
-                          c.operand(5), basics.hidden, basics.direction, ArrayAttr(), DenseF32ArrayAttr(),
-                          DenseF32ArrayAttr(), FloatAttr(), basics.layout);
+  auto op = RNNOp::create(c.builder, c.loc, c.require(0), c.require(1), c.require(2), c.operand(3),
+                          c.operand(4), c.operand(5), basics.hidden, basics.direction, ArrayAttr(),
+                          DenseF32ArrayAttr(), DenseF32ArrayAttr(), FloatAttr(), basics.layout);
   setRecurrentAttrs(c, op);
   c.setResults(op->getResults());
 }

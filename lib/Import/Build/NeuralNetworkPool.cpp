@@ -27,7 +27,8 @@ ImportedWindow kedge::importWindow(NodeContext &c, Value x, ArrayRef<int64_t> ke
   window.pads = read("pads", zeros);
   auto check = [&](ArrayRef<int64_t> values, size_t size, const char *what) {
     if (values.size() != size)
-      c.fail("{} has {} entries, expected {} for {} spatial dimensions", what, values.size(), size, input.size());
+      c.fail("{} has {} entries, expected {} for {} spatial dimensions", what, values.size(), size,
+             input.size());
   };
   check(window.kernel, input.size(), "kernel_shape");
   check(window.strides, input.size(), "strides");
@@ -47,8 +48,9 @@ void importMaxPool(NodeContext &c) {
   Value x = c.require(0);
   ImportedWindow window = importWindow(c, x, {});
   bool indices = c.node.hasOutput(1);
-  auto op = MaxPoolOp::create(c.builder, c.loc, x, window.kernel, window.strides, window.pads, window.dilations,
-                              c.node.attrBool("ceil_mode", false), c.node.attrInt("storage_order", 0), indices);
+  auto op =
+      MaxPoolOp::create(c.builder, c.loc, x, window.kernel, window.strides, window.pads, window.dilations,
+                        c.node.attrBool("ceil_mode", false), c.node.attrInt("storage_order", 0), indices);
   c.setResults(op->getResults());
 }
 
@@ -63,8 +65,9 @@ void importAveragePool(NodeContext &c) {
 void importLpPool(NodeContext &c) {
   Value x = c.require(0);
   ImportedWindow window = importWindow(c, x, {});
-  c.setResult(0, LpPoolOp::create(c.builder, c.loc, x, window.kernel, window.strides, window.pads, window.dilations,
-                                  c.node.attrBool("ceil_mode", false), c.node.attrInt("p", 2)));
+  c.setResult(0, LpPoolOp::create(c.builder, c.loc, x, window.kernel, window.strides, window.pads,
+                                  window.dilations, c.node.attrBool("ceil_mode", false),
+                                  c.node.attrInt("p", 2)));
 }
 
 void importMaxUnpool(NodeContext &c) {
@@ -72,11 +75,12 @@ void importMaxUnpool(NodeContext &c) {
   ImportedWindow window = importWindow(c, x, {}, /*resolveAuto=*/false);
   SmallVector<int64_t> shape(shapeOf(x));
   for (size_t i = 0, n = window.kernel.size(); i < n; ++i)
-    shape[i + 2] = (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
+    shape[i + 2] =
+        (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
   if (auto given = c.constantInts(2, "output_shape"))
     shape = *given;
-  c.setResult(0, MaxUnpoolOp::create(c.builder, c.loc, x, c.require(1), window.kernel, window.strides, window.pads,
-                                     shape));
+  c.setResult(0, MaxUnpoolOp::create(c.builder, c.loc, x, c.require(1), window.kernel, window.strides,
+                                     window.pads, shape));
 }
 
 template <typename Op> void importGlobalPool(NodeContext &c) {

@@ -11,7 +11,8 @@ struct ImportedWindow {
 
 /// kernel_shape (or `kernel`), strides, dilations, pads with ONNX's defaults; auto_pad becomes pads unless
 /// `resolveAuto` is false.
-ImportedWindow importWindow(NodeContext &c, mlir::Value x, llvm::ArrayRef<int64_t> kernel, bool resolveAuto = true);
+ImportedWindow importWindow(NodeContext &c, mlir::Value x, llvm::ArrayRef<int64_t> kernel,
+                            bool resolveAuto = true);
 
 void registerPoolImporters(NodeImporters &importers);
 

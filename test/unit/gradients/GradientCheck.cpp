@@ -161,7 +161,8 @@ std::string Check::compare(unsigned index) {
     double kept = value, step = 1e-4;
     double difference = 0;
     // Five points: the error falls with step^4.
-    for (auto [at, weight] : {std::pair(-2.0, 1.0), std::pair(-1.0, -8.0), std::pair(1.0, 8.0), std::pair(2.0, -1.0)}) {
+    for (auto [at, weight] :
+         {std::pair(-2.0, 1.0), std::pair(-1.0, -8.0), std::pair(1.0, 8.0), std::pair(2.0, -1.0)}) {
       value = kept + at * step;
       difference += weight * loss();
     }
@@ -170,8 +171,10 @@ std::string Check::compare(unsigned index) {
     largest = std::max(largest, std::abs(expected.back()));
   }
   for (size_t i = 0; i < found.size(); ++i)
-    if (!(std::abs(found[i] - expected[i]) <= tolerance * std::max(std::abs(expected[i]), 0.1 * largest) + 1e-10))
-      return fmt::format("argument {} element {}: gradient {}, by differences {}", index, i, found[i], expected[i]);
+    if (!(std::abs(found[i] - expected[i]) <=
+          tolerance * std::max(std::abs(expected[i]), 0.1 * largest) + 1e-10))
+      return fmt::format("argument {} element {}: gradient {}, by differences {}", index, i, found[i],
+                         expected[i]);
   return "";
 }
 

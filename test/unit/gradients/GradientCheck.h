@@ -6,9 +6,9 @@
 namespace kedge::test {
 
 /// The function computes its results from its arguments; the loss is a fixed random weighting of the float
-/// results. Float arguments get uniform random values in [-1, 1], or in `check.range = [lo, hi]`; integer ones
-/// in [0, `check.below`). Arguments that no gradient reaches need `check.constant`. `check.tolerance` on the
-/// function replaces the relative error of 1e-6. Empty when all gradients agree.
+/// results. Float arguments get uniform random values in [-1, 1], or in `check.range = [lo, hi]`; integer
+/// ones in [0, `check.below`). Arguments that no gradient reaches need `check.constant`. `check.tolerance` on
+/// the function replaces the relative error of 1e-6. Empty when all gradients agree.
 std::string checkGradients(mlir::func::FuncOp function);
 
 } // namespace kedge::test

@@ -50,11 +50,11 @@ mlir::Value toResult(ClusterBodyBuilder &body, mlir::Value value, mlir::Value re
 /// Builds train.norm_grad and train.norm_param_grad: gradients of X, scale and (unless null) bias. `mean`
 /// is null for root-mean-square norms.
 void buildNormGradient(mlir::OpBuilder &builder, mlir::Location loc, const NormLayout &layout, mlir::Value dY,
-                       mlir::Value x, mlir::Value scale, mlir::Value bias, mlir::Value mean, mlir::Value invstd,
-                       llvm::SmallVectorImpl<mlir::Value> &grads);
+                       mlir::Value x, mlir::Value scale, mlir::Value bias, mlir::Value mean,
+                       mlir::Value invstd, llvm::SmallVectorImpl<mlir::Value> &grads);
 /// Only train.norm_param_grad: gradients of scale and (unless null) bias.
 void buildNormParamGradient(mlir::OpBuilder &builder, mlir::Location loc, const NormLayout &layout,
-                            mlir::Value dY, mlir::Value x, mlir::Value scale, mlir::Value bias, mlir::Value mean,
-                            mlir::Value invstd, llvm::SmallVectorImpl<mlir::Value> &grads);
+                            mlir::Value dY, mlir::Value x, mlir::Value scale, mlir::Value bias,
+                            mlir::Value mean, mlir::Value invstd, llvm::SmallVectorImpl<mlir::Value> &grads);
 
 } // namespace kedge

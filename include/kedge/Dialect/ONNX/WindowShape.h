@@ -24,7 +24,8 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> convolutionShape(std::optional<mlir:
 /// [N, M, ...] of X [N, C, ...] and W [C, M / group, kernel...].
 mlir::FailureOr<llvm::SmallVector<int64_t>> transposedShape(std::optional<mlir::Location> loc, mlir::Value x,
                                                             mlir::Value w, Window window,
-                                                            llvm::ArrayRef<int64_t> outputPadding, int64_t group);
+                                                            llvm::ArrayRef<int64_t> outputPadding,
+                                                            int64_t group);
 /// ONNX's auto_pad (SAME_UPPER, SAME_LOWER: as many places as ceil(input / stride); VALID: none) as pads.
 llvm::SmallVector<int64_t> resolveAutoPad(llvm::StringRef autoPad, llvm::ArrayRef<int64_t> input,
                                           const Window &window);
