@@ -45,7 +45,6 @@ Compilation::Compilation(const CompileOptions &options)
     : options(options), context(dialects(), MLIRContext::Threading::DISABLED) {
   context.loadAllAvailableDialects();
   model = model::loadModel(options.model.model, {.requireExternalData = false});
-  original = model;
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
   if (!findings.findings.empty())
     fprintf(stderr, "%s", lint::toText(findings, model).c_str());
@@ -162,7 +161,7 @@ Compilation::Objects Compilation::compileObjects() {
   program.plan = report();
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
-  program.skeleton = exportSkeletons(*ir, original, model, findings, options.embedWeights, data);
+  program.skeleton = exportSkeletons(*ir, findings, options.embedWeights, data);
   ProgramImageParts parts = programJson(*ir, program, std::move(data));
   std::string json = parts.json.dump();
   Objects objects;

@@ -38,7 +38,7 @@ private:
 
   const CompileOptions &options;
   mlir::MLIRContext context;
-  model::Model original, model;
+  model::Model model;
   lint::Report findings;
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   std::map<std::string, int64_t> composites;

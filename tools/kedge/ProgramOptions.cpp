@@ -151,10 +151,10 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   return result;
 }
 
-json exportSkeletons(ModuleOp module, const model::Model &original, const model::Model &changed,
-                     const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
-  exporter::Edits edits = exporter::editsBetween(original, changed);
-  takeFromStates(module, changed, edits);
+json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
+  const model::Model &original = *report.loaded;
+  exporter::Edits edits = exporter::editsBetween(original, *report.exported);
+  takeFromStates(module, *report.exported, edits);
   exporter::SkeletonOptions options;
   options.embed = embed;
   json result = {{"notes", report.changes}};

@@ -22,8 +22,8 @@ nlohmann::json lossFacts(mlir::ModuleOp module, mlir::func::FuncOp step, const p
 /// `options` of the program (runtime/abi/program.md).
 nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts, mlir::ModuleOp module);
 /// The exported file as skeletons, in inference and in training mode; literals go to `data`.
-nlohmann::json exportSkeletons(mlir::ModuleOp module, const model::Model &original, const model::Model &changed,
-                               const lint::Report &report, bool embed, std::vector<uint8_t> &data);
+nlohmann::json exportSkeletons(mlir::ModuleOp module, const lint::Report &report, bool embed,
+                               std::vector<uint8_t> &data);
 
 std::string irText(mlir::ModuleOp module);
 /// Replaces the file in one step.
