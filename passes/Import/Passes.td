@@ -57,4 +57,11 @@ def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax 
     training leaves the primitives. Statistics: attentions, causal masks, repeats undone.
   }];
 }
+def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed operands"> {
+  let description = [{
+    A MatMul operand that is the Transpose of its last two dims becomes that operand with `transA` or `transB`:
+    exporters write a Linear's weight that way, and its gradients then need no transposes either. Runs after
+    attention is raised. Statistic: transposes folded.
+  }];
+}
 #endif

@@ -21,6 +21,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createRaiseGroupNorm());
   functions.addPass(raise::createRaiseRotary());
   functions.addPass(raise::createRaiseAttention());
+  functions.addPass(raise::createFoldTransposes());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
 }

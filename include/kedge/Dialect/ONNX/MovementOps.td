@@ -9,6 +9,7 @@ def ONNX_ReshapeOp : ONNX_Op<"Reshape", [View, Differentiable]> {
   let arguments = (ins ONNX_Tensor:$data, DenseI64ArrayAttr:$shape);
   let results = (outs ONNX_Tensor:$reshaped);
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def ONNX_TransposeOp : ONNX_Op<"Transpose", [SometimesClusterable, Differentiable]> {
