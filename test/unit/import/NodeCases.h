@@ -1,5 +1,9 @@
 // ONNX's backend node tests, imported with their inputs as constants and interpreted.
 #pragma once
+#include "kedge/Analysis/ConstantEvaluator.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,7 +15,9 @@ struct CaseResult {
 };
 
 /// Runs one folder with model.onnx and test_data_set_*.
-CaseResult runNodeCase(const std::string &folder);
+/// Runs @model of a module on inputs by name; outputs by name. Null: the interpreter.
+using RunModule = std::function<std::map<std::string, HostTensor>(mlir::ModuleOp, const std::map<std::string, HostTensor> &)>;
+CaseResult runNodeCase(const std::string &folder, const RunModule &run = {});
 /// Folders below libonnx-testdata's data/node; empty where the package is missing.
 std::vector<std::string> nodeCaseFolders();
 
