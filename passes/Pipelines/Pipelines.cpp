@@ -56,6 +56,7 @@ void addSchedulePipeline(OpPassManager &manager) {
   functions.addPass(schedule::createDecompose());
   functions.addPass(createCSEPass());
   functions.addPass(schedule::createFormClusters());
+  functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
   functions.addPass(memory::createBindResults());
 }

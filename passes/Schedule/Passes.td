@@ -20,6 +20,17 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::sched::SchedDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
+def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
+  let summary = "Merge clusters that pass values to each other";
+  let description = [{
+    Computes a producer without folds inside its reader, through views, when nothing expensive is then computed
+    more often; joins clusters of equal domain that agree where each passed value lies, keeping what others
+    read as further outputs. Values stay the same: each is still rounded to its tensor's type.
+    Statistics: producers substituted, clusters joined.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
 def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   let summary = "Update each parameter as soon as its gradient is final";
   let description = [{

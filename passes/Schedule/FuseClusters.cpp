@@ -1,0 +1,180 @@
+#include "kedge/Support/Statistics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Schedule/ClusterEditing.h"
+#include "passes/Schedule/Passes.h"
+
+namespace kedge::schedule {
+#define GEN_PASS_DEF_FUSECLUSTERS
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using sched::ClusterOp;
+
+constexpr size_t maxBodyOps = 200, maxOperands = 24, maxReaders = 16;
+
+Block &bodyOf(ClusterOp cluster) { return cluster.getBody().front(); }
+
+bool isExpensive(Operation &op) {
+  return isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp, math::ErfOp, math::PowFOp,
+             math::SqrtOp, math::SinOp, math::CosOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp,
+             arith::RemFOp, arith::RemSIOp, arith::RemUIOp, sched::RandomOp>(op);
+}
+
+bool hasExpensive(ClusterOp cluster) { return llvm::any_of(bodyOf(cluster), isExpensive); }
+
+/// Whether some expensive scalar changes from point to point of a fold, so that each pass computes it again.
+bool hasExpensivePoints(ClusterOp cluster) {
+  llvm::DenseSet<Value> points;
+  for (auto [argument, map] : llvm::zip(bodyOf(cluster).getArguments(), cluster.getInputMaps()))
+    for (int64_t dim : cluster.getReduced())
+      if (cast<AffineMapAttr>(map).getValue().isFunctionOfDim(dim))
+        points.insert(argument);
+  for (Operation &op : bodyOf(cluster)) {
+    auto index = dyn_cast<sched::IndexOp>(op);
+    bool point = index ? llvm::is_contained(cluster.getReduced(), static_cast<int64_t>(index.getDim()))
+                       : !isa<sched::ReduceOp>(op) &&
+                             llvm::any_of(op.getOperands(), [&](Value v) { return points.contains(v); });
+    if (point && isExpensive(op))
+      return true;
+    if (point)
+      points.insert(op.result_begin(), op.result_end());
+  }
+  return false;
+}
+
+int64_t volume(ClusterOp cluster) {
+  int64_t size = 1;
+  for (int64_t dim : cluster.getDomain())
+    size *= dim;
+  return size;
+}
+
+/// A broadcast or a cut of one tensor that keeps the order of its dims, or a value of indices alone.
+bool isCheapToRepeat(ClusterOp cluster) {
+  if (cluster.getInputs().empty())
+    return bodyOf(cluster).getOperations().size() <= 12;
+  if (cluster.getInputs().size() > 1 || bodyOf(cluster).getOperations().size() > 1)
+    return false;
+  int64_t last = -1;
+  for (AffineExpr e : cast<AffineMapAttr>(cluster.getInputMaps()[0]).getValue().getResults()) {
+    if (isa<AffineConstantExpr>(e))
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(e);
+    if (!dim || int64_t(dim.getPosition()) <= last)
+      return false;
+    last = dim.getPosition();
+  }
+  return true;
+}
+
+struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
+  int64_t substituted = 0, joined = 0;
+
+  void runOnOperation() override {
+    // Producers come first, so each is as large as it gets when its readers look at it.
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
+      if (auto cluster = dyn_cast<ClusterOp>(op))
+        absorbProducers(cluster);
+    addStatistic("kedge-fuse-clusters", "producers substituted", substituted);
+    addStatistic("kedge-fuse-clusters", "clusters joined", joined);
+  }
+
+  void absorbProducers(ClusterOp reader) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Value input : reader.getInputs())
+        if (ClusterOp next = absorb(reader, input)) {
+          reader = next;
+          changed = true;
+          break;
+        }
+    }
+  }
+
+  ClusterOp absorb(ClusterOp reader, Value input) {
+    auto view = input.getDefiningOp<sched::ViewOp>();
+    Value source = view ? view.getInput() : input;
+    auto producer = source.getDefiningOp<ClusterOp>();
+    if (!producer || producer.getClone() || reader.getClone() ||
+        bodyOf(producer).getOperations().size() + bodyOf(reader).getOperations().size() > maxBodyOps ||
+        producer.getInputs().size() + reader.getInputs().size() > maxOperands)
+      return {};
+    if (canSubstitute(producer, reader, input, view))
+      if (ClusterOp fused = substituteProducer(producer, reader, input)) {
+        ++substituted;
+        eraseUnread(view, producer);
+        return fused;
+      }
+    if (!view && canJoin(producer, reader)) {
+      ++joined;
+      return joinProducer(producer, reader);
+    }
+    return {};
+  }
+
+  void eraseUnread(sched::ViewOp view, ClusterOp producer) {
+    if (view && view->use_empty())
+      view.erase();
+    if (producer->use_empty())
+      producer.erase();
+  }
+
+  bool canSubstitute(ClusterOp producer, ClusterOp reader, Value input, sched::ViewOp view) {
+    if (!producer.getReduced().empty() || producer->getNumResults() != 1)
+      return false;
+    if (isCheapToRepeat(producer))
+      return true;
+    auto onlyReader = [&](Value v) {
+      return llvm::all_of(v.getUsers(), [&](Operation *u) { return u == reader; });
+    };
+    if (!onlyReader(input) || (view && !view.getInput().hasOneUse()))
+      return false;
+    int64_t maps = 0;
+    llvm::SmallDenseSet<Attribute> different;
+    for (auto [operand, map] : llvm::zip(reader.getInputs(), reader.getInputMaps()))
+      if (operand == input && different.insert(map).second)
+        ++maps;
+    bool once = maps == 1 && volume(reader) <= volume(producer);
+    if (hasExpensive(producer))
+      return once && reader.getReduced().empty();
+    return once && (reader.getReduced().empty() || producer.getInputs().size() <= 4);
+  }
+
+  /// Same domain, and every value that passes between the two is read where it was made.
+  bool canJoin(ClusterOp producer, ClusterOp reader) {
+    if (producer.getDomain() != reader.getDomain())
+      return false;
+    bool producerFolds = !producer.getReduced().empty(), readerFolds = !reader.getReduced().empty();
+    if (producerFolds && readerFolds && producer.getReduced() != reader.getReduced())
+      return false;
+    if (readerFolds && (producerFolds ? hasExpensivePoints(producer) : hasExpensive(producer)))
+      return false;
+    if (producerFolds != readerFolds && !writesEveryPoint(producerFolds ? reader : producer))
+      return false;
+    for (auto [input, map] : llvm::zip(reader.getInputs(), reader.getInputMaps())) {
+      auto result = dyn_cast<OpResult>(input);
+      if (result && result.getOwner() == producer &&
+          producer.getOutputMaps()[result.getResultNumber()] != map)
+        return false;
+    }
+    size_t readers = 0;
+    for (Operation *user : producer->getUsers())
+      if (++readers > maxReaders || (user != reader && user->isBeforeInBlock(reader)))
+        return false;
+    return true;
+  }
+
+  bool writesEveryPoint(ClusterOp cluster) {
+    return llvm::all_of(cluster.getOutputMaps(), [&](Attribute attr) {
+      AffineMap map = cast<AffineMapAttr>(attr).getValue();
+      for (unsigned dim = 0; dim < map.getNumDims(); ++dim)
+        if (!map.isFunctionOfDim(dim))
+          return false;
+      return true;
+    });
+  }
+};
+} // namespace
+} // namespace kedge::schedule
