@@ -104,6 +104,9 @@ CaseResult runDataSet(const model::Model &model, const fs::path &folder, const t
   for (const model::ValueInfo *feed : model.graph.feeds())
     if (feed->kind != model::ValueInfo::Kind::Tensor)
       return {CaseResult::Unsupported, "inputs other than tensors"};
+  for (const model::ValueInfo &output : model.graph.outputs)
+    if (output.kind != model::ValueInfo::Kind::Tensor)
+      return {CaseResult::Unsupported, "outputs other than tensors"};
   DataSet data = readDataSet(model, folder);
   ImportOptions options;
   for (const auto &[name, tensor] : data.inputs)
