@@ -246,3 +246,12 @@ LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
     return failure();
   return give(types, adaptor.getSizes(), elementOf(adaptor.getX()));
 }
+
+LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+  ArrayRef<int64_t> x = shapeOf(adaptor.getX()), grid = shapeOf(adaptor.getGrid());
+  if (x.size() < 3 || grid.size() != x.size() || grid.back() != (int64_t)x.size() - 2 || grid[0] != x[0])
+    return emitOptionalError(place, "grid [", grid, "] does not fit X [", x, "]");
+  Shape shape = {x[0], x[1]};
+  shape.append(grid.begin() + 1, grid.end() - 1);
+  return give(types, shape, elementOf(adaptor.getX()));
+}

@@ -1,4 +1,4 @@
-// Resize and Upsample of all opsets.
+// Resize and Upsample of all opsets, GridSample.
 #include "MovementUtils.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
@@ -143,7 +143,15 @@ static void importResize(NodeContext &node) {
   giveResized(node, to);
 }
 
+static void importGridSample(NodeContext &node) {
+  std::string mode = node.node.attrString("mode", "linear");
+  node.setResult(0, onnx::GridSampleOp::create(node.builder, node.loc, node.require(0), node.require(1), mode,
+                                               node.node.attrString("padding_mode", "zeros"),
+                                               node.node.attrBool("align_corners", false)));
+}
+
 void kedge::registerResizeImporters(NodeImporters &importers) {
   importers.add("Resize", importResize);
   importers.add("Upsample", importUpsample);
+  importers.add("GridSample", importGridSample);
 }

@@ -139,4 +139,11 @@ def ONNX_ResizeOp : ONNX_Op<"Resize", [Differentiable]> {
     OptionalAttr<DenseF32ArrayAttr>:$scales, OptionalAttr<DenseF32ArrayAttr>:$roi);
   let results = (outs ONNX_Tensor:$Y);
 }
+
+def ONNX_GridSampleOp : ONNX_Op<"GridSample"> {
+  let summary = "Samples the operand at the points of a grid";
+  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$grid, StrAttr:$mode, StrAttr:$padding_mode,
+    BoolAttr:$align_corners);
+  let results = (outs ONNX_Tensor:$Y);
+}
 #endif
