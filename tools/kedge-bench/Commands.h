@@ -1,0 +1,12 @@
+// Subcommands of kedge-bench.
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace kedge::bench {
+
+/// Packs the buffers of a CSV file.
+void addArenaCommand(CLI::App &app);
+/// Compiles a language model, trains some steps on random tokens, prints one line of JSON.
+void addStepCommand(CLI::App &app);
+
+} // namespace kedge::bench
