@@ -10,6 +10,7 @@ void registerCpuKernels() {
   cpu::registerFill();
   cpu::registerGather();
   cpu::registerGatherGrad();
+  cpu::registerGridSample();
   cpu::registerIntegerProducts();
   cpu::registerMatMul();
   cpu::registerMovement();

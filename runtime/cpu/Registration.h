@@ -9,6 +9,7 @@ void registerConv();
 void registerFill();
 void registerGather();
 void registerGatherGrad();
+void registerGridSample();
 void registerIntegerProducts();
 void registerMatMul();
 void registerMovement();
