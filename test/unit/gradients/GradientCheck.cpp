@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "test/support/CompiledFunction.h"
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -44,10 +45,14 @@ public:
 private:
   std::vector<double> draw(BlockArgument argument);
   void bindValues(ConstantEvaluator &evaluator);
+  void compile();
+  double compiledLoss();
   double loss();
   bool differentiate();
   void accumulate(OpBuilder &builder, Value v, Value grad);
   std::string compare(unsigned argument);
+  std::string prepareAndCompare(unsigned arguments);
+  std::string compareAll(unsigned arguments);
   double number(Attribute attribute) { return cast<FloatAttr>(attribute).getValueAsDouble(); }
 
   func::FuncOp function;
@@ -57,6 +62,8 @@ private:
   SmallVector<std::vector<double>> weights; // of the results
   llvm::DenseMap<Value, Value> grads;
   SmallVector<Value> seeds;
+  std::unique_ptr<test::CompiledFunction> compiled; // results, then gradients
+  llvm::DenseMap<unsigned, unsigned> gradientResult; // of an argument
   std::string error;
 };
 
@@ -82,7 +89,42 @@ void Check::bindValues(ConstantEvaluator &evaluator) {
     evaluator.bind(block.getArgument(k), makeTensor(tensorType(block.getArgument(k)), values[k]));
 }
 
+/// Results and gradients as one function of the CPU path.
+void Check::compile() {
+  Operation *terminator = block.getTerminator();
+  SmallVector<Value> results(terminator->getOperands());
+  for (unsigned k = 0; k < block.getNumArguments(); ++k)
+    if (Value grad = grads.lookup(block.getArgument(k))) {
+      gradientResult[k] = results.size();
+      results.push_back(grad);
+    }
+  terminator->setOperands(results);
+  compiled = std::make_unique<test::CompiledFunction>(test::CompiledFunction::isolate(function));
+  terminator->setOperands(ArrayRef<Value>(results).take_front(weights.size()));
+}
+
+double Check::compiledLoss() {
+  for (unsigned k = 0; k < values.size(); ++k)
+    compiled->setInput(std::to_string(k), makeTensor(tensorType(block.getArgument(k)), values[k]));
+  for (unsigned k = 0; k < seeds.size(); ++k)
+    if (seeds[k])
+      compiled->setInput(std::to_string(cast<BlockArgument>(seeds[k]).getArgNumber()),
+                         makeTensor(tensorType(seeds[k]), weights[k]));
+  compiled->run();
+  double total = 0;
+  for (unsigned k = 0; k < weights.size(); ++k) {
+    if (!seeds[k])
+      continue;
+    HostTensor tensor = compiled->output(std::to_string(k));
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      total += weights[k][i] * tensor.floatAt(i);
+  }
+  return total;
+}
+
 double Check::loss() {
+  if (compiled)
+    return compiledLoss();
   ConstantEvaluator evaluator;
   bindValues(evaluator);
   double total = 0;
@@ -141,7 +183,12 @@ bool Check::differentiate() {
 std::string Check::compare(unsigned index) {
   Value argument = block.getArgument(index), grad = grads.lookup(argument);
   std::vector<double> found(values[index].size(), 0.0);
-  if (grad) {
+  if (grad && compiled) {
+    loss();
+    HostTensor tensor = compiled->output(std::to_string(gradientResult.at(index)));
+    for (size_t i = 0; i < found.size(); ++i)
+      found[i] = tensor.floatAt(i);
+  } else if (grad) {
     ConstantEvaluator evaluator;
     bindValues(evaluator);
     for (unsigned k = 0; k < seeds.size(); ++k)
@@ -178,8 +225,7 @@ std::string Check::compare(unsigned index) {
   return "";
 }
 
-std::string Check::run() {
-  unsigned count = block.getNumArguments();
+std::string Check::prepareAndCompare(unsigned count) {
   for (BlockArgument argument : block.getArguments())
     values.push_back(draw(argument));
   for (Value result : block.getTerminator()->getOperands()) {
@@ -190,6 +236,10 @@ std::string Check::run() {
   loss();
   if (!error.empty() || !differentiate())
     return error;
+  return compareAll(count);
+}
+
+std::string Check::compareAll(unsigned count) {
   for (unsigned k = 0; k < count; ++k) {
     if (!isFloat(block.getArgument(k)) || function.getArgAttr(k, "check.constant"))
       continue;
@@ -197,6 +247,19 @@ std::string Check::run() {
       return difference;
   }
   return error;
+}
+
+std::string Check::run() {
+  unsigned count = block.getNumArguments();
+  if (std::string difference = prepareAndCompare(count); !difference.empty())
+    return difference;
+  try {
+    compile();
+  } catch (const std::exception &problem) {
+    return std::string("compiled: ") + problem.what();
+  }
+  std::string difference = compareAll(count);
+  return difference.empty() ? "" : "compiled: " + difference;
 }
 } // namespace
 

@@ -1,4 +1,4 @@
-// Gradients that ops build of themselves, compared with central differences in f64.
+// Gradients that ops build of themselves, interpreted and then through the compiled CPU path, compared with central differences in f64.
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>

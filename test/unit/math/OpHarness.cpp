@@ -2,6 +2,9 @@
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/Registration.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "test/support/CompiledFunction.h"
 #include <cmath>
 
 using namespace mlir;
@@ -97,6 +100,64 @@ std::vector<std::vector<double>> OpHarness::gradients(const Build &build, const 
   return found;
 }
 
+/// The block as a function of all its arguments that returns `results`; the block stays as it is.
+static std::unique_ptr<CompiledFunction> compileBlock(MLIRContext &context, Block &block, ArrayRef<Value> results) {
+  OpBuilder builder(&context);
+  Location loc = UnknownLoc::get(&context);
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(loc);
+  builder.setInsertionPointToStart(holder->getBody());
+  auto type = builder.getFunctionType(block.getArgumentTypes(), ValueRange(results).getTypes());
+  auto function = func::FuncOp::create(builder, loc, "op", type);
+  IRMapping mapping;
+  Block *body = function.addEntryBlock();
+  mapping.map(block.getArguments(), body->getArguments());
+  builder.setInsertionPointToStart(body);
+  for (Operation &op : block)
+    builder.clone(op, mapping);
+  SmallVector<Value> mapped;
+  for (Value result : results)
+    mapped.push_back(mapping.lookup(result));
+  func::ReturnOp::create(builder, loc, mapped);
+  return std::make_unique<CompiledFunction>(CompiledFunction::isolate(function));
+}
+
+/// Kernels on the CPU: result 0 is the op's, the others the gradients of `operands`.
+void OpHarness::checkCompiledGradient(Block &block, Value result, ArrayRef<Value> grads, const Input &weights,
+                                      const std::vector<Input> &inputs, const std::vector<size_t> &operands) {
+  SmallVector<Value> results{result};
+  for (size_t operand : operands)
+    results.push_back(grads[operand]);
+  auto program = compileBlock(context, block, results);
+  auto set = [&](size_t index, const Input &input) {
+    Type element = cast<RankedTensorType>(block.getArgument(index).getType()).getElementType();
+    program->setInput(std::to_string(index), HostTensor::fromAttribute(attributeOf(input, element)));
+  };
+  auto objectiveOf = [&](const std::vector<Input> &values) {
+    for (auto [index, input] : llvm::enumerate(values))
+      set(index, input);
+    set(values.size(), weights);
+    program->run();
+    double total = 0;
+    for (auto [i, value] : llvm::enumerate(numbersOf(program->output("0"))))
+      total += weights.values[i] * value;
+    return total;
+  };
+  for (auto [position, operand] : llvm::enumerate(operands)) {
+    objectiveOf(inputs);
+    std::vector<double> analytic = numbersOf(program->output(std::to_string(position + 1)));
+    for (size_t i = 0; i < inputs[operand].values.size(); ++i) {
+      const double step = 1e-5;
+      std::vector<Input> moved = inputs;
+      moved[operand].values[i] += step;
+      double above = objectiveOf(moved);
+      moved[operand].values[i] -= 2 * step;
+      double slope = (above - objectiveOf(moved)) / (2 * step);
+      EXPECT_NEAR(analytic.at(i), slope, 1e-6 * (1 + std::fabs(slope)))
+          << "compiled, operand " << operand << " element " << i;
+    }
+  }
+}
+
 void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inputs, const std::vector<size_t> &constant) {
   Graph graph(*this, inputs);
   Value result = build(graph.builder, graph.loc, graph.block.getArguments());
@@ -123,4 +184,9 @@ void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inpu
       EXPECT_NEAR(analytic.at(i), slope, 1e-6 * (1 + std::fabs(slope))) << "operand " << operand << " element " << i;
     }
   }
+  std::vector<size_t> moving;
+  for (size_t operand = 0; operand < inputs.size(); ++operand)
+    if (!llvm::is_contained(constant, operand))
+      moving.push_back(operand);
+  checkCompiledGradient(graph.block, result, grads, weights, inputs, moving);
 }

@@ -37,13 +37,16 @@ public:
   /// Elements of the op's result.
   std::vector<double> run(const Build &build, const std::vector<Input> &inputs);
   /// Compares the gradient of sum(w * result), w different everywhere, with central differences.
-  /// Operands listed in `constant` are not moved.
+  /// Interpreted first, then as compiled kernels. Operands listed in `constant` are not moved.
   void checkGradient(const Build &build, const std::vector<Input> &inputs, const std::vector<size_t> &constant = {});
   /// The gradients of the operands for a gradient of ones; a missing gradient is empty.
   std::vector<std::vector<double>> gradients(const Build &build, const std::vector<Input> &inputs);
 
 private:
   struct Graph;
+  void checkCompiledGradient(mlir::Block &block, mlir::Value result, mlir::ArrayRef<mlir::Value> grads,
+                             const Input &weights, const std::vector<Input> &inputs,
+                             const std::vector<size_t> &operands);
   double objective(const Build &build, const std::vector<Input> &inputs);
 };
 
