@@ -1,0 +1,15 @@
+// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-add-loss{kind=cross-entropy micro-batches=2}))' | FileCheck %s
+
+// 2 x 3 items, two micro-batches: backward starts from 1 / 12.
+// CHECK-LABEL: func.func @model
+// CHECK-SAME: %{{.*}}: tensor<2x3xi64> {train.input = "labels"}
+// CHECK-SAME: {train.result = "loss_sum"}
+// CHECK-SAME: {train.result = "items"}
+// CHECK-SAME: {train.result = "loss_rows"}
+// CHECK-SAME: train.loss_gradient = 0.083333333333333329
+// CHECK-SAME: train.nominal_items = 1.200000e+01
+// CHECK: train.cross_entropy
+func.func @model(%x: tensor<2x3x5xf32> {train.input = "x"}) -> (tensor<2x3x5xf32> {train.output = "logits"}) {
+  %0 = onnx.Neg %x : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  return %0 : tensor<2x3x5xf32>
+}

@@ -1,0 +1,36 @@
+// RUN: kedge-opt %s --kedge-bind-results | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+
+// Computed where the state lies: nothing to do.
+// CHECK-LABEL: func.func @in_place
+// CHECK-COUNT-1: sched.cluster
+// CHECK-NOT: sched.cluster
+// CHECK: return
+func.func @in_place(%w: tensor<4xf32> {train.state = @w}) -> (tensor<4xf32> {train.state = @w}) {
+  %0 = sched.cluster domain [4] reduced [] (%w) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    sched.yield %b : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// The old state is read after its update: the new one is copied over at the end.
+// CHECK-LABEL: func.func @read_later
+// CHECK-COUNT-3: sched.cluster
+// CHECK: return
+func.func @read_later(%w: tensor<4xf32> {train.state = @w})
+    -> (tensor<4xf32> {train.state = @w}, tensor<4xf32> {train.output = "y"}) {
+  %0 = sched.cluster domain [4] reduced [] (%w) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    sched.yield %b : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = sched.cluster domain [4] reduced [] (%w) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %b = arith.mulf %a, %a : f32
+    sched.yield %b : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

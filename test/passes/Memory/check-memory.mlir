@@ -1,0 +1,65 @@
+// RUN: kedge-opt %s --kedge-check-memory --split-input-file --verify-diagnostics
+
+// A plan that holds: b takes a's bytes once a is dead.
+exec.arena 256 persistent 64 align 64
+exec.function @good {
+  %w = exec.buffer "w" at 0 size 64 live [-1, 3] tensor<16xf32> state @w
+  %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32>
+  %b = exec.buffer "b" at 128 size 64 live [1, 2] tensor<16xf32>
+  %c = exec.buffer "c" at 64 size 64 live [2, 3] tensor<16xf32> binds ["output:c"]
+  exec.launch "k0" reads(%w) writes(%a) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+// One offset moved.
+exec.arena 256 persistent 64 align 64
+exec.function @overlap {
+  %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32>
+  // expected-error @+1 {{shares bytes with live buffer 'a'}}
+  %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+  exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+// One lifetime shortened.
+exec.arena 256 persistent 64 align 64
+exec.function @short {
+  // expected-error @+1 {{declares the lifetime [0, 0], but launches use it in [0, 1]}}
+  %a = exec.buffer "a" at 64 size 64 live [0, 0] tensor<16xf32>
+  %b = exec.buffer "b" at 128 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+  exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 96 persistent 0 align 64
+exec.function @outside {
+  // expected-error @+1 {{outside the arena of 96 bytes}}
+  %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32> binds ["output:a"]
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 256 persistent 0 align 64
+exec.function @unwritten {
+  %a = exec.buffer "a" at 0 size 64 live [0, 0] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [0, 1] tensor<16xf32> binds ["output:b"]
+  // expected-error @+1 {{reads buffer 'a' before any launch writes it}}
+  exec.launch "k0" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 256 persistent 0 align 64
+exec.function @small {
+  %a = exec.buffer "a" at 0 size 32 live [0, 1] tensor<8xf32> binds ["output:a"]
+  // expected-error @+1 {{touches 64 bytes (tensor<16xf32>) of buffer 'a', which has 32}}
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+}

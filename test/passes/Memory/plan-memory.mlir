@@ -1,0 +1,20 @@
+// RUN: kedge-opt %s --kedge-plan-memory --kedge-check-memory | FileCheck %s
+
+// The state keeps its place; relu's result takes the input's bytes, which die there.
+// CHECK: train.state parameter @w tensor<16xf32> {{.*}}exec.offset = 0
+// CHECK: exec.arena 128 persistent 64 align 64
+// CHECK: exec.function @step
+// CHECK-DAG: exec.buffer "w" at 0 size 64 live [-1, 1] tensor<16xf32> state @w
+// CHECK-DAG: exec.buffer "x" at 64 size 64 live [-1, 0] tensor<16xf32> binds ["input:x"]
+// CHECK: exec.launch "cluster" reads(%[[X:.*]], %[[W:.*]]) writes(%[[W]])
+#id = affine_map<(d0) -> (d0)>
+train.state parameter @w tensor<16xf32>
+func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w})
+    -> (tensor<16xf32> {train.state = @w}) {
+  %new = sched.cluster domain [16] reduced [] (%x, %w) maps [#id, #id] -> [#id] {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    sched.yield %c : f32
+  } : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %new : tensor<16xf32>
+}
