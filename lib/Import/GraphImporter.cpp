@@ -99,12 +99,20 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
   arguments.push_back({value, builder.getNamedAttr("train.input", builder.getStringAttr(input.name))});
 }
 
+void GraphImporter::checkShapeNames() {
+  std::vector<const model::ValueInfo *> feeds = source.graph.feeds();
+  for (const model::TrainingInfo &info : source.trainingInfo)
+    if (info.algorithm)
+      llvm::append_range(feeds, info.algorithm->feeds());
+  for (const auto &[name, dims] : options.shapes)
+    if (!source.graph.findInput(name) && llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
+      fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
+           fmt::join(llvm::map_range(feeds, [](const model::ValueInfo *v) { return v->describe(); }), ", "));
+}
+
 void GraphImporter::importGraph(const model::Graph &graph) {
   if (&graph == &source.graph)
-    for (const auto &[name, dims] : options.shapes)
-      if (!graph.findInput(name))
-        fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
-             fmt::join(llvm::map_range(graph.feeds(), [](const model::ValueInfo *v) { return v->describe(); }), ", "));
+    checkShapeNames();
   bindSymbols(graph);
   for (const model::ValueInfo *input : graph.feeds())
     if (!scope->find(input->name))
@@ -118,7 +126,7 @@ void GraphImporter::importGraph(const model::Graph &graph) {
     if (value->sequence)
       report("output " + output.describe(), "sequences are not supported as outputs");
     else
-      results.push_back({value->tensor, output.name});
+      results.push_back({value->tensor, builder.getNamedAttr("train.output", builder.getStringAttr(output.name))});
   }
 }
 
@@ -127,7 +135,8 @@ void GraphImporter::removeUnusedStates() {
   SmallVector<Argument> kept;
   for (Argument &argument : arguments) {
     auto symbol = dyn_cast<FlatSymbolRefAttr>(argument.attribute.getValue());
-    if (!symbol || !argument.value.use_empty()) {
+    bool set = llvm::any_of(results, [&](const Result &result) { return result.attribute == argument.attribute; });
+    if (!symbol || set || !argument.value.use_empty()) {
       kept.push_back(argument);
       continue;
     }
@@ -151,7 +160,7 @@ OwningOpRef<ModuleOp> GraphImporter::finish() {
   for (auto [k, argument] : llvm::enumerate(arguments))
     func.setArgAttr(k, argument.attribute.getName(), argument.attribute.getValue());
   for (auto [k, result] : llvm::enumerate(results))
-    func.setResultAttr(k, "train.output", builder.getStringAttr(result.name));
+    func.setResultAttr(k, result.attribute.getName(), result.attribute.getValue());
   return std::move(module);
 }
 
@@ -159,6 +168,8 @@ OwningOpRef<ModuleOp> kedge::importModel(MLIRContext &context, const model::Mode
                                          const ImportOptions &options) {
   GraphImporter importer(context, model, options);
   importer.importGraph(model.graph);
+  if (!model.trainingInfo.empty())
+    importer.importTraining();
   auto module = importer.finish();
   std::vector<std::string> reports = importer.unsupported();
   if (!reports.empty() && !options.keepUnsupported)

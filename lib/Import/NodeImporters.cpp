@@ -1,5 +1,6 @@
 // The registry of node importers, and what every node's context can do.
 #include "NodeConstants.h"
+#include "Training.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Import/NodeImporter.h"
 #include "kedge/Support/Error.h"
@@ -35,6 +36,7 @@ const NodeImporters &NodeImporters::get() {
     registerMovementImporters(registry);
     registerNeuralNetworkImporters(registry);
     registerCompositeImporters(registry);
+    registerTrainingImporters(registry);
     return registry;
   }();
   return all;

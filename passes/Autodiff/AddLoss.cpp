@@ -38,6 +38,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   bool takeLossOutput(func::FuncOp function, OpBuilder &builder) {
     Value loss = findResult(function, "train.output", lossOutput);
+    if (!loss)
+      loss = findResult(function, "train.algorithm_output", lossOutput);
     if (!loss || elementCount(shapeOf(loss)) != 1 || !isa<FloatType>(elementOf(loss))) {
       function.emitError() << "the model has no float output '" << lossOutput.getValue()
                            << "' of one element to take as the loss; its outputs are " << outputNames(function)
@@ -47,7 +49,10 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (rankOf(loss) != 0)
       loss = onnx::ReshapeOp::create(builder, loss.getLoc(), loss, ArrayRef<int64_t>{});
     setResult(function, "loss_sum", loss);
-    setGradient(function, microBatches);
+    if (function->hasAttr("train.training_info"))
+      eraseResults(function, [&](unsigned k) { return bool(function.getResultAttr(k, "train.algorithm_output")); });
+    else
+      setGradient(function, microBatches);
     return true;
   }
 
@@ -77,8 +82,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   std::string outputNames(func::FuncOp function) {
     std::string names;
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (auto name = function.getResultAttrOfType<StringAttr>(i, "train.output"))
-        names += (names.empty() ? "'" : ", '") + name.getValue().str() + "'";
+      for (StringRef key : {"train.output", "train.algorithm_output"})
+        if (auto name = function.getResultAttrOfType<StringAttr>(i, key))
+          names += (names.empty() ? "'" : ", '") + name.getValue().str() + "'";
     return names;
   }
 

@@ -39,6 +39,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       getOperation().emitError("has neither @step nor @micro");
       return signalPassFailure();
     }
+    if (function->hasAttr("train.training_info"))
+      return; // the graph updates its variables itself
     SmallVector<Trained> trained = takeGradients(function);
     auto nominal = function->getAttrOfType<FloatAttr>("train.nominal_items");
     nominalItems = nominal ? nominal.getValueAsDouble() : 0;

@@ -8,7 +8,8 @@ def AddLoss : Pass<"kedge-add-loss", "mlir::func::FuncOp"> {
   let description = [{
     Adds the labels as an input (unless the graph has one of that name) and the results `loss_sum`, `items`,
     `loss_rows`, `item_rows` (contract section 2); marks the function with `train.loss_gradient`, the gradient
-    that enters backward, 1 / nominal items of the step, and with `train.nominal_items`. With `kind=none` the output `loss-output` is the loss.
+    that enters backward, 1 / nominal items of the step, and with `train.nominal_items`. With `kind=none` the output `loss-output`
+    is the loss. A function with `train.training_info` derives its gradients itself: `loss-output` is logged only.
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"cross-entropy\"", "none, cross-entropy, mse or bce-with-logits">,
@@ -53,7 +54,7 @@ def Differentiate : Pass<"kedge-differentiate", "mlir::func::FuncOp"> {
   let description = [{
     For a function with `train.loss_gradient`: walks its ops backwards from the result `loss_sum` and asks each
     for its vector-Jacobian product (DifferentiableOpInterface). Ops without one that know a decomposition are
-    decomposed first. Adds a result a parameter that the loss depends on, `train.gradient = @parameter`. All ops
+    decomposed first. Each train.gradient_of becomes the backward pass of its y. Adds a result a parameter that the loss depends on, `train.gradient = @parameter`. All ops
     that lack a gradient are named in one error. Statistics: gradients, ops added.
   }];
 }
@@ -63,7 +64,8 @@ def AddOptimizer : Pass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   let description = [{
     With @step the updates follow backward. With @micro gradients are accumulated (state), and @update reads
     the accumulators. Order: item correction, global norm, clipping, optimizer (contract section 2). The norm
-    is summed per tensor in a fixed order. Makes the optimizer's state symbols. Statistics: parameters, state
+    is summed per tensor in a fixed order. Makes the optimizer's state symbols. A function with
+    `train.training_info` updates its variables itself and stays as it is. Statistics: parameters, state
     bytes.
   }];
   let options = [

@@ -33,11 +33,19 @@ train::Role roleOf(lint::Verdict verdict) {
   switch (verdict) {
   case lint::Verdict::Parameter: return train::Role::Parameter;
   case lint::Verdict::Frozen: return train::Role::Frozen;
-  case lint::Verdict::Buffer:
-  case lint::Verdict::State: return train::Role::Buffer;
+  case lint::Verdict::Buffer: return train::Role::Buffer;
+  case lint::Verdict::State: return train::Role::State;
   case lint::Verdict::Constant: return train::Role::Constant;
   }
   return train::Role::Constant;
+}
+/// What the first Gradient of training_info differentiates: the loss, when nothing else is named.
+std::string derivedValue(const model::Model &model) {
+  for (const model::TrainingInfo &info : model.trainingInfo)
+    for (const model::Node &node : info.algorithm->nodes)
+      if (node.is("Gradient", "ai.onnx.preview.training"))
+        return node.attrString("y");
+  return "";
 }
 } // namespace
 
@@ -45,6 +53,10 @@ Compilation::Compilation(const CompileOptions &options)
     : options(options), context(dialects(), MLIRContext::Threading::DISABLED) {
   context.loadAllAvailableDialects();
   model = model::loadModel(options.model.model, {.requireExternalData = false});
+  if (!model.trainingInfo.empty() && !options.trainingOptions.empty())
+    fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and --loss-output "
+         "NAME can)",
+         options.model.model, fmt::join(options.trainingOptions, ", "));
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
   if (!findings.findings.empty())
     fprintf(stderr, "%s", lint::toText(findings, model).c_str());
@@ -99,6 +111,11 @@ void Compilation::step() {
   step.logits = m.logits;
   step.labels = m.labels;
   step.lossOutput = m.lossOutput;
+  if (!model.trainingInfo.empty()) {
+    step.loss = "none";
+    if (m.lossOutput.empty())
+      step.lossOutput = derivedValue(model);
+  }
   step.classAxis = m.classAxis.value_or(-100);
   step.ignoreIndex = m.ignoreIndex;
   step.labelSmoothing = m.labelSmoothing;
@@ -111,6 +128,7 @@ void Compilation::step() {
   auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
   composites = countComposites(function);
   facts = lossFacts(*ir, function, step);
+  facts["training_info"] = !model.trainingInfo.empty();
 }
 
 void Compilation::schedule() {

@@ -45,12 +45,28 @@ void addLaterOptions(CLI::App &command) {
     addLater(command, name, {}, "Ranks");
   addLater(command, "--sync-batchnorm", {}, "Ranks", true);
 }
+/// Notes what training_info excludes, once all is parsed.
+void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
+  command.parse_complete_callback([&command, &o] {
+    static const std::vector<std::string> ofLoss = {"--logits", "--labels", "--class-axis", "--ignore-index",
+                                                    "--label-smoothing"};
+    for (const CLI::Option *option : command.get_options()) {
+      const std::string name = option->get_name();
+      bool excluded = option->get_group() == "Optimizer" || std::find(ofLoss.begin(), ofLoss.end(), name) != ofLoss.end();
+      if (option->count() > 0 && excluded)
+        o.trainingOptions.push_back(name);
+    }
+    if (!o.model.loss.empty() && o.model.loss != "none")
+      o.trainingOptions.push_back("--loss " + o.model.loss);
+  });
+}
 } // namespace
 
 void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addModelOptions(command, o.model);
   addOptimizerOptions(command, o);
   addLaterOptions(command);
+  noteTrainingOptions(command, o);
   const char *group = "Output";
   command.add_option_function<std::string>("--target", [&o](const std::string &target) {
     if (target.rfind("cuda", 0) == 0)

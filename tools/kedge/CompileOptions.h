@@ -20,6 +20,8 @@ struct CompileOptions {
   int64_t seed = 0;
   bool json = false;
   std::string arenaFile;
+  /// Options that were given and say how to train: a model with training_info says it itself.
+  std::vector<std::string> trainingOptions;
 
   double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
 };

@@ -47,13 +47,22 @@ bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name
 }
 
 namespace {
+/// In the main graph or an algorithm of training_info.
+const model::Tensor *findInitializer(const model::Model &model, const std::string &name) {
+  const model::Tensor *found = model.graph.findInitializer(name);
+  for (const model::TrainingInfo &info : model.trainingInfo)
+    if (!found && info.algorithm)
+      found = info.algorithm->findInitializer(name);
+  return found;
+}
+
 /// Elements of trained tensors come from the program's states, wherever an edit or the file puts them.
 void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edits &edits) {
   for (auto state : module.getOps<train::StateOp>()) {
     auto name = state.getOnnxName();
-    if (!name || (state.getRole() != train::Role::Parameter && state.getRole() != train::Role::Buffer))
+    if (!name || !llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State}, state.getRole()))
       continue;
-    const model::Tensor *tensor = changed.graph.findInitializer(name->str());
+    const model::Tensor *tensor = findInitializer(changed, name->str());
     if (!tensor)
       continue;
     std::string symbol = state.getSymName().str();

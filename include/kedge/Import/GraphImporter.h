@@ -37,6 +37,11 @@ public:
   /// Appends a graph's nodes to @model; its inputs and initializers become arguments, its outputs results.
   /// Names of graphs imported before are visible.
   void importGraph(const model::Graph &graph);
+  /// Appends one iteration of training_info: each algorithm in order, behind the main graph (imported before)
+  /// as it is after the updates of those before it. Updated variables become results `train.state = @symbol`,
+  /// outputs of algorithms results `train.algorithm_output`; initializations, which must be constant, become
+  /// the variables' first values. Marks @model with `train.training_info`.
+  void importTraining();
   /// Sets the function's type, folds constants, removes what nobody uses.
   mlir::OwningOpRef<mlir::ModuleOp> finish();
 
@@ -53,9 +58,15 @@ private:
   };
   struct Result {
     mlir::Value value;
-    std::string name;
+    mlir::NamedAttribute attribute; // train.output = "logits", train.algorithm_output or train.state
   };
 
+  void checkShapeNames();
+  void initializeVariables(const model::TrainingInfo &info);
+  void importAlgorithm(const model::TrainingInfo &info, bool first);
+  void updateVariables(const model::TrainingInfo &info, const ImportScope &stage);
+  /// The state that an initializer is; null when it is a constant.
+  mlir::FlatSymbolRefAttr variable(llvm::StringRef initializer) const;
   void importInput(const model::ValueInfo &input);
   llvm::SmallVector<int64_t> inputShape(const model::ValueInfo &input);
   void bindSymbols(const model::Graph &graph);
@@ -83,6 +94,7 @@ private:
   std::map<std::string, int64_t> symbols; // sizes of symbolic dims
   std::vector<Argument> arguments;
   std::vector<Result> results;
+  llvm::StringMap<mlir::Value> updated; // variables of training_info after the algorithms imported so far
   struct Report {
     std::string why;
     std::vector<std::string> places;

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Dialect/Train/MovementGradientOps.h"
+#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/Builders.h"
@@ -33,4 +34,5 @@ void TrainDialect::initialize() {
   registerGradientOps();
   registerElementwiseOps();
   registerMovementGradientOps();
+  registerOnnxOptimizerOps();
 }

@@ -19,6 +19,7 @@ def Train_Dialect : Dialect {
     void registerGradientOps();
     void registerElementwiseOps();
     void registerMovementGradientOps();
+    void registerOnnxOptimizerOps();
   }];
   let useDefaultAttributePrinterParser = 1;
 }
