@@ -4,6 +4,7 @@
 #include "Training.h"
 #include "kedge/Analysis/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Support/Error.h"
@@ -78,7 +79,7 @@ void GraphImporter::importAlgorithm(const model::TrainingInfo &info, bool first)
   ImportScope stage;
   stage.outer = scope.get();
   for (const auto &entry : updated)
-    stage.values[entry.first()].tensor = entry.second;
+    stage.values[entry.first()].tensor = train::VariableOp::create(builder, entry.second.getLoc(), entry.second);
   if (!first) // again, with what the algorithms before this one have made of the variables
     importNodes(source.graph, stage);
   model::Graph nodes;

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
 
@@ -26,6 +27,8 @@ LogicalResult Backward::run(OpBuilder &builder, OpOperand &y, double seed, Value
 }
 
 void Backward::markOp(Operation &op) {
+  if (isa<train::VariableOp>(op))
+    return;
   bool reached = false;
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   for (OpOperand &operand : op.getOpOperands())

@@ -57,6 +57,10 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
       }
       place.erase();
     }
+    for (auto variable : llvm::make_early_inc_range(getOperation().getOps<train::VariableOp>())) {
+      variable.getResult().replaceAllUsesWith(variable.getValue());
+      variable.erase();
+    }
     return success();
   }
 

@@ -38,6 +38,7 @@ Value power(ClusterBodyBuilder &b, const APFloat &base, Value exponent) {
     return typesOf(__VA_ARGS__, types);                                                                      \
   }
 KEDGE_TYPES(GradientOfOp, adaptor.getXs())
+KEDGE_TYPES(VariableOp, {adaptor.getValue()})
 KEDGE_TYPES(OnnxAdamRateOp, {adaptor.getRate()})
 KEDGE_TYPES(OnnxAdamOp, {adaptor.getX(), adaptor.getV(), adaptor.getH()})
 KEDGE_TYPES(OnnxAdagradOp, {adaptor.getX(), adaptor.getH()})

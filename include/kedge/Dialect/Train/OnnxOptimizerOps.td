@@ -10,6 +10,13 @@ def Train_GradientOfOp : Train_Op<"gradient_of"> {
   let results = (outs Variadic<ONNX_Tensor>:$gradients);
 }
 
+def Train_VariableOp : Train_Op<"variable"> {
+  let summary = "A variable as an algorithm finds it after another one has changed it";
+  let description = [{ The value itself; gradients end here. kedge-differentiate removes it. }];
+  let arguments = (ins ONNX_Tensor:$value);
+  let results = (outs ONNX_Tensor:$result);
+}
+
 def Train_OnnxAdamRateOp : Train_Op<"onnx_adam_rate", [Pointwise]> {
   let summary = "rate sqrt(1 - beta^t) / (1 - alpha^t), or rate when t = 0; computed in f64";
   let description = [{ rate and count have no dims; the count is an integer. }];
