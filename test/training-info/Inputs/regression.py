@@ -140,7 +140,8 @@ def check(kind, data, log, exported):
     for info in model.training_info:
         found.update({t.name: numpy_helper.to_array(t) for t in info.algorithm.initializer})
     for name, value in values.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-5, err_msg=name)
+        # Elements near zero are differences of numbers of order 1 in single precision.
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=3e-7, err_msg=name)
     for prefix, state in zip(("a_", "b_"), states):
         for name, value in state.items():
             if np.ndim(value):
