@@ -13,8 +13,8 @@ perl -e 'open F, "<", "/usr/share/common-licenses/MPL-1.1"; binmode F; local $/;
 build/release/bin/kedge lint examples/byte-gpt/byte-gpt.onnx
 build/release/bin/kedge compile examples/byte-gpt/byte-gpt.onnx --shape input_ids=8x128 --loss cross-entropy \
   --weight-decay-exclude 'bias$|norm' --clip-norm 1 -o "$out/train-byte-gpt"
-"$out/train-byte-gpt" --tokens "$out/licences.bin" --eval-tokens "$out/held-out.bin" --eval-every 100 --steps 300 \
-  --shuffle 0 --lr 2e-3 --schedule cosine --warmup 20 --min-lr 2e-4 --log "$out/log.jsonl" --export-onnx "$out/byte-gpt-trained.onnx"
+"$out/train-byte-gpt" --tokens "$out/licences.bin" --eval-tokens "$out/held-out.bin" --eval-every 200 --steps 600 \
+  --shuffle 0 --lr 1e-3 --schedule cosine --warmup 50 --min-lr 1e-4 --log "$out/log.jsonl" --export-onnx "$out/byte-gpt-trained.onnx"
 echo "loss of the first and the last step:"
 sed -n -e '1p' -e '$p' "$out/log.jsonl"
 echo "trained model: $out/byte-gpt-trained.onnx"

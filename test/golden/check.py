@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Compiles and trains the project's golden models and compares with PyTorch's traces: check.py FOLDER OUT.
+
+Needs only Python's standard library. Loss within `relative` of the trace at each step, gradient norm within ten times
+that and 1e-4, learning rate within 1e-6; L2 norms of all parameters and buffers after the last step within 1e-4.
+"""
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+
+
+def safetensors_norms(path):
+    raw = pathlib.Path(path).read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    norms = {}
+    for name, entry in json.loads(raw[8:8 + size]).items():
+        if name == "__metadata__" or entry["dtype"] != "F32":
+            continue
+        begin, end = entry["data_offsets"]
+        values = struct.unpack(f"<{(end - begin) // 4}f", raw[8 + size + begin:8 + size + end])
+        norms[name] = math.sqrt(sum(v * v for v in values))
+    return norms
+
+
+def train(folder, trace, out):
+    out.mkdir(parents=True, exist_ok=True)
+    program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
+    subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], "-o", program], check=True)
+    data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
+    subprocess.run([program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
+    return [json.loads(line) for line in log.read_text().splitlines()], safetensors_norms(weights)
+
+
+def differences(trace, log, norms):
+    relative = trace["relative"]
+    allowed = {"loss": relative, "grad_norm": 10 * relative + 1e-4, "lr": 1e-6}
+    if [line["step"] for line in log] != list(range(len(trace["loss"]))):
+        yield f"expected steps 0 to {len(trace['loss']) - 1}, found {[line['step'] for line in log]}"
+        return
+    for key, bound in allowed.items():
+        gaps = [abs(line[key] - want) / max(abs(want), 1e-3) for line, want in zip(log, trace[key])]
+        step = max(range(len(gaps)), key=gaps.__getitem__)
+        print(f"{key}: largest relative difference {gaps[step]:.2e} at step {step}, allowed {bound:.2e}")
+        if not gaps[step] <= bound:
+            yield f"{key} at step {step}: expected {trace[key][step]}, found {log[step][key]}"
+    for name, want in trace["norms"].items():
+        found = norms.get(name, math.nan)
+        if not abs(found - want) <= 1e-4 * max(want, 1e-3):
+            yield f"norm of {name}: expected {want}, found {found}"
+
+
+def main():
+    folder, out = map(pathlib.Path, sys.argv[1:])
+    trace = json.loads((folder / "trace.json").read_text())
+    log, norms = train(folder, trace, out)
+    wrong = list(differences(trace, log, norms))
+    print("\n".join(wrong) or f"{folder.name}: {len(log)} steps and {len(trace['norms'])} norms as in PyTorch")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
