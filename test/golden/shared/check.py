@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Every fp32 run of a golden model beside the repository, judged by its own checker: check.py SHARED MODEL OUT PYTHON.
+
+Compiles, trains, compares log and exported parameters with PyTorch's trace (check_trace.py --onnx, run by PYTHON, which
+has the package onnx), and the dumped gradients of step 0 with gradients.safetensors. Runs with dropout take 8 seeds.
+"""
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+
+
+def tensors(path):
+    raw = pathlib.Path(path).read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    found = {}
+    for name, entry in json.loads(raw[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = (8 + size + offset for offset in entry["data_offsets"])
+            found[name] = entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", raw[begin:end])
+    return found
+
+
+def norm(values):
+    return math.sqrt(sum(v * v for v in values))
+
+
+def gradients_differ(want_file, found_file, renamed):
+    """Each within 1e-4 of max(its norm, 1e-3 of the norm over all); renamed ones have another layout or name."""
+    want, found = tensors(want_file), tensors(found_file)
+    whole = norm([norm(values) for _, values in want.values()])
+    for name, (shape, values) in want.items():
+        if name in found and found[name][0] == shape:
+            gap = norm([a - b for a, b in zip(values, found[name][1])])
+        elif name in renamed:
+            continue
+        else:
+            yield f"the gradient of {name} is missing"
+            continue
+        if not gap <= 1e-4 * max(norm(values), 1e-3 * whole):
+            yield f"the gradient of {name} is {gap:.3e} away, its norm is {norm(values):.3e}"
+
+
+def run_one(shared, model, name, trace, out, python):
+    run, folder = trace["runs"][name], shared / "models" / model
+    program = out / f"{name}-program"
+    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *run["compile"], "-o", program],
+                   check=True, stdout=subprocess.DEVNULL)
+    data = [word for key, file in trace["data"].items() for word in ("--data", f"{key}={folder / file}")]
+    dumps = (trace.get("gradients") or {}).get("run") == name
+    dropout = "loss_std" in run
+    logs, onnx = [], out / f"{name}.onnx"
+    for seed in range(8) if dropout else [None]:
+        log = out / f"{name}-{seed}.jsonl"
+        command = [program, *data, *run["run"], "--log", log, "--export-onnx", onnx]
+        command += ["--seed", str(seed)] if dropout else []
+        command += ["--dump-gradients", out / "gradients.safetensors", "--dump-step", "0"] if dumps else []
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        logs.append(log)
+    checker = [python, shared / "tools/check_trace.py", folder / "trace.json", name, *logs]
+    wrong = subprocess.run(checker + ([] if dropout else ["--onnx", onnx])).returncode
+    differences = list(gradients_differ(folder / "gradients.safetensors", out / "gradients.safetensors",
+                                        trace["parameters_not_in_file_under_their_name"])) if dumps else []
+    print("\n".join(differences), end="\n" if differences else "")
+    print(f"{model} {name}: {'outside' if wrong or differences else 'within'} PyTorch's tolerance", flush=True)
+    return bool(wrong or differences)
+
+
+def main():
+    shared, model, out, python = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
+    out.mkdir(parents=True, exist_ok=True)
+    trace = json.loads((shared / "models" / model / "trace.json").read_text())
+    runs = [name for name, run in trace["runs"].items() if "--precision" not in run["compile"]]
+    failed = [name for name in runs if run_one(shared, model, name, trace, out, python)]
+    print(f"{model}: {len(runs) - len(failed)} of {len(runs)} runs as in PyTorch")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
