@@ -30,7 +30,8 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
   static void useRunningStatistics(train::BatchNormOp op) {
     OpBuilder builder(op);
     Value y = onnx::BatchNormalizationOp::create(builder, op.getLoc(), op.getX(), op.getScale(), op.getB(),
-                                                 op.getInputMean(), op.getInputVar(), op.getEpsilonAttr());
+                                                 op.getInputMean(), op.getInputVar(),
+                                                 builder.getF32FloatAttr(op.getEpsilon().convertToFloat()));
     op.getY().replaceAllUsesWith(y);
     op.getRunningMean().replaceAllUsesWith(op.getInputMean());
     op.getRunningVar().replaceAllUsesWith(op.getInputVar());

@@ -34,8 +34,9 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
 
   void bind(onnx::DropoutOp op) {
     OpBuilder builder(op);
-    auto dropout = train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), scalar("seed"),
-                                            scalar("step"), scalar("row_base"), op.getRatioAttr(), op.getOpIdAttr(),
+    Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
+    auto dropout = train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), seed, step, row,
+                                            op.getRatioAttr(), op.getOpIdAttr(),
                                             builder.getI64IntegerAttr(batchAxis(op)), builder.getI64IntegerAttr(rowSize(op)),
                                             op.getWithMaskAttr());
     op->replaceAllUsesWith(dropout);

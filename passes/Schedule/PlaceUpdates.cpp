@@ -31,9 +31,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       order[&op] = next++;
     int64_t moved = 0;
     SmallVector<Operation *> tail = tailOps(block);
-    llvm::DenseSet<Operation *> inTail(tail.begin(), tail.end());
     for (Operation *op : tail) {
-      Operation *after = lastObstacle(op, order, inTail);
+      Operation *after = lastObstacle(op, order);
       if (after && after->getNextNode() != op) {
         op->moveAfter(after);
         order[op] = order[after];
@@ -45,8 +44,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
 
   /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that
   /// its results replace.
-  Operation *lastObstacle(Operation *op, const DenseMap<Operation *, int64_t> &order,
-                          const llvm::DenseSet<Operation *> &inTail) {
+  Operation *lastObstacle(Operation *op, const DenseMap<Operation *, int64_t> &order) {
     Operation *last = nullptr;
     auto consider = [&](Operation *candidate) {
       if (!candidate || candidate == op || candidate->getBlock() != op->getBlock())
@@ -61,7 +59,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       if (!argument || !getOperation().getArgAttr(argument.getArgNumber(), "train.state"))
         continue;
       for (Operation *reader : operand.getUsers())
-        if (!inTail.contains(reader))
+        if (reader->getBlock() == op->getBlock() && reader->isBeforeInBlock(op))
           consider(reader);
     }
     return last;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Every fp32 run of a golden model beside the repository, judged by its own checker: check.py SHARED MODEL OUT PYTHON.
+"""Every fp32 run of a golden model beside the repository, judged by its own checker:
+check.py SHARED MODEL OUT PYTHON [RUN | -RUN].
 
 Compiles, trains, compares log and exported parameters with PyTorch's trace (check_trace.py --onnx, run by PYTHON, which
-has the package onnx), and the dumped gradients of step 0 with gradients.safetensors. Runs with dropout take 8 seeds.
+has the package onnx), and the dumped gradients of step 0 with gradients.safetensors. Runs with dropout take 8 seeds. RUN: only
+this run; -RUN: all but this one.
 """
 import json
 import math
@@ -73,6 +75,9 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     trace = json.loads((shared / "models" / model / "trace.json").read_text())
     runs = [name for name, run in trace["runs"].items() if "--precision" not in run["compile"]]
+    if len(sys.argv) > 5:
+        chosen = sys.argv[5]
+        runs = [name for name in runs if (name != chosen[1:] if chosen[0] == "-" else name == chosen)]
     failed = [name for name in runs if run_one(shared, model, name, trace, out, python)]
     print(f"{model}: {len(runs) - len(failed)} of {len(runs)} runs as in PyTorch")
     sys.exit(bool(failed))
