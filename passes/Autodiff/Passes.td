@@ -3,7 +3,11 @@
 #define KEDGE_AUTODIFF_PASSES
 include "mlir/Pass/PassBase.td"
 
-def AddLoss : Pass<"kedge-add-loss", "mlir::func::FuncOp"> {
+class StepPass<string name, string op> : Pass<name, op> {
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
+def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
   let summary = "Append the loss to @model";
   let description = [{
     Adds the labels as an input (unless the graph has one of that name) and the results `loss_sum`, `items`,
@@ -23,7 +27,7 @@ def AddLoss : Pass<"kedge-add-loss", "mlir::func::FuncOp"> {
   ];
 }
 
-def SplitFunctions : Pass<"kedge-split-functions", "mlir::ModuleOp"> {
+def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{
     @eval and @predict run in evaluation mode (`train.evaluation`; `training_mode` of every op off); @predict has no labels and
@@ -32,7 +36,7 @@ def SplitFunctions : Pass<"kedge-split-functions", "mlir::ModuleOp"> {
   let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, @micro instead of @step">];
 }
 
-def BindBuffers : Pass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
+def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
   let summary = "Return what training changes without a gradient: running statistics";
   let description = [{
     In training the new running mean and variance of each BatchNormalization become the new values of their
@@ -41,7 +45,7 @@ def BindBuffers : Pass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
   }];
 }
 
-def BindRandom : Pass<"kedge-bind-random", "mlir::func::FuncOp"> {
+def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let summary = "Give random ops their seed, step and row as arguments";
   let description = [{
     onnx.Dropout becomes train.dropout, keyed by the run's seed and its own id, counted by step, row and
@@ -49,7 +53,7 @@ def BindRandom : Pass<"kedge-bind-random", "mlir::func::FuncOp"> {
   }];
 }
 
-def Differentiate : Pass<"kedge-differentiate", "mlir::func::FuncOp"> {
+def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
   let summary = "Append the gradient of the loss to every parameter";
   let description = [{
     For a function with `train.loss_gradient`: walks its ops backwards from the result `loss_sum` and asks each
@@ -59,7 +63,7 @@ def Differentiate : Pass<"kedge-differentiate", "mlir::func::FuncOp"> {
   }];
 }
 
-def AddOptimizer : Pass<"kedge-add-optimizer", "mlir::ModuleOp"> {
+def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   let summary = "Turn gradients into new parameters";
   let description = [{
     With @step the updates follow backward. With @micro gradients are accumulated (state), and @update reads

@@ -29,8 +29,20 @@ struct SplitBeforeTranspose : OpRewritePattern<onnx::ReshapeOp> {
     return success();
   }
 };
+/// A view of a view is a view of the first.
+struct MergeReshapes : OpRewritePattern<onnx::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(onnx::ReshapeOp outer, PatternRewriter &rewriter) const override {
+    auto inner = outer.getData().getDefiningOp<onnx::ReshapeOp>();
+    if (!inner)
+      return failure();
+    rewriter.modifyOpInPlace(outer, [&] { outer.getDataMutable().assign(inner.getData()); });
+    return success();
+  }
+};
 } // namespace
 
 void onnx::ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<SplitBeforeTranspose>(context);
+  patterns.add<SplitBeforeTranspose, MergeReshapes>(context);
 }
