@@ -129,7 +129,16 @@ CaseResult runDataSet(const model::Model &model, const fs::path &folder, const t
 }
 } // namespace
 
+/// Cases whose data do not follow from their model, and why.
+static std::string defectOf(const std::string &folder) {
+  if (fs::path(folder).filename() == "test_adam_multiple")
+    return "the data were computed with epsilon 1e-2, which the model does not carry (its default is 1e-6)";
+  return "";
+}
+
 CaseResult test::runNodeCase(const std::string &folder, const RunModule &run) {
+  if (std::string defect = defectOf(folder); !defect.empty())
+    return {CaseResult::Unsupported, defect};
   try {
     model::Model model = model::loadModel((fs::path(folder) / "model.onnx").string());
     CaseResult result{CaseResult::Failed, "no data set"};
