@@ -29,30 +29,31 @@ uint64_t anonymousBytes() {
   return line ? std::strtoull(line + 8, nullptr, 10) * 1024 : 0;
 }
 
-MemoryMeter::MemoryMeter() : beforeArena(anonymousBytes()) {}
+MemoryMeter::MemoryMeter() : atStart(anonymousBytes()), beforeArena(atStart) {}
 
 void MemoryMeter::startThreads(int count) {
-  const uint64_t before = anonymousBytes();
+  atStart = anonymousBytes();
   omp_set_num_threads(count);
+  // A thread's stack counts from its first use.
   int running = 0;
 #pragma omp parallel num_threads(count) reduction(+ : running)
   running += 1;
-  beforeArena = anonymousBytes();
-  threads = running > 0 ? minus(beforeArena, before) : 0;
+  beforeArena = running > 0 ? anonymousBytes() : atStart;
 }
 
 void MemoryMeter::noteKernels(const Executor &executor) {
-  afterKernels = anonymousBytes();
+  afterKernels = afterSteps = anonymousBytes();
   workspaces = executor.extraWorkspaceBytes();
-  kernels = minus(afterKernels, beforeArena + pageAligned(executor.program().arenaBytes) + workspaces);
 }
 
-void MemoryMeter::noteStep() {
-  const uint64_t now = anonymousBytes();
-  steps = std::max(steps, minus(now, afterKernels));
+void MemoryMeter::noteStep(int64_t done) {
+  constexpr int64_t kFirstSteps = 4;
+  if (done < kFirstSteps)
+    afterSteps = std::max(afterSteps, anonymousBytes());
 }
 
 std::string MemoryMeter::report(const Executor &executor) const {
+  const uint64_t arena = executor.program().arenaBytes;
   nlohmann::ordered_json report = nlohmann::ordered_json::object();
   for (const auto &[key, value] : executor.program().plan.items())
     report[key] = value;
@@ -62,14 +63,20 @@ std::string MemoryMeter::report(const Executor &executor) const {
     list.push_back({{"name", name}, {"bytes", bytes}, {"source", source}});
     sum += bytes;
   };
-  add("openmp_threads", threads, "measured: RssAnon around the start of the threads");
-  add("library_kernels", kernels, "measured: RssAnon around the making of the kernels, less the arena");
+  const auto measured = [&](const char *name, uint64_t before, uint64_t after, uint64_t known, const char *source) {
+    add(name, minus(after, before + known), source);
+    list.back()["rss_anon_before"] = before;
+    list.back()["rss_anon_after"] = after;
+  };
+  measured("openmp_threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
+  measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + workspaces,
+           "measured: RssAnon around the mapping of the arena and the making of the kernels, less the arena");
   if (workspaces != 0)
     add("library_workspaces", workspaces, "computed: more threads than compiled for");
-  add("first_steps", steps, "measured: growth of RssAnon over the steps");
+  measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
   report["reservations"] = list;
-  report["arena_bytes"] = executor.program().arenaBytes;
-  report["peak_bytes"] = executor.program().arenaBytes + sum;
+  report["arena_bytes"] = arena;
+  report["peak_bytes"] = arena + sum;
   return report.dump(1) + "\n";
 }
 

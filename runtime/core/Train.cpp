@@ -72,8 +72,7 @@ int Session::train() {
       throw;
     }
     gradients->finishStep(line.step);
-    if (done < 4 || done % 64 == 0)
-      meter.noteStep();
+    meter.noteStep(done);
     line.evalLoss = evaluateIfDue();
     if (log)
       log->write(line);
