@@ -1,7 +1,7 @@
 #include "FunctionPlan.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Solver/ArenaPacking.h"
-#include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include "runtime/core/Error.h"
@@ -16,11 +16,6 @@ namespace {
 using namespace mlir;
 constexpr int64_t alignment = 64;
 int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-rt::TensorDesc describe(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return {rt::parseDType(dtypeName(tensor.getElementType())), {tensor.getShape().begin(), tensor.getShape().end()}};
-}
 
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
@@ -52,13 +47,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   }
 
   FailureOr<int64_t> workspaceBytes(sched::LibraryOp op, int teamSize) {
-    rt::LibraryCall call{op.getKernel().str(), toJson(op.getAttrs()), {}, {}};
-    for (Value input : op.getInputs())
-      call.inputs.push_back(describe(input.getType()));
-    for (Value output : op.getOutputs())
-      call.outputs.push_back(describe(output.getType()));
     try {
-      return static_cast<int64_t>(rt::makeKernel(call, teamSize)->workspaceBytes());
+      return static_cast<int64_t>(rt::makeKernel(analysis::libraryCallOf(op), teamSize)->workspaceBytes());
     } catch (const rt::Error &error) {
       return op.emitOpError() << "'" << op.getKernel() << "' has no kernel on this target: " << error.what();
     }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace kedge::rt {
 
@@ -17,9 +18,22 @@ struct LibraryCall {
   std::vector<TensorDesc> outputs;
 };
 
+/// What one run() computes and moves, for cost models: a fact of the call, not of machine or threads.
+struct KernelWork {
+  /// Irregular: element by element through indices or windows, no vectors of neighbours.
+  enum class Kind { Vector, Irregular, Product, Convolution, Attention };
+  Kind kind = Kind::Vector;
+  double flops = 0;            ///< a multiply-add counts 2
+  double specialFunctions = 0; ///< exp, tanh, log...
+  /// Where they are not all bytes of the inputs, or of the outputs.
+  std::optional<double> bytesRead = {}, bytesWritten = {};
+};
+
 class LibraryKernel {
 public:
   virtual ~LibraryKernel() = default;
+  /// The default is a kernel that only moves data.
+  virtual KernelWork work() const { return {}; }
   /// Scratch bytes that run() may use, 64-byte aligned; constant for the object.
   virtual size_t workspaceBytes() const { return 0; }
   /// Pointers in the order of the call's inputs and outputs. Reads no output's old content and writes

@@ -32,6 +32,18 @@ struct AttentionShape {
   int64_t visibleKeys(int64_t i) const {
     return causal ? std::max<int64_t>(0, std::min(keys, i + causalOffset + 1)) : keys;
   }
+  /// Pairs of query and key, over batch and heads, that are not hidden by `causal`; a mask hides none.
+  double visiblePairs() const {
+    double pairs = 0;
+    for (int64_t i = 0; i < queries; ++i)
+      pairs += static_cast<double>(visibleKeys(i));
+    return pairs * static_cast<double>(batch * queryHeads);
+  }
+  /// `depthProducts` products of a pair run over depth, `valueProducts` over valueDepth.
+  KernelWork work(int depthProducts, int valueProducts) const {
+    double width = static_cast<double>(depthProducts * depth + valueProducts * valueDepth);
+    return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs(), {}, {}};
+  }
   /// Queries from this one on may see key j.
   int64_t firstQuery(int64_t j) const {
     return causal ? std::min(queries, std::max<int64_t>(0, j - causalOffset)) : 0;

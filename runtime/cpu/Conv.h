@@ -17,6 +17,11 @@ struct ConvShape {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupFilters() const { return filters / groups; }
+  /// Of the convolution and of both its gradients; taps in the padding count.
+  KernelWork work() const {
+    double points = static_cast<double>(batch) * static_cast<double>(filters) * static_cast<double>(outSize());
+    return {KernelWork::Kind::Convolution, 2 * points * static_cast<double>(groupChannels() * taps()), 0, {}, {}};
+  }
 };
 
 /// Reads strides, pads, dilations, group and checks the sizes. x, w, y in the roles above, whatever the op.

@@ -65,6 +65,11 @@ private:
   int threads_;
 };
 
+/// An addition for every element of the incoming gradient.
+KernelWork sumsOf(const TensorDesc &dy) {
+  return {KernelWork::Kind::Vector, static_cast<double>(dy.elements()), 0, {}, {}};
+}
+
 std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threads) {
   expectCounts(call, 2, 2, 1, 1);
   const TensorDesc &dy = call.inputs[0], &indices = call.inputs[1], &dx = call.outputs[0];
@@ -85,7 +90,7 @@ std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threa
   RowSums sums(call, view.outer * view.size, view.outer * count, view.inner, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
     return closure(
-        sums.workspaceBytes(), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+        sums.workspaceBytes(), sumsOf(dy), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
           IndexReader index{in[1], wide};
           FirstBad bad;
           sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace, [&](int64_t row) {
@@ -105,7 +110,7 @@ std::unique_ptr<LibraryKernel> makeGatherNDGrad(const LibraryCall &call, int thr
   IndexTuples tuples = readTuples(call, dx, call.inputs[1], dy, intAttr(call, "batch_dims", 0));
   RowSums sums(call, tuples.slots, tuples.count, tuples.sliceElements, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(sums.workspaceBytes(),
+    return closure(sums.workspaceBytes(), sumsOf(dy),
                    [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
                      IndexReader index{in[1], tuples.wide};
                      FirstBad bad;
@@ -125,6 +130,9 @@ public:
         elements_(call.outputs[0].elements()), threads_(threads), what_(describe(call)) {}
 
   size_t workspaceBytes() const override { return lineBytes() * threads_; }
+  KernelWork work() const override {
+    return irregularWork(static_cast<double>(lines_.count) * static_cast<double>(lines_.indexSize));
+  }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     T *dx = static_cast<T *>(out[0]);

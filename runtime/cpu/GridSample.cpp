@@ -124,7 +124,9 @@ Pointer makeGridSample(const LibraryCall &call, int threads) {
   Sampling sampling = samplingOf(call);
   return dispatchNumber(call, x.type, [&]<typename T>(Type<T>) -> Pointer {
     return dispatchNumber(call, grid.type, [&]<typename G>(Type<G>) -> Pointer {
-      return closure([=, total = x.shape[0] * points](Inputs in, Outputs out, void *) {
+      double tapsOfPoint = std::pow(static_cast<double>(sampling.tapCount()), static_cast<double>(rank));
+      KernelWork work = irregularWork(2 * tapsOfPoint * static_cast<double>(call.outputs[0].elements()));
+      return closure(work, [=, total = x.shape[0] * points](Inputs in, Outputs out, void *) {
         parallelFor(threads, total, grainFor(channels * sizeof(T)), [&](int64_t begin, int64_t end) {
           PointTaps taps;
           for (int64_t point = begin; point < end; ++point) {

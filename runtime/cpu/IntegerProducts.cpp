@@ -56,7 +56,7 @@ struct Rescale {
 Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zeroB, const Product &p,
                       Rescale rescale, int threads) {
   DType typeA = call.inputs[0].type, typeB = call.inputs[b].type;
-  return closure([=](Inputs in, Outputs out, void *) {
+  return closure(p.work(), [=](Inputs in, Outputs out, void *) {
     parallelFor(threads, p.batches() * p.m, grainFor(p.n * p.k * 4), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
         for (int64_t j = 0; j < p.n; ++j) {
@@ -116,7 +116,7 @@ int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DT
 Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, PerLine zeroW,
                     const ConvShape &c, Rescale rescale, int threads) {
   DType typeX = call.inputs[0].type, typeW = call.inputs[w].type;
-  return closure([=](Inputs in, Outputs out, void *) {
+  return closure(c.work(), [=](Inputs in, Outputs out, void *) {
     parallelFor(threads, c.batch * c.filters, 1, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane)
         for (int64_t o = 0; o < c.outSize(); ++o) {

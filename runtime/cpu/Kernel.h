@@ -14,20 +14,34 @@ using Outputs = void *const *;
 /// A kernel whose run() is `body(inputs, outputs, workspace)`.
 template <typename Body> class ClosureKernel final : public LibraryKernel {
 public:
-  ClosureKernel(size_t workspace, Body body) : workspace_(workspace), body_(std::move(body)) {}
+  ClosureKernel(size_t workspace, KernelWork work, Body body)
+      : workspace_(workspace), work_(work), body_(std::move(body)) {}
   size_t workspaceBytes() const override { return workspace_; }
+  KernelWork work() const override { return work_; }
   void run(Inputs inputs, Outputs outputs, void *workspace) override { body_(inputs, outputs, workspace); }
 
 private:
   size_t workspace_;
+  KernelWork work_;
   Body body_;
 };
 
-template <typename Body> std::unique_ptr<LibraryKernel> closure(size_t workspace, Body body) {
-  return std::make_unique<ClosureKernel<Body>>(workspace, std::move(body));
+template <typename Body>
+std::unique_ptr<LibraryKernel> closure(size_t workspace, KernelWork work, Body body) {
+  return std::make_unique<ClosureKernel<Body>>(workspace, work, std::move(body));
+}
+template <typename Body> std::unique_ptr<LibraryKernel> closure(KernelWork work, Body body) {
+  return closure(0, work, std::move(body));
 }
 template <typename Body> std::unique_ptr<LibraryKernel> closure(Body body) {
-  return closure(0, std::move(body));
+  return closure(0, {}, std::move(body));
+}
+
+/// Work of a kernel that reads `bytes` of its inputs and not all of them.
+inline KernelWork partialRead(double bytes) { return {KernelWork::Kind::Vector, 0, 0, bytes, {}}; }
+/// Work of a kernel that takes `operations` steps from one element to the next.
+inline KernelWork irregularWork(double operations, double specialFunctions = 0) {
+  return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}};
 }
 
 /// body(begin, end) over [0, n) in equal parts. A part has at least `grain` iterations. The team always has

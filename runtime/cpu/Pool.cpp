@@ -14,6 +14,11 @@ struct PoolShape {
 
   int64_t inSize() const { return in[0] * in[1] * in[2]; }
   int64_t outSize() const { return out[0] * out[1] * out[2]; }
+  /// A step for every tap of every window, with `special` functions.
+  KernelWork work(double special = 0) const {
+    double taps = static_cast<double>(planes * outSize()) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]);
+    return irregularWork(taps, special * taps);
+  }
 };
 
 Space spaceAttr(const LibraryCall &call, const char *name, size_t rank, size_t skip, int64_t missing) {
@@ -86,7 +91,7 @@ template <typename S> S lowest() {
 template <typename S> Pointer maxPool(const LibraryCall &call, PoolShape p, int threads) {
   int indices = outputIndex(call, 1);
   bool columnMajor = intAttr(call, "storage_order", 0) == 1;
-  return closure([=](Inputs in, Outputs out, void *) {
+  return closure(p.work(), [=](Inputs in, Outputs out, void *) {
     parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane)
         for (int64_t o = 0; o < p.outSize(); ++o) {
@@ -120,7 +125,7 @@ Pointer makeMaxPool(const LibraryCall &call, int threads) {
 template <typename S, typename Spread> Pointer planeGradient(const PoolShape &p, int threads, Spread spread) {
   using T = Compute<S>;
   size_t planeBytes = alignedBytes(sizeof(T) * p.inSize());
-  return closure(planeBytes * threads, [=](Inputs in, Outputs out, void *workspace) {
+  return closure(planeBytes * threads, p.work(), [=](Inputs in, Outputs out, void *workspace) {
     int64_t parts = threads;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int64_t part = 0; part < parts; ++part) {
@@ -157,7 +162,7 @@ Pointer makeAveragePool(const LibraryCall &call, int threads) {
   PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
   bool includePad = boolAttr(call, "count_include_pad", false);
   return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
-    return closure([=](Inputs in, Outputs out, void *) {
+    return closure(p.work(), [=](Inputs in, Outputs out, void *) {
       using T = Compute<S>;
       parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane)
@@ -199,7 +204,7 @@ Pointer makeLpPool(const LibraryCall &call, int threads) {
   PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
   double power = static_cast<double>(intAttr(call, "p", 2));
   return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
-    return closure([=](Inputs in, Outputs out, void *) {
+    return closure(p.work(1), [=](Inputs in, Outputs out, void *) {
       parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane)
           for (int64_t o = 0; o < p.outSize(); ++o) {
@@ -230,7 +235,8 @@ Pointer makeMaxUnpool(const LibraryCall &call, int threads) {
   for (int i = 0; i < 3; ++i)
     pooled[i] = (p.in[i] - 1) * p.stride[i] + p.kernel[i] - p.pad[i] - p.padEnd[i];
   return dispatchSize(x.type, [&]<typename S>(Type<S>) -> Pointer {
-    return closure([=, what = describe(call)](Inputs in, Outputs out, void *) {
+    KernelWork work = irregularWork(static_cast<double>(x.elements()));
+    return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
       S *result = static_cast<S *>(out[0]);
       std::fill_n(result, p.planes * p.outSize(), S(0));
       int64_t size = pooled[0] * pooled[1] * pooled[2];

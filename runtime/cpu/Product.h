@@ -11,6 +11,10 @@ struct Product {
   std::vector<int64_t> offsetsA, offsetsB;
 
   int64_t batches() const { return static_cast<int64_t>(offsetsA.size()); }
+  KernelWork work() const {
+    double points = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(batches());
+    return {KernelWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}};
+  }
 };
 
 /// Y = alpha A B + beta C, where element (i, j) of C is at i * rowStride + j * columnStride.

@@ -54,7 +54,7 @@ Pointer makeQuantize(const LibraryCall &call, int threads) {
   ScaleMap map = readScale(call, x, scale);
   int zero = inputIndex(call, 2);
   IntegerRange range = integerRange(call, y.type);
-  return closure([=, count = x.elements(), xType = x.type, sType = scale.type,
+  return closure(irregularWork(static_cast<double>(x.elements())), [=, count = x.elements(), xType = x.type, sType = scale.type,
                   yType = y.type](Inputs in, Outputs out, void *) {
     parallelFor(threads, count, 2048, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -73,7 +73,7 @@ Pointer makeDequantize(const LibraryCall &call, int threads) {
   const TensorDesc &x = call.inputs[0], &scale = call.inputs[1], &y = call.outputs[0];
   ScaleMap map = readScale(call, x, scale);
   int zero = inputIndex(call, 2);
-  return closure([=, count = x.elements(), xType = x.type, sType = scale.type,
+  return closure(irregularWork(static_cast<double>(x.elements())), [=, count = x.elements(), xType = x.type, sType = scale.type,
                   yType = y.type](Inputs in, Outputs out, void *) {
     parallelFor(threads, count, 2048, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -90,7 +90,7 @@ Pointer makeDynamicQuantize(const LibraryCall &call, int) {
   expectCounts(call, 1, 1, 3, 3);
   if (call.inputs[0].type != DType::F32 || call.outputs[0].type != DType::U8)
     failCall(call, "expected f32 to u8");
-  return closure([count = call.inputs[0].elements()](Inputs in, Outputs out, void *) {
+  return closure(irregularWork(2.0 * static_cast<double>(call.inputs[0].elements())), [count = call.inputs[0].elements()](Inputs in, Outputs out, void *) {
     const float *x = static_cast<const float *>(in[0]);
     float low = 0, high = 0;
     for (int64_t i = 0; i < count; ++i)

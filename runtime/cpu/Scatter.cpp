@@ -66,7 +66,8 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
   bool wide = indices.type == DType::I64;
   size_t bytes = data.bytes();
   return dispatchAny(call, data.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure([=, what = describe(call)](Inputs in, Outputs out, void *) {
+    KernelWork work = irregularWork(static_cast<double>(indices.elements()));
+    return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
       copyBytes(out[0], in[0], bytes, threads);
       IndexReader index{in[1], wide};
       const T *updates = static_cast<const T *>(in[2]);
@@ -97,7 +98,8 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
   Reduction reduction = readReduction(call);
   size_t bytes = data.bytes();
   return dispatchAny(call, data.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure([=, what = describe(call)](Inputs in, Outputs out, void *) {
+    KernelWork work = irregularWork(static_cast<double>(call.inputs[2].elements()));
+    return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
       copyBytes(out[0], in[0], bytes, threads);
       IndexReader index{in[1], tuples.wide};
       FirstBad bad;

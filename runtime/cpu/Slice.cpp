@@ -84,7 +84,7 @@ std::unique_ptr<LibraryKernel> makeSlice(const LibraryCall &call, int threads) {
   const TensorDesc &whole = call.inputs[0], &slice = call.outputs[0];
   expectSameType(call, whole, slice);
   StridedCopy copy = rangeCopy(readRanges(call, whole, slice), whole, slice, true, threads);
-  return closure([copy](Inputs in, Outputs out, void *) { copy.run(in[0], out[0]); });
+  return closure(partialRead(static_cast<double>(slice.bytes())), [copy](Inputs in, Outputs out, void *) { copy.run(in[0], out[0]); });
 }
 
 void clearBytes(void *memory, size_t bytes, int threads) {

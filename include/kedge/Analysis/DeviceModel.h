@@ -1,0 +1,43 @@
+// A machine as the cost model sees it: peak rates, what of them kernels reach, memory.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace kedge::analysis {
+
+/// Rates are of the whole device, per second. docs/guide/devices.md says where each figure comes from.
+struct DeviceModel {
+  std::string name;
+  int64_t memoryBytes = 0; ///< what `--memory-budget device` means
+
+  // Peaks. A multiply-add counts 2.
+  double vectorFlops = 0;    ///< fp32 outside products
+  double irregularFlops = 0; ///< steps of kernels that go element by element (pools, resampling, scatter)
+  double fp64Flops = 0, fp32Flops = 0, tf32Flops = 0, bf16Flops = 0, fp16Flops = 0; ///< dense products
+  double specialFunctions = 0; ///< exp-like evaluations
+  double bytesPerSecond = 0;   ///< device memory, reads and writes together
+  double hostBytesPerSecond = 0; ///< between device and host memory, one direction
+  double cacheBytes = 0, cacheBytesPerSecond = 0; ///< what a launch finds there that ran just before
+
+  double launchSeconds = 0; ///< of every launch, whatever it does
+
+  // Shares of the peaks that large launches reach, in (0, 1].
+  double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1;
+  /// Products of so many FLOPs reach half of that.
+  double halfRateFlops = 0;
+};
+
+/// h100, h200, a100, rtx4090, cpu, or a JSON file (a name that ends in .json or holds a slash). Throws
+/// kedge::Error that lists the known names, or names the file's wrong field.
+DeviceModel loadDevice(const std::string &nameOrFile);
+
+/// `cpu` with the physical cores that this process may use and the memory that it may have. All other
+/// figures are those of the source: nothing is measured, so equal machines make equal plans.
+DeviceModel thisMachine();
+
+/// The file format of loadDevice, and back. `where` names the file in errors.
+nlohmann::json toJson(const DeviceModel &device);
+DeviceModel deviceFromJson(const nlohmann::json &json, const std::string &where);
+
+} // namespace kedge::analysis

@@ -1,0 +1,31 @@
+// The work of one op of the schedule (level 3), and the time a device model gives it.
+#pragma once
+#include "kedge/Analysis/DeviceModel.h"
+#include "mlir/IR/Operation.h"
+
+namespace kedge::analysis {
+
+/// How a launch's FLOPs run: this picks the rate.
+enum class WorkKind { None, Vector, Irregular, Product, Convolution, Attention };
+/// Type of a product's operands.
+enum class ProductType { F64, F32, BF16, F16 };
+
+struct LaunchCost {
+  WorkKind kind = WorkKind::None; ///< None: nothing is launched (views, constants)
+  ProductType type = ProductType::F32;
+  double flops = 0;            ///< a multiply-add counts 2
+  double specialFunctions = 0; ///< exp, log, tanh, erf..., in evaluations of exp
+  double bytesRead = 0;        ///< every element of every distinct operand that is read, once
+  double bytesWritten = 0;
+
+  bool product() const { return kind > WorkKind::Irregular; }
+  double bytes() const { return bytesRead + bytesWritten; }
+};
+
+/// Work of a sched.cluster or sched.library op; nothing for any other op.
+LaunchCost costOf(mlir::Operation *launch);
+
+/// Roofline: the longer of computing and moving, and the launch itself. Seconds; 0 when nothing is launched.
+double secondsOf(const LaunchCost &cost, const DeviceModel &device);
+
+} // namespace kedge::analysis

@@ -1,0 +1,95 @@
+#include "kedge/Analysis/DeviceModel.h"
+#include "kedge/Support/Error.h"
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace kedge::analysis {
+namespace {
+
+enum class Range { Positive, NotNegative, Share };
+
+struct Field {
+  const char *key;
+  double DeviceModel::*value;
+  Range range;
+};
+
+const Field kFields[] = {
+    {"vector_flops", &DeviceModel::vectorFlops, Range::Positive},
+    {"irregular_flops", &DeviceModel::irregularFlops, Range::Positive},
+    {"fp64_flops", &DeviceModel::fp64Flops, Range::Positive},
+    {"fp32_flops", &DeviceModel::fp32Flops, Range::Positive},
+    {"tf32_flops", &DeviceModel::tf32Flops, Range::Positive},
+    {"bf16_flops", &DeviceModel::bf16Flops, Range::Positive},
+    {"fp16_flops", &DeviceModel::fp16Flops, Range::Positive},
+    {"special_functions_per_second", &DeviceModel::specialFunctions, Range::Positive},
+    {"bytes_per_second", &DeviceModel::bytesPerSecond, Range::Positive},
+    {"host_bytes_per_second", &DeviceModel::hostBytesPerSecond, Range::Positive},
+    {"cache_bytes", &DeviceModel::cacheBytes, Range::NotNegative},
+    {"cache_bytes_per_second", &DeviceModel::cacheBytesPerSecond, Range::Positive},
+    {"launch_seconds", &DeviceModel::launchSeconds, Range::NotNegative},
+    {"matmul_efficiency", &DeviceModel::matmulEfficiency, Range::Share},
+    {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
+    {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},
+    {"memory_efficiency", &DeviceModel::memoryEfficiency, Range::Share},
+    {"half_rate_flops", &DeviceModel::halfRateFlops, Range::NotNegative},
+};
+
+const nlohmann::json &fieldOf(const nlohmann::json &json, const char *key, const std::string &where) {
+  auto found = json.find(key);
+  if (found == json.end())
+    fail("{}: key '{}' is missing (docs/guide/devices.md lists all)", where, key);
+  return *found;
+}
+
+double numberOf(const nlohmann::json &json, const Field &field, const std::string &where) {
+  const nlohmann::json &value = fieldOf(json, field.key, where);
+  double number = value.is_number() ? value.get<double>() : std::nan("");
+  bool good = std::isfinite(number) && number >= 0 && (field.range == Range::NotNegative || number > 0) &&
+              (field.range != Range::Share || number <= 1);
+  const char *expected = field.range == Range::Share      ? "a number above 0, at most 1"
+                         : field.range == Range::Positive ? "a number above 0"
+                                                          : "a number, 0 or more";
+  if (!good)
+    fail("{}: '{}' is {}, expected {}", where, field.key, value.dump(), expected);
+  return number;
+}
+
+bool isKnown(const std::string &key) {
+  if (key == "name" || key == "memory_bytes")
+    return true;
+  for (const Field &field : kFields)
+    if (key == field.key)
+      return true;
+  return false;
+}
+
+} // namespace
+
+nlohmann::json toJson(const DeviceModel &device) {
+  nlohmann::json json = {{"name", device.name}, {"memory_bytes", device.memoryBytes}};
+  for (const Field &field : kFields)
+    json[field.key] = device.*field.value;
+  return json;
+}
+
+DeviceModel deviceFromJson(const nlohmann::json &json, const std::string &where) {
+  if (!json.is_object())
+    fail("{}: expected a JSON object of a device (docs/guide/devices.md), found {}", where, json.type_name());
+  for (const auto &[key, value] : json.items())
+    if (!isKnown(key))
+      fail("{}: unknown key '{}' (docs/guide/devices.md lists all)", where, key);
+  DeviceModel device;
+  const nlohmann::json &name = fieldOf(json, "name", where), &memory = fieldOf(json, "memory_bytes", where);
+  if (!name.is_string())
+    fail("{}: 'name' is {}, expected a string", where, name.dump());
+  if (!memory.is_number_integer() || memory.get<double>() <= 0 || memory.get<double>() >= 0x1p63)
+    fail("{}: 'memory_bytes' is {}, expected a whole number above 0 and below 2^63", where, memory.dump());
+  device.name = name;
+  device.memoryBytes = memory.get<int64_t>();
+  for (const Field &field : kFields)
+    device.*field.value = numberOf(json, field, where);
+  return device;
+}
+
+} // namespace kedge::analysis

@@ -1,0 +1,164 @@
+// Known devices. Rates of GPUs are those of the vendor's data sheets, dense (half of what is advertised "with
+// sparsity"); docs/guide/devices.md has the table and what is not from a data sheet.
+#include "kedge/Analysis/DeviceModel.h"
+#include "kedge/Support/Error.h"
+#include "runtime/core/Executor.h"
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <vector>
+
+namespace kedge::analysis {
+namespace {
+
+constexpr double kGiga = 1e9, kTera = 1e12;
+
+/// What data sheets do not tell, alike for the GPUs: shares of the peaks that good kernels reach (fused
+/// elementwise kernels 85 % of the memory's peak, large products 75 %, attention 50 %), and the time between two kernels of a
+/// replayed graph.
+DeviceModel graphicsProcessor(const std::string &name) {
+  DeviceModel device;
+  device.name = name;
+  device.launchSeconds = 2e-6;
+  device.matmulEfficiency = 0.75;
+  device.convolutionEfficiency = 0.6;
+  device.attentionEfficiency = 0.5;
+  device.memoryEfficiency = 0.85;
+  return device;
+}
+
+/// Multiprocessors times 16 special functions a clock (CUDA C++ Programming Guide, arithmetic throughput).
+double specialFunctions(int multiprocessors, double clock) { return multiprocessors * 16 * clock; }
+
+/// Rates that follow from the others: elementwise code is half of an FMA peak, windows a quarter of that; the
+/// second-level cache moves about 1.7 times what memory does; half rate is reached by a product that takes
+/// 10 microseconds.
+void derive(DeviceModel &device) {
+  device.vectorFlops = device.fp32Flops / 2;
+  device.irregularFlops = device.vectorFlops / 4;
+  device.cacheBytesPerSecond = 1.7 * device.bytesPerSecond;
+  device.halfRateFlops = device.bf16Flops * 1e-5;
+}
+
+/// NVIDIA A100 80GB SXM data sheet (2021); PCIe 4.0 x16.
+DeviceModel a100() {
+  DeviceModel device = graphicsProcessor("a100");
+  device.memoryBytes = 80 * int64_t(1e9);
+  device.fp64Flops = 19.5 * kTera, device.fp32Flops = 19.5 * kTera, device.tf32Flops = 156 * kTera;
+  device.bf16Flops = device.fp16Flops = 312 * kTera;
+  device.specialFunctions = specialFunctions(108, 1.41e9);
+  device.bytesPerSecond = 2039 * kGiga, device.hostBytesPerSecond = 32 * kGiga;
+  device.cacheBytes = 40 * 1048576.0;
+  derive(device);
+  return device;
+}
+
+/// NVIDIA H100 SXM data sheet (2023); PCIe 5.0 x16.
+DeviceModel h100() {
+  DeviceModel device = graphicsProcessor("h100");
+  device.memoryBytes = 80 * int64_t(1e9);
+  device.fp64Flops = 67 * kTera, device.fp32Flops = 67 * kTera, device.tf32Flops = 494.7 * kTera;
+  device.bf16Flops = device.fp16Flops = 989.4 * kTera;
+  device.specialFunctions = specialFunctions(132, 1.83e9);
+  device.bytesPerSecond = 3350 * kGiga, device.hostBytesPerSecond = 64 * kGiga;
+  device.cacheBytes = 50 * 1048576.0;
+  derive(device);
+  return device;
+}
+
+/// NVIDIA H200 SXM data sheet (2023): an H100 with more and faster memory.
+DeviceModel h200() {
+  DeviceModel device = h100();
+  device.name = "h200";
+  device.memoryBytes = 141 * int64_t(1e9);
+  device.bytesPerSecond = 4800 * kGiga;
+  derive(device);
+  return device;
+}
+
+/// NVIDIA Ada GPU architecture white paper (2022), GeForce RTX 4090; products accumulate in fp32; PCIe 4.0 x16.
+DeviceModel rtx4090() {
+  DeviceModel device = graphicsProcessor("rtx4090");
+  device.memoryBytes = 24 * int64_t(1e9);
+  device.fp64Flops = 1.29 * kTera, device.fp32Flops = 82.6 * kTera, device.tf32Flops = 82.6 * kTera;
+  device.bf16Flops = device.fp16Flops = 165.2 * kTera;
+  device.specialFunctions = specialFunctions(128, 2.52e9);
+  device.bytesPerSecond = 1008 * kGiga, device.hostBytesPerSecond = 32 * kGiga;
+  device.cacheBytes = 72 * 1048576.0;
+  derive(device);
+  return device;
+}
+
+/// Cores of an AMD EPYC of the Zen 4 generation (AVX-512), measured with `kedge-bench calibrate` on two of them.
+DeviceModel processor(int cores) {
+  DeviceModel device;
+  device.name = "cpu";
+  device.memoryBytes = 24 * int64_t(1e9);
+  device.vectorFlops = cores * 20 * kGiga;
+  device.irregularFlops = cores * 0.5 * kGiga;
+  device.fp64Flops = cores * 127 * kGiga, device.fp32Flops = device.tf32Flops = cores * 255 * kGiga;
+  device.bf16Flops = device.fp16Flops = device.fp32Flops; // products of 16-bit operands run in fp32 tiles
+  device.specialFunctions = cores * 2 * kGiga;
+  // Two cores take 45 GB/s; a socket of this kind gives no more than its twelve channels have.
+  device.bytesPerSecond = std::min(cores * 22.5, 400.0) * kGiga;
+  device.hostBytesPerSecond = device.bytesPerSecond / 2;
+  device.cacheBytes = cores * 1048576.0;
+  device.cacheBytesPerSecond = cores * 60 * kGiga;
+  device.launchSeconds = 3e-6;
+  device.matmulEfficiency = 0.8;
+  device.convolutionEfficiency = 0.5;
+  device.attentionEfficiency = 0.5;
+  device.memoryEfficiency = 1;
+  device.halfRateFlops = 2e6;
+  return device;
+}
+
+struct Known {
+  const char *name;
+  DeviceModel (*make)();
+};
+const Known kKnown[] = {
+    {"h100", h100}, {"h200", h200}, {"a100", a100}, {"rtx4090", rtx4090}, {"cpu", [] { return processor(2); }}};
+
+/// Physical memory, or what the control group leaves of it.
+int64_t memoryOfThisMachine() {
+  int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+  std::ifstream limit("/sys/fs/cgroup/memory.max");
+  if (int64_t most = 0; limit >> most && most > 0)
+    bytes = std::min(bytes, most);
+  return bytes;
+}
+
+DeviceModel readFile(const std::string &path) {
+  std::ifstream file(path);
+  if (!file)
+    fail("--device {}: the file cannot be read", path);
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (json.is_discarded())
+    fail("--device {}: expected a JSON object of a device (docs/guide/devices.md), found something else", path);
+  return deviceFromJson(json, "--device " + path);
+}
+
+} // namespace
+
+DeviceModel loadDevice(const std::string &nameOrFile) {
+  for (const Known &known : kKnown)
+    if (nameOrFile == known.name)
+      return known.make();
+  bool isFile = nameOrFile.ends_with(".json") || nameOrFile.find('/') != std::string::npos;
+  if (isFile)
+    return readFile(nameOrFile);
+  std::string names;
+  for (const Known &known : kKnown)
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  fail("--device {}: unknown device; expected {} or a file NAME.json", nameOrFile, names);
+}
+
+DeviceModel thisMachine() {
+  DeviceModel device = processor(rt::physicalCores());
+  device.memoryBytes = memoryOfThisMachine();
+  return device;
+}
+
+} // namespace kedge::analysis

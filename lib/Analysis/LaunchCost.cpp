@@ -1,0 +1,126 @@
+#include "kedge/Analysis/LaunchCost.h"
+#include "ClusterCost.h"
+#include "kedge/Analysis/LibraryCall.h"
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+using namespace mlir;
+
+namespace kedge::analysis {
+namespace {
+
+std::string keyOf(const rt::LibraryCall &call) {
+  std::string key = call.name + call.attrs.dump();
+  for (const auto *list : {&call.inputs, &call.outputs}) {
+    key += '|';
+    for (const rt::TensorDesc &tensor : *list) {
+      key += rt::dtypeName(tensor.type);
+      for (int64_t size : tensor.shape)
+        key += ' ' + std::to_string(size);
+      key += ';';
+    }
+  }
+  return key;
+}
+
+/// Making a kernel may be slow, and a model asks for the same few hundreds of times.
+rt::KernelWork workOf(const rt::LibraryCall &call) {
+  static std::mutex guard;
+  static std::map<std::string, rt::KernelWork> known;
+  std::string key = keyOf(call);
+  std::lock_guard lock(guard);
+  auto found = known.find(key);
+  if (found == known.end())
+    found = known.emplace(std::move(key), rt::makeKernel(call, 1)->work()).first;
+  return found->second;
+}
+
+double bytesOf(ValueRange tensors) {
+  llvm::SmallPtrSet<void *, 8> seen;
+  double bytes = 0;
+  for (Value value : tensors)
+    if (seen.insert(value.getAsOpaquePointer()).second) {
+      auto tensor = cast<RankedTensorType>(value.getType());
+      bytes += static_cast<double>(tensor.getNumElements()) * std::max(8u, tensor.getElementTypeBitWidth()) / 8;
+    }
+  return bytes;
+}
+
+WorkKind kindOf(rt::KernelWork::Kind kind) {
+  switch (kind) {
+  case rt::KernelWork::Kind::Product: return WorkKind::Product;
+  case rt::KernelWork::Kind::Convolution: return WorkKind::Convolution;
+  case rt::KernelWork::Kind::Attention: return WorkKind::Attention;
+  case rt::KernelWork::Kind::Irregular: return WorkKind::Irregular;
+  case rt::KernelWork::Kind::Vector: break;
+  }
+  return WorkKind::Vector;
+}
+
+ProductType productType(ValueRange inputs) {
+  Type element = inputs.empty() ? Type() : cast<RankedTensorType>(inputs[0].getType()).getElementType();
+  if (!element)
+    return ProductType::F32;
+  return element.isF64()    ? ProductType::F64
+         : element.isBF16() ? ProductType::BF16
+         : element.isF16()  ? ProductType::F16
+                            : ProductType::F32;
+}
+
+LaunchCost costOfLibrary(sched::LibraryOp op) {
+  rt::KernelWork work = workOf(libraryCallOf(op));
+  LaunchCost cost;
+  cost.kind = kindOf(work.kind);
+  cost.type = productType(op.getInputs());
+  cost.flops = work.flops;
+  cost.specialFunctions = work.specialFunctions;
+  cost.bytesRead = work.bytesRead.value_or(bytesOf(op.getInputs()));
+  cost.bytesWritten = work.bytesWritten.value_or(bytesOf(op.getOutputs()));
+  return cost;
+}
+
+/// FLOPs per second.
+double rateOf(const LaunchCost &cost, const DeviceModel &device) {
+  if (cost.kind == WorkKind::Irregular)
+    return device.irregularFlops;
+  if (cost.kind == WorkKind::Vector)
+    return device.vectorFlops;
+  double peak = device.fp32Flops;
+  if (cost.type == ProductType::F64)
+    peak = device.fp64Flops;
+  else if (cost.type == ProductType::BF16)
+    peak = device.bf16Flops;
+  else if (cost.type == ProductType::F16)
+    peak = device.fp16Flops;
+  double efficiency = cost.kind == WorkKind::Attention     ? device.attentionEfficiency
+                      : cost.kind == WorkKind::Convolution ? device.convolutionEfficiency
+                                                           : device.matmulEfficiency;
+  return peak * efficiency * cost.flops / (cost.flops + device.halfRateFlops);
+}
+
+double movingSeconds(double bytes, const DeviceModel &device) {
+  double cached = std::min(bytes, device.cacheBytes);
+  return cached / device.cacheBytesPerSecond + (bytes - cached) / (device.bytesPerSecond * device.memoryEfficiency);
+}
+
+} // namespace
+
+LaunchCost costOf(Operation *launch) {
+  if (auto cluster = dyn_cast<sched::ClusterOp>(launch))
+    return costOfCluster(cluster);
+  if (auto library = dyn_cast<sched::LibraryOp>(launch))
+    return costOfLibrary(library);
+  return {};
+}
+
+double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
+  if (cost.kind == WorkKind::None)
+    return 0;
+  double computing = cost.specialFunctions / device.specialFunctions;
+  if (cost.flops > 0)
+    computing += cost.flops / rateOf(cost, device);
+  return device.launchSeconds + std::max(computing, movingSeconds(cost.bytes(), device));
+}
+
+} // namespace kedge::analysis
