@@ -43,7 +43,8 @@ OpWork workOf(Operation *op) {
 
 class ClusterWork {
 public:
-  explicit ClusterWork(sched::ClusterOp cluster) : cluster(cluster), rank(cluster.getDomain().size()) {}
+  explicit ClusterWork(sched::ClusterOp cluster)
+      : cluster(cluster), domain(cluster.getDomain()), rank(domain.size()) {}
 
   LaunchCost total() {
     LaunchCost cost;
@@ -72,7 +73,7 @@ private:
   double extent(const Dims &dims) const {
     double points = 1;
     for (unsigned d : dims.set_bits())
-      points *= static_cast<double>(cluster.getDomain()[d]);
+      points *= static_cast<double>(domain[d]);
     return points;
   }
 
@@ -112,7 +113,7 @@ private:
     if (auto constant = dyn_cast<AffineConstantExpr>(expr))
       return {constant.getValue(), constant.getValue()};
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return {0, std::max<int64_t>(1, cluster.getDomain()[dim.getPosition()]) - 1};
+      return {0, std::max<int64_t>(1, domain[dim.getPosition()]) - 1};
     auto binary = cast<AffineBinaryOpExpr>(expr);
     auto [low, high] = range(binary.getLHS());
     auto [rightLow, rightHigh] = range(binary.getRHS());
@@ -157,8 +158,8 @@ private:
     return product;
   }
 
-  double bytesRead() const {
-    if (llvm::is_contained(cluster.getDomain(), 0))
+  double bytesRead() {
+    if (llvm::is_contained(domain, 0))
       return 0;
     llvm::MapVector<Value, llvm::SmallSetVector<AffineMap, 2>> maps;
     for (auto [i, input] : llvm::enumerate(cluster.getInputs()))
@@ -174,6 +175,7 @@ private:
   }
 
   sched::ClusterOp cluster;
+  ArrayRef<int64_t> domain;
   unsigned rank;
 };
 

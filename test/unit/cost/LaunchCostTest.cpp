@@ -1,0 +1,144 @@
+// Work of single launches, against numbers counted by hand.
+#include "kedge/Analysis/LaunchCost.h"
+#include "kedge/Dialect/Registration.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace kedge::analysis;
+
+namespace {
+
+class LaunchCostTest : public testing::Test {
+protected:
+  LaunchCostTest() {
+    DialectRegistry registry;
+    kedge::registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  /// Of the last op of a function before its terminator.
+  LaunchCost costOfLast(const std::string &function) {
+    module = parseSourceString<ModuleOp>("#id1 = affine_map<(r) -> (r)>\n#id = affine_map<(r, c) -> (r, c)>\n"
+                                         "#row = affine_map<(r, c) -> (r)>\n#column = affine_map<(r, c) -> (c)>\n" +
+                                             function,
+                                         &context);
+    if (!module) {
+      ADD_FAILURE() << "the test's text does not parse";
+      return {};
+    }
+    Operation *function_ = &module->getBody()->front();
+    return costOf(function_->getRegion(0).front().getTerminator()->getPrevNode());
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(LaunchCostTest, ProductsCountMultiplyAdds) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<6x5x7xf32>, %b: tensor<7x11xf32>) -> tensor<6x5x11xf32> {
+    %y = sched.library "onnx.MatMul"(%a, %b) {} : (tensor<6x5x7xf32>, tensor<7x11xf32>) -> tensor<6x5x11xf32>
+    return %y : tensor<6x5x11xf32> })");
+  EXPECT_TRUE(cost.product());
+  EXPECT_EQ(cost.flops, 2.0 * 6 * 5 * 7 * 11);
+  EXPECT_EQ(cost.bytesRead, 4.0 * (6 * 5 * 7 + 7 * 11));
+  EXPECT_EQ(cost.bytesWritten, 4.0 * 6 * 5 * 11);
+}
+
+TEST_F(LaunchCostTest, ProductOfAMatrixWithItselfReadsItOnce) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<8x8xbf16>) -> tensor<8x8xf32> {
+    %y = sched.library "onnx.MatMul"(%a, %a) {transB = true} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xf32>
+    return %y : tensor<8x8xf32> })");
+  EXPECT_EQ(cost.type, ProductType::BF16);
+  EXPECT_EQ(cost.bytesRead, 2.0 * 64);
+}
+
+TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
+  const char *attributes = "{kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 2 : i64}";
+  double expected = 2.0 * 2 * 8 * 5 * 5 * (4 / 2) * 9;
+  auto flops = [&](const std::string &op, const std::string &a, const std::string &b, const std::string &y) {
+    LaunchCost cost = costOfLast("func.func @f(%a: " + a + ", %b: " + b + ") -> " + y + " { %y = sched.library \"" + op +
+                                 "\"(%a, %b) " + attributes + " : (" + a + ", " + b + ") -> " + y + " return %y : " + y +
+                                 " }");
+    EXPECT_EQ(cost.kind, WorkKind::Convolution);
+    return cost.flops;
+  };
+  const char *x = "tensor<2x4x5x5xf32>", *w = "tensor<8x2x3x3xf32>", *y = "tensor<2x8x5x5xf32>";
+  EXPECT_EQ(flops("onnx.Conv", x, w, y), expected);
+  EXPECT_EQ(flops("train.ConvGradInput", y, w, x), expected);
+  EXPECT_EQ(flops("train.ConvGradWeight", x, y, w), expected);
+}
+
+TEST_F(LaunchCostTest, CausalAttentionCountsVisiblePairs) {
+  std::string operands = "tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>";
+  LaunchCost cost = costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
+                               "%o, %l = sched.library \"train.Attention\"(%q, %q, %q) {causal = true} : (" +
+                               operands + ") -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) "
+                                          "return %o, %l : tensor<2x3x4x16xf32>, tensor<2x3x4xf32> }");
+  double pairs = 2.0 * 3 * (1 + 2 + 3 + 4);
+  EXPECT_EQ(cost.flops, 2 * pairs * 32);
+  EXPECT_EQ(cost.specialFunctions, pairs);
+}
+
+TEST_F(LaunchCostTest, GatherReadsOnlyWhatItTakes) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%t: tensor<1000x8xf32>, %i: tensor<5xi64>) -> tensor<5x8xf32> {
+    %y = sched.library "onnx.Gather"(%t, %i) {} : (tensor<1000x8xf32>, tensor<5xi64>) -> tensor<5x8xf32>
+    return %y : tensor<5x8xf32> })");
+  EXPECT_EQ(cost.bytesRead, 4.0 * 40 + 8 * 5);
+  EXPECT_EQ(cost.bytesWritten, 4.0 * 40);
+  EXPECT_EQ(cost.flops, 0);
+}
+
+TEST_F(LaunchCostTest, ClusterReadsBroadcastOperandsOnceAndHoistsWhatIsConstant) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<8x16xf32>, %b: tensor<16xbf16>) -> (tensor<8x16xf32>, tensor<8xf32>) {
+    %y:2 = sched.cluster domain [8, 16] reduced [1] (%x, %b, %x) maps [#id, #column, #id] -> [#id, #row] {
+    ^bb0(%a: f32, %c: bf16, %again: f32):
+      %w = arith.extf %c : bf16 to f32
+      %e = math.exp %w : f32
+      %p = math.fma %a, %e, %again : f32
+      %s = sched.reduce add %p : f32
+      %q = arith.mulf %s, %s : f32
+      sched.yield %p, %q : f32, f32
+    } : (tensor<8x16xf32>, tensor<16xbf16>, tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8xf32>)
+    return %y#0, %y#1 : tensor<8x16xf32>, tensor<8xf32> })");
+  EXPECT_EQ(cost.kind, WorkKind::Vector);
+  EXPECT_EQ(cost.bytesRead, 4.0 * 128 + 2 * 16);
+  EXPECT_EQ(cost.bytesWritten, 4.0 * (128 + 8));
+  EXPECT_EQ(cost.specialFunctions, 16); // the column's exponential does not depend on the row
+  EXPECT_EQ(cost.flops, 2.0 * 128 + 128 + 8);
+}
+
+TEST_F(LaunchCostTest, ClusterReadsOnlyTheElementsThatItsMapsName) {
+  // A slice with a stride, a window, and a row that is turned into a reshape's parts.
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<100xf32>, %y: tensor<100xf32>, %z: tensor<8x100xi8>) -> tensor<6x4xf32> {
+    %r = sched.cluster domain [6, 4] reduced [] (%x, %y, %z)
+        maps [affine_map<(r, c) -> (r * 3 + 2)>, affine_map<(r, c) -> (r + c)>, affine_map<(r, c) -> ((r * 4 + c) floordiv 4, (r * 4 + c) mod 4)>] -> [#id] {
+    ^bb0(%a: f32, %b: f32, %c: i8):
+      sched.yield %a : f32
+    } : (tensor<100xf32>, tensor<100xf32>, tensor<8x100xi8>) -> tensor<6x4xf32>
+    return %r : tensor<6x4xf32> })");
+  EXPECT_EQ(cost.bytesRead, 4.0 * 6 + 4 * 9 + 24);
+}
+
+TEST_F(LaunchCostTest, ViewsCostNothing) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<4x4xf32>) -> tensor<16xf32> {
+    %y = sched.view %x : tensor<4x4xf32> to tensor<16xf32>
+    return %y : tensor<16xf32> })");
+  EXPECT_EQ(cost.bytes(), 0);
+  EXPECT_EQ(secondsOf(cost, loadDevice("h100")), 0);
+}
+
+TEST_F(LaunchCostTest, TimeIsTheLongerOfComputingAndMoving) {
+  DeviceModel device = loadDevice("a100");
+  LaunchCost moving{WorkKind::Vector, ProductType::F32, 1e6, 0, 1e10, 1e10};
+  EXPECT_NEAR(secondsOf(moving, device), 2e10 / (2.039e12 * device.memoryEfficiency), 1e-3);
+  LaunchCost product{WorkKind::Product, ProductType::BF16, 1e15, 0, 1e6, 1e6};
+  EXPECT_NEAR(secondsOf(product, device), 1e15 / (312e12 * device.matmulEfficiency), 1e-3);
+  product.type = ProductType::F32;
+  EXPECT_GT(secondsOf(product, device), 1e15 / 20e12);
+}
+
+} // namespace
