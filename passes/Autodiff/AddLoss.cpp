@@ -64,7 +64,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     bool classes = kind == "cross-entropy";
     RankedTensorType type = labelsType(tensorType(prediction), classes);
     if (!type) {
-      function.emitError() << "--class-axis " << classAxis << " is out of range for logits " << prediction.getType();
+      function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits " << prediction.getType();
       return false;
     }
     Value target = argumentFor(function, "train.input", labels, type);

@@ -8,7 +8,7 @@
 namespace kedge::rt {
 
 AtomicFile::AtomicFile(const std::string &path)
-    : target(path), file(fmt::format("{}.tmp.{}", path, getpid())) {}
+    : target(path), file(fmt::format("{}.tmp.{}", path, getpid()), path) {}
 
 AtomicFile::~AtomicFile() {
   if (!committed)

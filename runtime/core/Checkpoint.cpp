@@ -126,6 +126,15 @@ void writeFolder(const std::string &folder, const Executor &executor, const Prog
   syncFolder(folder);
 }
 
+/// What a checkpoint takes, but for its headers.
+uint64_t bytesOf(const Executor &executor) {
+  uint64_t bytes = 0;
+  for (const auto &tensors : {modelTensors(executor), optimizerTensors(executor)})
+    for (const TensorOut &tensor : tensors)
+      bytes += tensor.desc.bytes();
+  return bytes;
+}
+
 /// Out of sight by a rename first, so that no half-removed checkpoint can be seen.
 void removeCheckpoint(const std::string &dir, int64_t step) {
   const std::string hidden = fmt::format("{}/{}{}-old", dir, kTemporary, step);
@@ -192,8 +201,7 @@ void writeCheckpoint(const std::string &dir, const Executor &executor, const Pro
     writeFolder(temporary, executor, progress, scalars);
   } catch (const std::exception &error) {
     fs::remove_all(temporary, failed);
-    fail("no checkpoint of step {}: {}; free some space, or name another --checkpoint-dir", progress.step,
-         error.what());
+    fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());
   }
   if (fs::exists(target, failed))
     removeCheckpoint(dir, progress.step);

@@ -9,6 +9,9 @@
 namespace kedge::rt {
 namespace {
 
+constexpr const char *kRemedy =
+    "resume from this program's own checkpoints, or start anew in another --checkpoint-dir";
+
 bool inModelFile(const State &state) { return isModelTensor(state); }
 
 std::string optimizerName(const Program &program, const State &state) {
@@ -40,17 +43,18 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
   for (const TensorOut &tensor : expected) {
     const TensorView *view = file.find(tensor.name);
     if (!view)
-      fail("{}: a checkpoint of another model or optimizer: it has no '{}', which the program needs as {}",
-           path, tensor.name, describe(tensor.desc));
+      fail(
+          "{}: a checkpoint of another model or optimizer: it has no '{}', which the program needs as {}; {}",
+          path, tensor.name, describe(tensor.desc), kRemedy);
     if (view->desc.shape != tensor.desc.shape || isFloat(view->desc.type) != isFloat(tensor.desc.type))
-      fail("{}: a checkpoint of another model: '{}' is {}, the program has {}", path, tensor.name,
-           describe(view->desc), describe(tensor.desc));
+      fail("{}: a checkpoint of another model: '{}' is {}, the program has {}; {}", path, tensor.name,
+           describe(view->desc), describe(tensor.desc), kRemedy);
     used.insert(tensor.name);
   }
   for (const auto &[found, view] : file.tensors())
     if (!used.count(found))
-      fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks",
-           path, found, describe(view.desc));
+      fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks; {}",
+           path, found, describe(view.desc), kRemedy);
   for (const TensorOut &tensor : expected) {
     const TensorView *view = file.find(tensor.name);
     const std::vector<int> perm = inversePerm(tensor.perm);

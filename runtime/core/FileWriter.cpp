@@ -23,10 +23,11 @@ uint64_t hashWords(uint64_t hash, const char *bytes, size_t count) {
 
 } // namespace
 
-FileWriter::FileWriter(const std::string &path) : name(path), hash(kHashSeed) {
+FileWriter::FileWriter(const std::string &path, const std::string &meantFor)
+    : name(path), shown(meantFor.empty() ? path : meantFor), hash(kHashSeed) {
   descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0)
-    fail("cannot create '{}': {}", path, std::strerror(errno));
+    fail("cannot create '{}': {}", shown, std::strerror(errno));
   buffer.reserve(kBufferBytes);
 }
 
@@ -57,11 +58,18 @@ void FileWriter::flush() {
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
-      fail("cannot write '{}': {}", name, std::strerror(written < 0 ? errno : ENOSPC));
+      failWith(written < 0 ? errno : ENOSPC);
     next += written;
     left -= static_cast<size_t>(written);
+    stored += static_cast<uint64_t>(written);
   }
   buffer.clear();
+}
+
+void FileWriter::failWith(int reason) const {
+  const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  fail("cannot write '{}': {} after {} bytes{}", shown, std::strerror(reason), stored,
+       full ? "; free some space, or name another folder" : "");
 }
 
 void FileWriter::finish() {
@@ -71,7 +79,7 @@ void FileWriter::finish() {
   const bool closed = close(descriptor) == 0;
   descriptor = -1;
   if (!synced || !closed)
-    fail("cannot write '{}': {}", name, std::strerror(synced ? errno : reason));
+    failWith(synced ? errno : reason);
 }
 
 std::string FileWriter::checksum() const { return fmt::format("{:016x}", hash); }

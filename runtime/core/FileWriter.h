@@ -12,7 +12,8 @@ namespace kedge::rt {
 /// and the reason.
 class FileWriter {
 public:
-  explicit FileWriter(const std::string &path);
+  /// `meantFor`: the name that messages give, when `path` is a temporary one.
+  explicit FileWriter(const std::string &path, const std::string &meantFor = "");
   ~FileWriter();
   FileWriter(const FileWriter &) = delete;
   FileWriter &operator=(const FileWriter &) = delete;
@@ -29,11 +30,12 @@ public:
 
 private:
   void flush();
+  [[noreturn]] void failWith(int reason) const;
 
-  std::string name;
+  std::string name, shown;
   int descriptor = -1;
   std::vector<char> buffer;
-  uint64_t total = 0;
+  uint64_t total = 0, stored = 0; ///< bytes taken, bytes handed to the system
   uint64_t hash;
 };
 

@@ -114,8 +114,16 @@ void Log::write(const LogLine &line) {
     const ssize_t written = ::write(descriptor, text.text + done, text.size - done);
     if (written < 0 && errno == EINTR)
       continue;
-    if (written <= 0)
-      fail("cannot write the log '{}': {}", name, std::strerror(written < 0 ? errno : ENOSPC));
+    if (written <= 0) {
+      const int reason = written < 0 ? errno : ENOSPC;
+      // No half line stays.
+      const off_t end = lseek(descriptor, 0, SEEK_CUR);
+      if (done != 0 && end >= static_cast<off_t>(done) &&
+          ftruncate(descriptor, end - static_cast<off_t>(done)) != 0)
+        fmt::print(stderr, "kedge: warning: the log '{}' ends in half a line\n", name);
+      fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name,
+           line.step, std::strerror(reason));
+    }
     done += static_cast<size_t>(written);
   }
 }

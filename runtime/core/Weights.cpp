@@ -106,13 +106,14 @@ private:
     const TensorView *view = given->find(state.onnxName);
     const std::vector<int64_t> expected = state.fileShape();
     if (!view)
-      fail("{}: has no tensor '{}' of shape {}: these are weights of another model; --init '{}=...' can make "
-           "it",
+      fail("{}: has no tensor '{}' of shape {}: these are weights of another model; give this "
+           "model's, or make it by --init '{}=...'",
            sources.weights, state.onnxName, shapeText(expected), state.onnxName);
     if (view->desc.shape != expected || isFloat(view->desc.type) != isFloat(state.desc.type))
-      fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model",
+      fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
+           "this model's, or leave --weights out to start from {}",
            sources.weights, state.onnxName, dtypeName(view->desc.type), shapeText(view->desc.shape),
-           dtypeName(state.desc.type), shapeText(expected));
+           dtypeName(state.desc.type), shapeText(expected), "the model file's");
     transpose(destination, state.desc.type, state.desc.shape, view->data, view->desc.type, state.perm);
   }
 

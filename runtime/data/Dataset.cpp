@@ -51,7 +51,7 @@ Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data,
     : program(program) {
   for (const NamedFile &entry : data) {
     const InputSpec &input = wantedInput(program, entry.name, kind);
-    bind(input, openNpy(entry.file, input));
+    bind(input, openNpy(entry.file, input), entry.file);
   }
   bindTokens(tokens, kind == "--data" ? "--tokens" : "--eval-tokens");
   const Bound *first = nullptr;
@@ -62,8 +62,11 @@ Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data,
     if (!first)
       first = &entry;
     else if (entry.source->rows() != first->source->rows())
-      fail("{}: the files have different numbers of rows: '{}' {}, '{}' {}", kind, first->input->name,
-           first->source->rows(), entry.input->name, entry.source->rows());
+      fail("{}: the files have different numbers of rows: '{}' {} ({}), '{}' {} ({}); each row of one needs "
+           "its row of "
+           "the other",
+           kind, first->input->name, first->source->rows(), first->file, entry.input->name,
+           entry.source->rows(), entry.file);
   }
   rowCount = first ? first->source->rows() : program.options.batch;
   for (const InputSpec &input : program.inputs)
@@ -80,7 +83,7 @@ void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string
     const InputSpec &input =
         entry.name.empty() ? tokenInput(program, flag) : wantedInput(program, entry.name, flag);
     auto file = std::make_shared<TokenFile>(entry.file);
-    bind(input, openTokens(file, input, 0));
+    bind(input, openTokens(file, input, 0), entry.file);
     for (const InputSpec &labels : program.inputs) {
       if (!labels.labels || bound(labels))
         continue;
@@ -88,7 +91,7 @@ void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string
         fail("{}: the labels '{}' have another shape than '{}': next tokens do not fit; give --data "
              "{}=FILE.npy",
              flag, labels.name, input.name, labels.name);
-      bind(labels, openTokens(file, labels, 1));
+      bind(labels, openTokens(file, labels, 1), entry.file);
     }
   }
 }
@@ -98,11 +101,11 @@ bool Dataset::bound(const InputSpec &input) const {
                      [&](const Bound &entry) { return entry.input == &input; });
 }
 
-void Dataset::bind(const InputSpec &input, std::unique_ptr<Source> source) {
+void Dataset::bind(const InputSpec &input, std::unique_ptr<Source> source, const std::string &file) {
   if (bound(input))
     fail("the input '{}' is given twice", input.name);
   const size_t rows = input.batched ? static_cast<size_t>(input.desc.shape[0]) : 1;
-  sources.push_back({&input, std::move(source), rows == 0 ? 0 : input.desc.bytes() / rows});
+  sources.push_back({&input, std::move(source), file, rows == 0 ? 0 : input.desc.bytes() / rows});
 }
 
 int64_t Dataset::sample(int64_t index) const {

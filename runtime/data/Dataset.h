@@ -36,10 +36,11 @@ private:
   struct Bound {
     const InputSpec *input = nullptr;
     std::unique_ptr<Source> source;
+    std::string file;
     size_t rowBytes = 0;
   };
   void bindTokens(const std::vector<NamedFile> &tokens, const std::string &kind);
-  void bind(const InputSpec &input, std::unique_ptr<Source> source);
+  void bind(const InputSpec &input, std::unique_ptr<Source> source, const std::string &file);
   bool bound(const InputSpec &input) const;
   int64_t sample(int64_t index) const;
   template <typename RowOf>

@@ -58,8 +58,9 @@ private:
     for (int64_t i = 0; i < rowElements; ++i) {
       const int64_t value = loadAsInt(npy.type, source, i);
       if (!inBounds(input, value))
-        fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}", npy.file.path(),
-             row, i, value, input.labels ? "labels" : "input", input.name, boundsText(input));
+        fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}; correct the data{}",
+             npy.file.path(), row, i, value, input.labels ? "labels" : "input", input.name, boundsText(input),
+             input.labels ? fmt::format(", or compile with --ignore-index {}", value) : "");
     }
   }
 
@@ -92,8 +93,10 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
     if (descr == entry.text || (entry.text[0] == '|' && descr == std::string("<") + (entry.text + 1)))
       known = &entry;
   if (!known)
-    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian", path,
-         descr);
+    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian; convert "
+         "it "
+         "with numpy's astype",
+         path, descr);
   type = known->type;
   const std::string dims = field(header, "'shape'\\s*:\\s*\\(([^)]*)\\)", path);
   const std::regex digits("[0-9]+");
@@ -138,17 +141,20 @@ std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input)
   const std::vector<int64_t> &want = input.desc.shape;
   if (!input.batched) {
     if (npy.shape != want)
-      fail("{}: has shape {}, the input '{}' is {}", path, shapeText(npy.shape), input.name, shapeText(want));
+      fail("{}: has shape {}, the input '{}' is {}: it has no rows, so give one value of that shape", path,
+           shapeText(npy.shape), input.name, shapeText(want));
   } else if (npy.shape.size() != want.size() ||
              !std::equal(want.begin() + 1, want.end(), npy.shape.begin() + 1)) {
-    fail("{}: rows have shape {}, the input '{}' takes rows of shape {} (file {}, compiled for {})", path,
-         shapeText(npy.shape, 1), input.name, shapeText(want, 1), shapeText(npy.shape), shapeText(want));
+    fail("{}: rows have shape {}, the input '{}' takes rows of shape {} (file {}, compiled for {}); "
+         "give rows of that shape, or compile with another --shape",
+         path, shapeText(npy.shape, 1), input.name, shapeText(want, 1), shapeText(npy.shape),
+         shapeText(want));
   }
   if (isFloat(npy.type) && isInteger(input.desc.type))
     fail("{}: holds {}, the input '{}' takes {}: convert it with numpy's astype", path, dtypeName(npy.type),
          input.name, dtypeName(input.desc.type));
   if (input.batched && npy.shape[0] == 0)
-    fail("{}: has no rows", path);
+    fail("{}: has shape {}: expected one row at least for '{}'", path, shapeText(npy.shape), input.name);
   return std::make_unique<NpySource>(std::move(npy), input);
 }
 

@@ -24,8 +24,9 @@ public:
     for (int64_t i = 0; i < length; ++i) {
       const int64_t token = file->at(begin + i);
       if (!inBounds(input, token))
-        fail("{}: the token at position {} is {}, outside the vocabulary: '{}' takes {}", file->path(),
-             begin + i, token, input.name, boundsText(input));
+        fail("{}: the token at position {} is {}, outside the vocabulary: '{}' takes {}; make the file with "
+             "this model's tokenizer",
+             file->path(), begin + i, token, input.name, boundsText(input));
       convert(destination + i * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1, &token,
               DType::I64, 1, 1);
     }

@@ -18,6 +18,8 @@ void output(const CompileOptions &options, const std::string &text) {
 int runCompile(const CompileOptions &options) {
   if (options.emit == "exe" && options.output.empty())
     fail("compile needs -o PROGRAM");
+  checkFolder("-o", options.output);
+  checkFolder("--report", options.report);
   Compilation compilation(options);
   compilation.import();
   if (options.emit == "onnx")

@@ -15,8 +15,8 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text)
     auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), dim);
     at = end - text.data();
     bool separated = at == text.size() || (text[at] == 'x' && at + 1 < text.size());
-    if (error != std::errc() || dim < 0 || !separated)
-      fail("--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024", text,
+    if (error != std::errc() || dim < 1 || !separated)
+      fail("--shape {}: '{}' is no shape; expected sizes from 1, joined by x, as in INPUT=8x1024", text,
            text.substr(equals + 1));
     dims.push_back(dim);
     ++at;

@@ -196,4 +196,18 @@ void writeText(const std::string &path, const std::string &text) {
   }
 }
 
+void checkFolder(const char *option, const std::string &path) {
+  if (path.empty())
+    return;
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty())
+    folder = ".";
+  std::error_code ignored;
+  if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_directory(folder, ignored))
+    fail("{} {}: expected a folder, but '{}' is none; name another place", option, path, folder);
+  if (access(folder.c_str(), W_OK) != 0)
+    fail("{} {}: cannot write into '{}': {}; make that folder, or name another place", option, path, folder,
+         strerror(errno));
+}
+
 } // namespace kedge::tool

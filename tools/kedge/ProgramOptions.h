@@ -28,5 +28,8 @@ nlohmann::json exportSkeletons(mlir::ModuleOp module, const lint::Report &report
 std::string irText(mlir::ModuleOp module);
 /// Replaces the file in one step.
 void writeText(const std::string &path, const std::string &text);
+/// A file that an option names lies in a folder that can be written; told before any work. An empty path is
+/// fine.
+void checkFolder(const char *option, const std::string &path);
 
 } // namespace kedge::tool

@@ -13,6 +13,20 @@ static IntegerAttr paddingIndex(NodeContext &node) {
   return row ? node.builder.getI64IntegerAttr(*row) : IntegerAttr();
 }
 
+/// Positions counted from 0 that reach beyond a table show at run time at the earliest, when nobody looks for
+/// them here.
+static void checkConstantIndices(NodeContext &node, int64_t axis, int64_t size) {
+  auto indices = node.maybeConstantInts(1);
+  if (!indices)
+    return;
+  for (auto [at, index] : llvm::enumerate(*indices))
+    if (index < -size || index >= size)
+      node.fail("its constant indices reach beyond dimension {} of '{}': expected less than {}, found {} at "
+                "position {}; "
+                "a shape given by --shape may be longer than this table",
+                axis, node.node.input(0), size, index, at);
+}
+
 static void importGather(NodeContext &node) {
   Value data = node.require(0), indices = node.require(1);
   int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data)), size = shapeOf(data)[axis];
@@ -27,6 +41,7 @@ static void importGather(NodeContext &node) {
     llvm::append_range(shape, shapeOf(data).drop_front(axis + 1));
     return node.setResult(0, reshape(node.builder, node.loc, slice, shape));
   }
+  checkConstantIndices(node, axis, size);
   node.setResult(0, onnx::GatherOp::create(node.builder, node.loc, data, indices,
                                            node.builder.getI64IntegerAttr(axis), paddingIndex(node)));
 }

@@ -21,7 +21,7 @@ TEST_F(RuntimeErrors, DataFiles) {
   expectError("line --steps 2 --data x", "expected NAME=FILE");
   writeNpy<float>("few.npy", "<f4", {3, 2}, std::vector<float>(6));
   expectError("line --steps 2 --data x=x.npy --data labels=few.npy",
-              "different numbers of rows: 'x' 8, 'labels' 3");
+              "different numbers of rows: 'x' 8 (x.npy), 'labels' 3 (few.npy)");
   write("text.npy", "not numpy at all");
   expectError("line --steps 2 --data x=text.npy --data labels=y.npy", "not an npy file");
   write("torn.npy", read("x.npy").substr(0, 100));
