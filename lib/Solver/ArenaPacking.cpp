@@ -1,103 +1,160 @@
 #include "kedge/Solver/ArenaPacking.h"
+#include "ArenaFirstFit.h"
+#include "ArenaSearch.h"
 #include <algorithm>
-#include <functional>
-#include <numeric>
+#include <limits>
+#include <stdexcept>
+#include <string>
 
 namespace kedge::solver {
 namespace {
+constexpr int64_t defaultEffort = 400'000'000;
+constexpr int64_t largestSum = int64_t(1) << 62;
+/// ArenaSearch holds as many numbers, and its recursion is as deep as there are items.
+constexpr int64_t largestSearch = 20'000'000, mostItems = 8000;
 
-int64_t roundUp(int64_t size, int64_t align) { return (size + align - 1) / align * align; }
+std::vector<Buffer> rounded(const std::vector<Buffer> &buffers, int64_t align) {
+  if (align < 1)
+    throw std::invalid_argument("the alignment is " + std::to_string(align) + ", expected at least 1");
+  std::vector<Buffer> result = buffers;
+  int64_t sum = 0;
+  for (size_t i = 0; i < result.size(); ++i) {
+    Buffer &buffer = result[i];
+    std::string name = "buffer " + std::to_string(i) + " ";
+    if (buffer.lower > buffer.upper)
+      throw std::invalid_argument(name + "lives from step " + std::to_string(buffer.lower) + " to " +
+                                  std::to_string(buffer.upper) + ", expected an end that is not before the start");
+    if (buffer.size < 0)
+      throw std::invalid_argument(name + "has " + std::to_string(buffer.size) + " bytes, expected 0 or more");
+    int64_t over = buffer.size % align == 0 ? 0 : align - buffer.size % align;
+    if (buffer.size > largestSum - sum || over > largestSum - sum - buffer.size)
+      throw std::invalid_argument(name + "and those before it have more than 2^62 bytes together");
+    buffer.size += over;
+    sum += buffer.size;
+  }
+  return result;
+}
 
-/// First fit of buffers taken in `order`: each goes to the lowest gap between those placed that live with it.
-class FirstFit {
+/// What ArenaSearch would have to hold for a part.
+int64_t searchSize(const ArenaProblem &part) {
+  int64_t size = 0;
+  std::vector<int64_t> starts(part.sections + 1), live(part.sections + 1);
+  for (const ArenaItem &item : part.items) {
+    size += item.last - item.first + 1;
+    ++starts[item.first];
+    ++live[item.first];
+    --live[item.last + 1];
+  }
+  for (int s = 0, now = 0; s < part.sections; ++s) {
+    now += static_cast<int>(live[s]);
+    size += starts[s] * (2 * now - starts[s]); // pairs of items of which the later starts here
+  }
+  return size;
+}
+
+struct PartResult {
+  ArenaPlacement placement;
+  int64_t lowerBound = 0; ///< units
+};
+
+/// Lowers a part's packing towards `enough`, and raises its lower bound where a search comes to its end. Each sweep
+/// aims at the bound first and then halves the distance to the best packing, with more states from sweep to sweep.
+class PartSearch {
 public:
-  FirstFit(const std::vector<Buffer> &buffers, int64_t align) : buffers(buffers), align(align) {}
+  PartSearch(const ArenaProblem &part, uint64_t seed, ArenaEffort &effort, PartResult &result)
+      : search(part, seed), effort(effort), result(result), items(static_cast<int64_t>(part.items.size())) {}
 
-  Packing place(const std::vector<size_t> &order) {
-    Packing result;
-    result.offsets.assign(buffers.size(), 0);
-    std::vector<size_t> byOffset;
-    for (size_t index : order) {
-      int64_t size = roundUp(buffers[index].size, align);
-      if (size == 0)
-        continue;
-      int64_t at = lowestGap(buffers[index], size, byOffset, result.offsets);
-      result.offsets[index] = at;
-      auto place = std::upper_bound(byOffset.begin(), byOffset.end(), at,
-                                    [&](int64_t value, size_t other) { return value < result.offsets[other]; });
-      byOffset.insert(place, index);
-      result.height = std::max(result.height, at + size);
-    }
-    return result;
+  void run(int64_t enough) {
+    nodeLimit = 200 + 2 * items;
+    for (; isOpen(enough); nodeLimit += nodeLimit / 2)
+      sweep(enough);
   }
 
 private:
-  int64_t lowestGap(const Buffer &buffer, int64_t size, const std::vector<size_t> &byOffset,
-                    const std::vector<int64_t> &offsets) const {
-    int64_t at = 0;
-    for (size_t other : byOffset) {
-      const Buffer &placed = buffers[other];
-      if (placed.upper <= buffer.lower || buffer.upper <= placed.lower)
-        continue;
-      if (offsets[other] >= at + size)
-        break;
-      at = std::max(at, offsets[other] + roundUp(placed.size, align));
-    }
-    return at;
+  bool isOpen(int64_t enough) {
+    return result.placement.height > std::max(enough, result.lowerBound) && !effort.isSpent();
   }
 
-  const std::vector<Buffer> &buffers;
-  int64_t align;
+  void sweep(int64_t enough) {
+    int64_t missed = std::max(enough, result.lowerBound) - 1; // not reached in this sweep
+    for (int64_t target = missed + 1; isOpen(enough) && target < result.placement.height;
+         target = missed + (result.placement.height - missed + 1) / 2)
+      if (!reaches(target))
+        missed = target;
+  }
+
+  bool reaches(int64_t target) {
+    for (int turn = 0; turn < 4 && !effort.isSpent(); ++turn) {
+      ArenaSearch::Outcome outcome = search.run(target, round++, nodeLimit, effort);
+      if (outcome == ArenaSearch::Outcome::Infeasible) {
+        result.lowerBound = std::max(result.lowerBound, target + 1);
+        return false;
+      }
+      if (outcome == ArenaSearch::Outcome::Found) {
+        result.placement = search.placement();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  ArenaSearch search;
+  ArenaEffort &effort;
+  PartResult &result;
+  int64_t items, nodeLimit = 0;
+  int round = 0;
 };
 
-using Order = std::function<bool(const Buffer &, const Buffer &)>;
-
-std::vector<Order> orders() {
-  auto length = [](const Buffer &b) { return b.upper - b.lower; };
-  auto area = [=](const Buffer &b) { return static_cast<double>(b.size) * static_cast<double>(length(b)); };
-  return {
-      [](const Buffer &a, const Buffer &b) { return a.size > b.size; },
-      [=](const Buffer &a, const Buffer &b) { return area(a) > area(b); },
-      [=](const Buffer &a, const Buffer &b) { return length(a) > length(b); },
-      [](const Buffer &a, const Buffer &b) { return a.lower < b.lower; },
-      [](const Buffer &a, const Buffer &b) { return a.upper > b.upper; },
-  };
+void improve(const ArenaProblem &part, int64_t enough, uint64_t seed, ArenaEffort &effort, PartResult &result) {
+  bool isSearchable = static_cast<int64_t>(part.items.size()) <= mostItems && searchSize(part) <= largestSearch;
+  if (isSearchable)
+    return PartSearch(part, seed, effort, result).run(enough);
+  ArenaRandom random(seed);
+  improveFirstFit(part, enough, effort, random, result.placement);
 }
 
 } // namespace
 
-int64_t maxLoad(const std::vector<Buffer> &buffers, int64_t align) {
-  std::vector<std::pair<int64_t, int64_t>> events;
-  for (const Buffer &buffer : buffers)
-    if (buffer.upper > buffer.lower && buffer.size > 0) {
-      events.push_back({buffer.lower, roundUp(buffer.size, align)});
-      events.push_back({buffer.upper, -roundUp(buffer.size, align)});
-    }
-  std::sort(events.begin(), events.end());
-  int64_t load = 0, most = 0;
-  for (auto [step, bytes] : events)
-    most = std::max(most, load += bytes);
-  return most;
+Packing packArena(const std::vector<Buffer> &buffers, const PackOptions &options) {
+  std::vector<Buffer> whole = rounded(buffers, options.align);
+  ArenaProblems problems = makeArenaProblems(whole);
+  int64_t steps = options.effort == 0 && options.timeLimit <= 0 ? defaultEffort : options.effort;
+  ArenaEffort effort(steps, options.timeLimit);
+  std::vector<PartResult> results(problems.parts.size());
+  int64_t load = 0;
+  for (size_t i = 0; i < results.size(); ++i)
+    load = std::max(load, results[i].lowerBound = problems.parts[i].load());
+  Packing packing;
+  packing.load = load * problems.unit;
+  for (const Buffer &buffer : whole)
+    packing.lowerBound = std::max(packing.lowerBound, buffer.size);
+  packing.height = packing.lowerBound;
+  packing.offsets.assign(buffers.size(), 0);
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].placement = firstFit(problems.parts[i], load, effort);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ArenaProblem &part = problems.parts[i];
+    improve(part, load, options.seed + i, effort, results[i]);
+    packing.height = std::max(packing.height, results[i].placement.height * problems.unit);
+    packing.lowerBound = std::max(packing.lowerBound, results[i].lowerBound * problems.unit);
+    for (size_t k = 0; k < part.items.size(); ++k)
+      packing.offsets[part.buffers[k]] = results[i].placement.offsets[k] * problems.unit;
+  }
+  return packing;
 }
 
 Packing packArena(const std::vector<Buffer> &buffers, int64_t align) {
-  Packing best;
-  best.height = -1;
-  FirstFit fit(buffers, align);
-  int64_t load = maxLoad(buffers, align);
-  for (const Order &less : orders()) {
-    std::vector<size_t> order(buffers.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return less(buffers[a], buffers[b]); });
-    Packing candidate = fit.place(order);
-    if (best.height < 0 || candidate.height < best.height)
-      best = std::move(candidate);
-    if (best.height == load)
-      break;
-  }
-  best.height = std::max<int64_t>(best.height, 0);
-  best.load = load;
-  return best;
+  PackOptions options;
+  options.align = align;
+  return packArena(buffers, options);
+}
+
+int64_t maxLoad(const std::vector<Buffer> &buffers, int64_t align) {
+  ArenaProblems problems = makeArenaProblems(rounded(buffers, align));
+  int64_t load = 0;
+  for (const ArenaProblem &part : problems.parts)
+    load = std::max(load, part.load());
+  return load * problems.unit;
 }
 
 } // namespace kedge::solver

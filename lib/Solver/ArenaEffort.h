@@ -1,0 +1,52 @@
+// What the packers may spend, in counted steps or in seconds.
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+namespace kedge::solver {
+
+class ArenaEffort {
+public:
+  /// `steps` 0: as many as the time allows; `seconds` 0: as long as the steps allow. One of them is given.
+  ArenaEffort(int64_t steps, double seconds)
+      : steps(steps), seconds(seconds), begin(std::chrono::steady_clock::now()) {}
+
+  void spend(int64_t count) { spent += count; }
+  int64_t used() const { return spent; }
+
+  bool isSpent() {
+    if (over || (steps > 0 && spent >= steps))
+      return true;
+    if (seconds > 0 && spent >= nextLook) {
+      std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+      over = passed.count() >= seconds;
+      nextLook = spent + 100000;
+    }
+    return over;
+  }
+
+private:
+  int64_t steps, spent = 0, nextLook = 0;
+  double seconds;
+  std::chrono::steady_clock::time_point begin;
+  bool over = false;
+};
+
+/// Pseudo-random numbers (xorshift), alike on every machine.
+class ArenaRandom {
+public:
+  explicit ArenaRandom(uint64_t seed) : state(seed * 2 + 0x9e3779b97f4a7c15ull) {}
+  uint64_t next() {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  }
+  size_t below(size_t count) { return next() % count; }
+  double unit() { return static_cast<double>(next() >> 11) / 9007199254740992.0; } ///< in [0, 1)
+
+private:
+  uint64_t state;
+};
+
+} // namespace kedge::solver

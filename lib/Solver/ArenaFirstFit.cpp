@@ -1,0 +1,122 @@
+#include "ArenaFirstFit.h"
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace kedge::solver {
+namespace {
+
+class FirstFit {
+public:
+  FirstFit(const ArenaProblem &problem, ArenaEffort &effort) : items(problem.items), effort(effort) {}
+
+  ArenaPlacement place(const std::vector<int> &order) {
+    ArenaPlacement result;
+    result.offsets.assign(items.size(), 0);
+    placed.clear();
+    for (int index : order) {
+      int64_t at = lowestGap(items[index]);
+      result.offsets[index] = at;
+      Placed entry{items[index].first, items[index].last, at, at + items[index].size};
+      auto position = std::upper_bound(placed.begin(), placed.end(), at,
+                                       [](int64_t value, const Placed &other) { return value < other.begin; });
+      placed.insert(position, entry);
+      result.height = std::max(result.height, entry.end);
+    }
+    return result;
+  }
+
+private:
+  struct Placed {
+    int first, last;
+    int64_t begin, end;
+  };
+
+  int64_t lowestGap(const ArenaItem &item) {
+    int64_t at = 0;
+    size_t looked = 0;
+    for (; looked < placed.size(); ++looked) {
+      const Placed &other = placed[looked];
+      if (other.last < item.first || item.last < other.first)
+        continue;
+      if (other.begin >= at + item.size)
+        break;
+      at = std::max(at, other.end);
+    }
+    effort.spend(static_cast<int64_t>(looked) + 1);
+    return at;
+  }
+
+  const std::vector<ArenaItem> &items;
+  ArenaEffort &effort;
+  std::vector<Placed> placed; ///< by offset
+};
+
+using Less = std::function<bool(const ArenaItem &, const ArenaItem &)>;
+
+std::vector<Less> itemOrders() {
+  auto length = [](const ArenaItem &item) { return item.last - item.first + 1; };
+  auto area = [=](const ArenaItem &item) { return static_cast<double>(item.size) * length(item); };
+  return {
+      [](const ArenaItem &a, const ArenaItem &b) { return a.size > b.size; },
+      [=](const ArenaItem &a, const ArenaItem &b) { return area(a) > area(b); },
+      [=](const ArenaItem &a, const ArenaItem &b) { return length(a) > length(b); },
+      [](const ArenaItem &a, const ArenaItem &b) { return a.first < b.first; },
+      [](const ArenaItem &a, const ArenaItem &b) { return a.last > b.last; },
+  };
+}
+
+std::vector<int> sortedBy(const ArenaProblem &problem, const std::function<bool(int, int)> &less) {
+  std::vector<int> order(problem.items.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), less);
+  return order;
+}
+
+} // namespace
+
+ArenaPlacement firstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &effort) {
+  FirstFit fit(problem, effort);
+  ArenaPlacement best;
+  for (const Less &less : itemOrders()) {
+    std::vector<int> order =
+        sortedBy(problem, [&](int a, int b) { return less(problem.items[a], problem.items[b]); });
+    ArenaPlacement candidate = fit.place(order);
+    if (best.offsets.empty() || candidate.height < best.height)
+      best = std::move(candidate);
+    if (best.height <= enough)
+      break;
+  }
+  return best;
+}
+
+void improveFirstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &effort, ArenaRandom &random,
+                     ArenaPlacement &best) {
+  FirstFit fit(problem, effort);
+  // Taken in the order of their offsets, items find these offsets or lower ones again.
+  auto byOffset = [&](const ArenaPlacement &placement) {
+    return sortedBy(problem, [&](int a, int b) { return placement.offsets[a] < placement.offsets[b]; });
+  };
+  ArenaPlacement current = best;
+  std::vector<int> order = byOffset(current);
+  while (best.height > enough && !effort.isSpent()) {
+    std::vector<int> changed = order;
+    for (size_t moves = 1 + random.below(3); moves > 0; --moves) {
+      size_t from = random.below(changed.size());
+      auto isTop = [&](int item) { return current.offsets[item] + problem.items[item].size == current.height; };
+      if (random.below(2) == 0)
+        from = std::find_if(changed.begin(), changed.end(), isTop) - changed.begin();
+      size_t to = random.below(from + 1);
+      std::rotate(changed.begin() + to, changed.begin() + from, changed.begin() + from + 1);
+    }
+    ArenaPlacement candidate = fit.place(changed);
+    if (candidate.height > current.height)
+      continue;
+    order = std::move(changed);
+    current = std::move(candidate);
+    if (current.height < best.height)
+      best = current;
+  }
+}
+
+} // namespace kedge::solver

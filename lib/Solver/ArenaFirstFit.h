@@ -1,0 +1,21 @@
+// First fit: items in some order, each to the lowest gap that it fits into.
+#pragma once
+#include "ArenaEffort.h"
+#include "ArenaProblem.h"
+
+namespace kedge::solver {
+
+struct ArenaPlacement {
+  std::vector<int64_t> offsets; ///< units, one an item
+  int64_t height = 0;           ///< units
+};
+
+/// The best of several orders (by size, area, length, start, end). Stops at `enough` units.
+ArenaPlacement firstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &effort);
+
+/// Local search over orders, for problems that are too large for ArenaSearch: items that end up highest are taken
+/// earlier. Stops at `enough` units or when the effort is spent.
+void improveFirstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &effort, ArenaRandom &random,
+                     ArenaPlacement &best);
+
+} // namespace kedge::solver
