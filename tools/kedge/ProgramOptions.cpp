@@ -10,7 +10,6 @@
 #include "kedge/Support/Error.h"
 #include "mlir/IR/AsmState.h"
 #include <filesystem>
-#include <fstream>
 #include <unistd.h>
 
 using namespace mlir;
@@ -180,20 +179,6 @@ std::string irText(ModuleOp module) {
   flags.enableDebugInfo(true, /*prettyForm=*/true).elideLargeElementsAttrs(64);
   module.print(stream, flags);
   return text;
-}
-
-void writeText(const std::string &path, const std::string &text) {
-  std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file)
-    std::filesystem::rename(temporary, path, error);
-  if (!file || error) {
-    std::filesystem::remove(temporary, error);
-    fail("{}: cannot be written: {}", path, strerror(errno));
-  }
 }
 
 void checkFolder(const char *option, const std::string &path) {

@@ -1,7 +1,8 @@
-// Small facts of a compilation that go into the program, and text files.
+// Small facts of a compilation that go into the program.
 #pragma once
 #include "CompileOptions.h"
 #include "kedge/Import/Model.h"
+#include "kedge/Support/TextFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>
@@ -26,8 +27,6 @@ nlohmann::json exportSkeletons(mlir::ModuleOp module, const lint::Report &report
                                std::vector<uint8_t> &data);
 
 std::string irText(mlir::ModuleOp module);
-/// Replaces the file in one step.
-void writeText(const std::string &path, const std::string &text);
 /// A file that an option names lies in a folder that can be written; told before any work. An empty path is
 /// fine.
 void checkFolder(const char *option, const std::string &path);

@@ -1,0 +1,198 @@
+#include "kedge/Solver/ArenaPacking.h"
+#include <algorithm>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <stdexcept>
+
+namespace {
+using namespace kedge::solver;
+
+bool overlapInTime(const Buffer &a, const Buffer &b) {
+  return std::max(a.lower, b.lower) < std::min(a.upper, b.upper);
+}
+
+bool disjoint(int64_t a, int64_t sizeOfA, int64_t b, int64_t sizeOfB) { return a + sizeOfA <= b || b + sizeOfB <= a; }
+
+void expectValid(const std::vector<Buffer> &buffers, const Packing &packing, int64_t align) {
+  ASSERT_EQ(packing.offsets.size(), buffers.size());
+  int64_t height = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_GE(packing.offsets[i], 0);
+    EXPECT_EQ(packing.offsets[i] % align, 0);
+    height = std::max(height, packing.offsets[i] + buffers[i].size);
+    for (size_t k = 0; k < i; ++k) {
+      bool liveTogether = buffers[i].size > 0 && buffers[k].size > 0 && overlapInTime(buffers[i], buffers[k]);
+      EXPECT_TRUE(!liveTogether ||
+                  disjoint(packing.offsets[i], buffers[i].size, packing.offsets[k], buffers[k].size))
+          << "buffers " << i << " and " << k << " overlap";
+    }
+  }
+  EXPECT_LE(height, packing.height);
+  EXPECT_LT(packing.height, height + align);
+  EXPECT_LE(packing.load, packing.lowerBound);
+  EXPECT_LE(packing.lowerBound, packing.height);
+}
+
+/// Tries every offset of every buffer.
+bool fits(const std::vector<Buffer> &buffers, int64_t height, std::vector<int64_t> &offsets) {
+  size_t next = offsets.size();
+  if (next == buffers.size())
+    return true;
+  for (int64_t at = 0; at + buffers[next].size <= height; ++at) {
+    bool isFree = true;
+    for (size_t k = 0; k < next && isFree; ++k)
+      isFree = !overlapInTime(buffers[next], buffers[k]) ||
+               disjoint(at, buffers[next].size, offsets[k], buffers[k].size);
+    if (!isFree)
+      continue;
+    offsets.push_back(at);
+    if (fits(buffers, height, offsets))
+      return true;
+    offsets.pop_back();
+  }
+  return false;
+}
+
+std::vector<Buffer> randomBuffers(std::mt19937 &random, int count, int steps, int largest) {
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < count; ++i) {
+    int from = static_cast<int>(random() % steps), to = static_cast<int>(random() % steps);
+    buffers.push_back({std::min(from, to), std::max(from, to) + 1, 1 + static_cast<int64_t>(random() % largest)});
+  }
+  return buffers;
+}
+
+/// Buffers of one step each that make every step as full as the fullest.
+void fillUp(std::vector<Buffer> &buffers, int steps) {
+  int64_t most = maxLoad(buffers, 1);
+  for (int step = 0; step < steps; ++step) {
+    int64_t load = 0;
+    for (const Buffer &buffer : buffers)
+      load += buffer.lower <= step && step < buffer.upper ? buffer.size : 0;
+    if (load < most)
+      buffers.push_back({step, step + 1, most - load});
+  }
+}
+
+/// Activations that live from forward to backward, half of them made again, and values of a few steps.
+std::vector<Buffer> trainingStep(std::mt19937 &random, int operations) {
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < operations; ++i) {
+    int64_t size = 64 * (1 + random() % 1000), mirror = 3 * operations - 2 * i;
+    bool isKept = random() % 2;
+    buffers.push_back({i, isKept ? mirror : i + 3, size});
+    if (!isKept)
+      buffers.push_back({mirror - static_cast<int>(random() % 40), mirror, size});
+    buffers.push_back({mirror - 2, mirror + static_cast<int>(random() % 6), 64 * (1 + int64_t(random() % 1000))});
+  }
+  return buffers;
+}
+
+TEST(ArenaPacking, FindsAndProvesTheLowest) {
+  std::mt19937 random(7);
+  int aboveLoad = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<Buffer> buffers = randomBuffers(random, 7, 6, 3);
+    fillUp(buffers, 6);
+    Packing packing = packArena(buffers, 1);
+    expectValid(buffers, packing, 1);
+    int64_t lowest = packing.load;
+    for (std::vector<int64_t> offsets; !fits(buffers, lowest, offsets); offsets.clear())
+      ++lowest;
+    EXPECT_EQ(packing.height, lowest) << "trial " << trial;
+    EXPECT_EQ(packing.lowerBound, lowest) << "trial " << trial;
+    aboveLoad += lowest > packing.load;
+  }
+  EXPECT_GT(aboveLoad, 0) << "no trial tells a proof from the largest live set";
+}
+
+TEST(ArenaPacking, MeetsTheLoadOfATrainingStep) {
+  std::mt19937 random(3);
+  std::vector<Buffer> buffers = trainingStep(random, 400);
+  Packing packing = packArena(buffers);
+  expectValid(buffers, packing, 64);
+  EXPECT_EQ(packing.height, maxLoad(buffers));
+}
+
+TEST(ArenaPacking, TakesMoreBuffersThanTheSearchHolds) {
+  std::mt19937 random(5);
+  std::vector<Buffer> buffers = trainingStep(random, 3600);
+  Packing packing = packArena(buffers);
+  expectValid(buffers, packing, 64);
+  EXPECT_LE(packing.height, maxLoad(buffers) / 100 * 101);
+}
+
+TEST(ArenaPacking, RoundsSizesAndOffsetsToTheAlignment) {
+  std::vector<Buffer> buffers{{0, 2, 1}, {1, 3, 65}, {1, 2, 64}};
+  Packing packing = packArena(buffers, 64);
+  expectValid(buffers, packing, 64);
+  EXPECT_EQ(packing.height, 256);
+  EXPECT_EQ(packing.load, 256);
+}
+
+TEST(ArenaPacking, PlacesWhatHoldsNothingOrNeverLives) {
+  Packing packing = packArena({{0, 4, 0}, {3, 3, 100}, {1, 2, 10}}, 1);
+  EXPECT_EQ(packing.offsets, std::vector<int64_t>(3, 0));
+  EXPECT_EQ(packing.height, 100);
+  EXPECT_EQ(packing.load, 10);
+  EXPECT_EQ(packArena({}).height, 0);
+}
+
+TEST(ArenaPacking, DependsOnEffortAndSeedAlone) {
+  std::mt19937 random(11);
+  std::vector<Buffer> buffers = randomBuffers(random, 120, 60, 900);
+  fillUp(buffers, 60);
+  PackOptions options;
+  options.align = 1;
+  options.effort = 3'000'000;
+  Packing once = packArena(buffers, options), again = packArena(buffers, options);
+  EXPECT_EQ(once.offsets, again.offsets);
+  options.effort = 1;
+  Packing least = packArena(buffers, options);
+  expectValid(buffers, least, 1);
+  EXPECT_LE(once.height, least.height);
+}
+
+TEST(ArenaPacking, KeepsToTheTimeLimit) {
+  std::mt19937 random(13);
+  std::vector<Buffer> buffers = randomBuffers(random, 300, 100, 5000);
+  PackOptions options;
+  options.align = 1;
+  options.timeLimit = 0.2;
+  expectValid(buffers, packArena(buffers, options), 1);
+}
+
+TEST(ArenaPacking, RejectsWhatIsNoBuffer) {
+  EXPECT_THROW(packArena({{2, 1, 8}}, 1), std::invalid_argument);
+  EXPECT_THROW(packArena({{0, 1, -8}}, 1), std::invalid_argument);
+  EXPECT_THROW(packArena({{0, 1, 8}}, 0), std::invalid_argument);
+  EXPECT_THROW(packArena({{0, 1, INT64_MAX}}, 64), std::invalid_argument);
+  EXPECT_THROW(packArena({{0, 1, INT64_MAX / 3}, {0, 1, INT64_MAX / 3}}, 1), std::invalid_argument);
+}
+
+std::vector<Buffer> readTable(const std::string &path) {
+  std::vector<Buffer> buffers;
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  for (long long id, lower, upper, size; std::getline(in, line);)
+    if (sscanf(line.c_str(), "%lld,%lld,%lld,%lld", &id, &lower, &upper, &size) == 4)
+      buffers.push_back({lower, upper, size});
+  return buffers;
+}
+
+/// MiniMalloc's challenging problems. The first search reaches the published capacity on each.
+TEST(ArenaPacking, ReachesThePublishedCapacity) {
+  for (const char *name : {"A", "B", "C", "D", "E"}) {
+    std::vector<Buffer> buffers = readTable(KEDGE_SHARED_DIR "/data/arena/" + std::string(name) + ".1048576.csv");
+    if (buffers.empty())
+      GTEST_SKIP() << "no tables of MiniMalloc beside the repository";
+    Packing packing = packArena(buffers, 1);
+    expectValid(buffers, packing, 1);
+    EXPECT_LE(packing.height, 1048576) << name;
+    EXPECT_TRUE(packing.height == packing.lowerBound || std::string(name) == "D") << name;
+  }
+}
+
+} // namespace
