@@ -19,7 +19,7 @@ void ArenaSearch::wake(int section) {
   awake.push_back(section);
 }
 
-void ArenaSearch::setOptions(int section, int value) {
+inline void ArenaSearch::setOptions(int section, int value) {
   if (savedIn[section] != decision) {
     savedIn[section] = decision;
     trail.push_back({Change::Options, section, options[section]});
