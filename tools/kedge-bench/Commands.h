@@ -6,6 +6,8 @@ namespace kedge::bench {
 
 /// Packs the buffers of a CSV file.
 void addArenaCommand(CLI::App &app);
+/// Plans recomputation for a graph under a byte budget.
+void addRematCommand(CLI::App &app);
 /// Compiles a language model, trains some steps on random tokens, prints one line of JSON.
 void addStepCommand(CLI::App &app);
 

@@ -6,8 +6,9 @@ int main(int argc, char **argv) {
   CLI::App app("Runs Kedge's solvers and compiled steps on benchmark inputs.", "kedge-bench");
   app.require_subcommand(1);
   kedge::bench::addArenaCommand(app);
+  kedge::bench::addRematCommand(app);
   kedge::bench::addStepCommand(app);
-  for (const char *name : {"remat", "tune"}) {
+  for (const char *name : {"tune"}) {
     CLI::App *command = app.add_subcommand(name, "not available yet");
     command->prefix_command();
     command->callback([name] { throw std::runtime_error(std::string(name) + ": not available yet"); });

@@ -19,7 +19,8 @@ struct RematNode {
   double cost = 0;       ///< of one execution, in any unit
   int64_t workspace = 0; ///< bytes that live during the execution only
   std::vector<int> inputs, outputs; ///< values, each once
-  /// Output `output` may take the bytes of input `input` (positions in the lists above) where the input dies.
+  /// Output `output` may take the bytes of input `input` (positions in the lists above) where the input dies and is
+  /// not smaller; each input serves one output, in the order of the list.
   struct Reuse {
     int output, input;
   };
@@ -65,5 +66,13 @@ std::vector<int64_t> bytesPerStep(const RematProblem &problem, const std::vector
 /// The cheapest plan found within the budget. Over a sweep of budgets with the same other options (and no time
 /// limit) the added cost never rises with the budget.
 RematPlan rematerialize(const RematProblem &problem, const RematOptions &options);
+
+/// The plans among which `rematerialize` without a time limit chooses, by falling peak and rising cost: each is the
+/// cheapest found for budgets from its peak up to that of the plan before it, and the last has the smallest peak
+/// found. Budget and time limit of the options do not matter; lower bounds are those that need no search.
+std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options);
+
+/// Lower bounds alone: `lowerBound` and `peakLowerBound` of a plan for this budget.
+RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder);
 
 } // namespace kedge::solver

@@ -1,0 +1,245 @@
+#include "RematBound.h"
+#include "RematMoment.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace kedge::solver {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+using When = RematMoment::When;
+using Choice = RematMoment::Choice;
+using Runs = RematMoment::Runs;
+
+/// Which first runs must come before which.
+class Precedence {
+public:
+  explicit Precedence(const RematModel &model)
+      : model(model), before(model.nodeCount, std::vector<char>(model.nodeCount)) {
+    for (int node : model.problem.order)
+      if (model.problem.nodes[node].required)
+        addAll(node);
+  }
+
+  std::vector<When> around(int node) const {
+    std::vector<When> result(model.nodeCount, When::unknown);
+    for (int other = 0; other < model.nodeCount; ++other) {
+      if (!model.problem.nodes[other].required || other == node)
+        continue;
+      bool sooner =
+          model.freeOrder ? before[node][other] : model.orderPosition[other] < model.orderPosition[node];
+      bool later = model.freeOrder ? before[other][node] : !sooner;
+      result[other] = sooner ? When::before : later ? When::after : When::unknown;
+    }
+    return result;
+  }
+
+private:
+  /// The order is an execution, so all that comes before `node` is done already.
+  void addAll(int node) {
+    if (!model.freeOrder)
+      return;
+    auto add = [&](int other) {
+      if (!model.problem.nodes[other].required)
+        return;
+      before[node][other] = true;
+      for (int k = 0; k < model.nodeCount; ++k)
+        before[node][k] |= before[other][k];
+    };
+    for (int value : model.problem.nodes[node].inputs)
+      if (!model.problem.values[value].given && !model.producers[value].empty())
+        add(model.producers[value].front());
+    for (int other : model.problem.nodes[node].overwrites)
+      add(other);
+  }
+
+  const RematModel &model;
+  std::vector<std::vector<char>> before; ///< [node][other]: other must run before node
+};
+
+/// The largest number of which every cost is a multiple, 0 where costs are no whole numbers: sums of costs
+/// are multiples too, so a bound may be rounded up.
+double gridOf(const RematProblem &problem) {
+  int64_t grid = 0;
+  for (const RematNode &node : problem.nodes) {
+    if (node.cost > 1e12 || node.cost != std::floor(node.cost))
+      return 0;
+    grid = std::gcd(grid, static_cast<int64_t>(node.cost));
+  }
+  return static_cast<double>(grid);
+}
+
+/// Least added cost at one moment: Lagrange multipliers for the bytes, and branching on what is held.
+class MomentBound {
+public:
+  MomentBound(RematMoment &moment, double bytesLeft, double grid, double scale)
+      : moment(moment), bytesLeft(bytesLeft), grid(grid), scale(scale) {}
+
+  struct Node {
+    double bound = 0;
+    int branch = -1; ///< item whose choice is open; -1: the bound is the optimum
+    std::vector<Choice> choices;
+  };
+
+  Node relax(std::vector<Choice> choices) {
+    Node node{infinite, -1, std::move(choices)};
+    std::optional<RematMoment::Solution> small = solve(Runs::allFree, 1, node.choices);
+    if (!small || small->bytes > bytesLeft)
+      return node;
+    std::optional<RematMoment::Solution> large = solve(Runs::paid, 1e-9 * scale, node.choices);
+    node.bound = large->cost - 1e-9 * scale * bytesLeft * 0;
+    if (large->bytes <= bytesLeft)
+      return rounded(node);
+    double value = 0;
+    for (int round = 0; round < 60; ++round) {
+      double price = (small->cost - large->cost) / (large->bytes - small->bytes);
+      if (!(price > 0))
+        break;
+      std::optional<RematMoment::Solution> middle = solve(Runs::paid, price, node.choices);
+      value = middle->cost + price * (middle->bytes - bytesLeft);
+      node.bound = std::max(node.bound, value);
+      double corner = large->cost + price * (large->bytes - bytesLeft);
+      if (value >= corner - 1e-9 * (std::abs(corner) + 1e-12))
+        break;
+      (middle->bytes > bytesLeft ? large : small) = std::move(middle);
+    }
+    if (small->cost > node.bound * (1 + 1e-9))
+      node.branch = differing(*small, *large);
+    return rounded(node);
+  }
+
+  /// Best first, so that the smallest open bound is proven at any time.
+  double branch(Node root, double enough, int64_t &solvesLeft) {
+    auto worse = [](const Node &a, const Node &b) { return a.bound > b.bound; };
+    std::priority_queue<Node, std::vector<Node>, decltype(worse)> open(worse);
+    open.push(std::move(root));
+    while (!open.empty()) {
+      Node node = open.top();
+      if (node.branch < 0 || node.bound >= enough || solves > solvesLeft)
+        break;
+      open.pop();
+      for (Choice choice : {Choice::held, Choice::dropped}) {
+        std::vector<Choice> choices = node.choices;
+        choices[node.branch] = choice;
+        Node child = relax(std::move(choices));
+        child.bound = std::max(child.bound, node.bound);
+        if (child.bound < infinite)
+          open.push(std::move(child));
+      }
+    }
+    solvesLeft -= solves;
+    return open.empty() ? infinite : open.top().bound;
+  }
+
+  int64_t solves = 0;
+
+private:
+  std::optional<RematMoment::Solution> solve(Runs runs, double price, const std::vector<Choice> &choices) {
+    ++solves;
+    return moment.solve(runs, price, choices);
+  }
+
+  int differing(const RematMoment::Solution &a, const RematMoment::Solution &b) const {
+    int best = -1;
+    for (int item = 0; item < moment.items(); ++item)
+      if (a.held[item] != b.held[item] && (best < 0 || moment.itemBytes(item) > moment.itemBytes(best)))
+        best = item;
+    return best;
+  }
+
+  Node rounded(Node node) const {
+    // Floating point has erred by less than that.
+    node.bound = std::max(0.0, node.bound * (1 - 1e-9));
+    if (grid > 0)
+      node.bound = grid * std::ceil(node.bound / grid - 1e-6);
+    return node;
+  }
+
+  RematMoment &moment;
+  double bytesLeft, grid, scale; ///< scale: a usual cost of a byte
+};
+
+class Bounds {
+public:
+  Bounds(const RematModel &model, int64_t budget)
+      : model(model), budget(budget), precedence(model), grid(gridOf(model.problem)) {
+    double bytes = 1;
+    for (const RematValue &value : model.problem.values)
+      bytes += static_cast<double>(value.bytes);
+    scale = std::max(model.requiredCost, 1e-300) / bytes;
+  }
+
+  RematBound find(double enough) {
+    RematBound bound;
+    std::vector<std::pair<double, int>> tight; // moments that cost something, the tightest first
+    for (int node = 0; node < model.nodeCount; ++node)
+      if (model.problem.nodes[node].required)
+        screen(node, bound, tight);
+    if (bound.peak > budget) {
+      bound.addedCost = infinite;
+      return bound;
+    }
+    std::sort(tight.begin(), tight.end(), std::greater<>());
+    relaxAndBranch(tight, enough, bound);
+    return bound;
+  }
+
+private:
+  void screen(int node, RematBound &bound, std::vector<std::pair<double, int>> &tight) {
+    std::vector<When> when = precedence.around(node);
+    RematMoment moment(model, node, when);
+    std::vector<Choice> open(moment.items(), Choice::open);
+    std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
+    bound.peak = std::max(bound.peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
+    std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
+    double over = static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infinite) -
+                  static_cast<double>(budget);
+    if (over > 0)
+      tight.push_back({over, node});
+  }
+
+  void relaxAndBranch(const std::vector<std::pair<double, int>> &tight, double enough, RematBound &bound) {
+    int64_t solvesLeft = 20'000'000 / (100 + 2 * model.nodeCount);
+    std::vector<std::pair<double, int>> relaxed;
+    for (auto [over, node] : tight) {
+      if (solvesLeft < 0)
+        break;
+      std::vector<When> when = precedence.around(node);
+      RematMoment moment(model, node, when);
+      MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
+      double value = at.relax(std::vector<Choice>(moment.items(), Choice::open)).bound;
+      solvesLeft -= at.solves;
+      relaxed.push_back({value, node});
+      bound.addedCost = std::max(bound.addedCost, value);
+    }
+    std::sort(relaxed.begin(), relaxed.end(), std::greater<>());
+    for (auto [value, node] : relaxed) {
+      if (solvesLeft < 0 || bound.addedCost >= enough)
+        break;
+      std::vector<When> when = precedence.around(node);
+      RematMoment moment(model, node, when);
+      MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
+      int64_t share = std::max<int64_t>(solvesLeft / 4, 100), before = share;
+      bound.addedCost =
+          std::max(bound.addedCost,
+                   at.branch(at.relax(std::vector<Choice>(moment.items(), Choice::open)), enough, share));
+      solvesLeft -= before - share;
+    }
+  }
+
+  const RematModel &model;
+  int64_t budget;
+  Precedence precedence;
+  double grid, scale;
+};
+
+} // namespace
+
+RematBound boundRemat(const RematModel &model, int64_t budget, double enough) {
+  return Bounds(model, budget).find(enough);
+}
+
+} // namespace kedge::solver

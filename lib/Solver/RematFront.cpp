@@ -1,0 +1,157 @@
+#include "RematFront.h"
+#include <algorithm>
+
+namespace kedge::solver {
+namespace {
+
+/// Rungs are this many times the no-remat peak apart; the rest of the ladder follows from what is feasible.
+constexpr int rungsPerPeak = 40;
+constexpr int failuresBeforeStop = 3;
+
+double costOf(const RematProblem &problem, const std::vector<int> &sequence) {
+  double result = 0;
+  for (int node : sequence)
+    result += problem.nodes[node].cost;
+  return result;
+}
+
+bool keepsOrder(const RematModel &model, const std::vector<int> &sequence) {
+  if (model.freeOrder)
+    return true;
+  int next = 0;
+  for (int node : sequence) {
+    int position = model.orderPosition[node];
+    if (position > next)
+      return false;
+    next += position == next;
+  }
+  return true;
+}
+
+} // namespace
+
+bool RematFront::add(const std::vector<int> &sequence) {
+  Entry entry{peakOf(model.problem, sequence), costOf(model.problem, sequence), sequence};
+  if (entry.peak < 0 || !keepsOrder(model, sequence))
+    return false;
+  auto atLeastAsGood = [](const Entry &a, const Entry &b) { return a.peak <= b.peak && a.cost <= b.cost; };
+  for (const Entry &other : entries)
+    if (atLeastAsGood(other, entry))
+      return false;
+  std::erase_if(entries, [&](const Entry &other) { return atLeastAsGood(entry, other); });
+  auto place =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry &e) { return e.peak < entry.peak; });
+  entries.insert(place, std::move(entry));
+  return true;
+}
+
+const RematFront::Entry *RematFront::within(int64_t budget) const {
+  auto place = std::find_if(entries.begin(), entries.end(), [&](const Entry &e) { return e.peak <= budget; });
+  return place == entries.end() ? nullptr : &*place;
+}
+
+namespace {
+
+class Ladder {
+public:
+  Ladder(const RematModel &model, RematFront &front, const LadderOptions &options)
+      : model(model), front(front), options(options), search(model, options.seed) {
+    base = peakOf(model.problem, model.problem.order);
+  }
+
+  void walk() {
+    int lowest = down();
+    for (int rung = lowest + 1; rung < rungsPerPeak && !stopped(); ++rung)
+      up(rung);
+    if (!stopped() && options.lowestBudget == 0)
+      squeeze();
+  }
+
+private:
+  int64_t budgetOf(int rung) const {
+    return base / rungsPerPeak * rung + base % rungsPerPeak * rung / rungsPerPeak;
+  }
+  bool stopped() const { return options.outOfTime && options.outOfTime(); }
+
+  bool anneal(const std::vector<int> &start, int64_t budget, double startHeat) {
+    AnnealOptions annealing;
+    annealing.moves = options.movesPerRung;
+    annealing.startHeat = startHeat;
+    annealing.endHeat = 0.003;
+    annealing.outOfTime = options.outOfTime;
+    AnnealResult result = search.anneal(start, budget, annealing);
+    return front.add(result.sequence) && result.feasible;
+  }
+
+  int down() {
+    int failures = 0, rung = rungsPerPeak - 1;
+    for (; rung > 0 && failures < failuresBeforeStop && !stopped(); --rung) {
+      int64_t budget = budgetOf(rung);
+      if (budget < options.lowestBudget && budgetOf(rung + 1) <= options.lowestBudget)
+        break;
+      budget = std::max(budget, options.lowestBudget);
+      const RematFront::Entry *fits = front.within(budget);
+      std::vector<int> start = fits ? fits->sequence : front.smallestPeak().sequence;
+      anneal(start, budget, 0.2);
+      failures = front.within(budget) ? 0 : failures + 1;
+    }
+    return rung + failures;
+  }
+
+  /// What a smaller budget taught may help a larger one.
+  void up(int rung) {
+    const RematFront::Entry *below = front.within(budgetOf(rung - 1));
+    if (below)
+      anneal(std::vector<int>(below->sequence), budgetOf(rung), 0.1);
+  }
+
+  /// Lowers the smallest peak by ever smaller steps.
+  void squeeze() {
+    for (int64_t step = base / rungsPerPeak / 2, failures = 0;
+         step > base / 1000 && failures < 3 && !stopped();) {
+      std::vector<int> start = front.smallestPeak().sequence;
+      int64_t before = front.smallestPeak().peak;
+      anneal(start, before - step, 0.1);
+      bool lower = front.smallestPeak().peak < before;
+      failures += !lower;
+      step = lower ? step : step / 2;
+    }
+  }
+
+  const RematModel &model;
+  RematFront &front;
+  const LadderOptions &options;
+  RematSearch search;
+  int64_t base;
+};
+
+} // namespace
+
+void climbLadder(const RematModel &model, RematFront &front, const LadderOptions &options) {
+  Ladder(model, front, options).walk();
+}
+
+void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
+             const std::function<bool()> &outOfTime) {
+  RematSearch search(model, seed + 1000);
+  RematRandom random(seed + 2000);
+  static constexpr double heats[] = {0.03, 0.1, 0.2, 0.4};
+  double moves = 100'000;
+  for (int run = 0; !outOfTime(); ++run) {
+    const RematFront::Entry *best = front.within(budget);
+    const RematFront::Entry &start = best && run % 2 == 0 ? *best
+                                     : run % 4 == 1
+                                         ? front.all()[random.below(static_cast<int>(front.all().size()))]
+                                         : front.all().front();
+    AnnealOptions annealing;
+    annealing.moves = static_cast<int64_t>(moves);
+    annealing.startHeat = heats[random.below(4)];
+    annealing.endHeat = 0.002;
+    annealing.outOfTime = outOfTime;
+    front.add(search.anneal(std::vector<int>(start.sequence), budget, annealing).sequence);
+    if (run % 4 == 3)
+      moves *= 1.3;
+  }
+}
+
+} // namespace kedge::solver

@@ -1,0 +1,81 @@
+#include "RematModel.h"
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace kedge::solver {
+namespace {
+
+void checkIndices(const std::vector<int> &indices, int count, const std::string &what) {
+  std::vector<int> sorted = indices;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] < 0 || sorted[i] >= count)
+      throw std::invalid_argument("rematerialization: " + what + ": index " + std::to_string(sorted[i]) +
+                                  " is not below " + std::to_string(count));
+    if (i && sorted[i] == sorted[i - 1])
+      throw std::invalid_argument("rematerialization: " + what + ": index " + std::to_string(sorted[i]) +
+                                  " is there twice");
+  }
+}
+
+void checkNode(const RematProblem &problem, int node) {
+  const RematNode &n = problem.nodes[node];
+  std::string name = "node " + std::to_string(node);
+  checkIndices(n.inputs, static_cast<int>(problem.values.size()), name + ", inputs");
+  checkIndices(n.outputs, static_cast<int>(problem.values.size()), name + ", outputs");
+  checkIndices(n.overwrites, static_cast<int>(problem.nodes.size()), name + ", overwrites");
+  for (int value : n.inputs)
+    if (std::find(n.outputs.begin(), n.outputs.end(), value) != n.outputs.end())
+      throw std::invalid_argument("rematerialization: " + name + " reads the value that it makes");
+  for (RematNode::Reuse reuse : n.reuses)
+    if (reuse.output < 0 || reuse.output >= static_cast<int>(n.outputs.size()) || reuse.input < 0 ||
+        reuse.input >= static_cast<int>(n.inputs.size()))
+      throw std::invalid_argument("rematerialization: " + name + ": a reuse names no output or no input");
+  if (!(n.cost >= 0) || n.workspace < 0)
+    throw std::invalid_argument("rematerialization: " + name + ": cost and workspace must not be negative");
+}
+
+} // namespace
+
+uint64_t RematRandom::next() {
+  uint64_t z = (state += 0x9E3779B97F4A7C15ull);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+RematModel::RematModel(const RematProblem &problem, bool freeOrder)
+    : problem(problem), freeOrder(freeOrder), nodeCount(static_cast<int>(problem.nodes.size())),
+      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), readers(valueCount),
+      orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount), overwrittenBy(nodeCount) {
+  for (int node = 0; node < nodeCount; ++node) {
+    checkNode(problem, node);
+    const RematNode &n = problem.nodes[node];
+    if (n.required)
+      requiredCost += n.cost;
+    for (int value : n.outputs)
+      n.required ? void(producers[value].insert(producers[value].begin(), node))
+                 : producers[value].push_back(node);
+    for (int value : n.inputs)
+      readers[value].push_back(node);
+    for (int other : n.overwrites)
+      overwrittenBy[other].push_back(node);
+  }
+  for (const std::vector<int> &makers : producers)
+    for (size_t i = 1; i < makers.size(); ++i) {
+      if (problem.nodes[makers[i]].required)
+        throw std::invalid_argument("rematerialization: a value has two required producers, nodes " +
+                                    std::to_string(makers[0]) + " and " + std::to_string(makers[i]));
+      if (problem.nodes[makers[0]].required) {
+        runAfter[makers[i]].push_back(makers[0]);
+        optionalAfter[makers[0]].push_back(makers[i]);
+      }
+    }
+  for (size_t i = 0; i < problem.order.size(); ++i)
+    orderPosition.at(problem.order[i]) = static_cast<int>(i);
+  if (peakOf(problem, problem.order) < 0)
+    throw std::invalid_argument("rematerialization: the given order is not a valid execution");
+}
+
+} // namespace kedge::solver

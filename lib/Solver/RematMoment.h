@@ -1,0 +1,66 @@
+// What any plan must hold or pay at one moment: the first run of a node.
+#pragma once
+#include "MinCut.h"
+#include "RematModel.h"
+#include <optional>
+
+namespace kedge::solver {
+
+/// Let v run for the first time. What must have run before has run, and what must run later still needs its
+/// inputs. Each such value is held now, in its bytes, or made again later, at the cost of a run that needs
+/// its inputs held or made again too. What is held, and the bytes of v itself, must fit the budget. Runs that
+/// may be first runs are free. That is a relaxation: it forgets all other moments, so its optimum is below
+/// that of every plan.
+class RematMoment {
+public:
+  enum class When : char { before, after, unknown };
+  /// `when` tells for each required node whether its first run must be before or after that of `node`.
+  RematMoment(const RematModel &model, int node, const std::vector<When> &when);
+
+  enum class Choice : char { open, held, dropped };
+  struct Solution {
+    double cost = 0;        ///< of the runs that are not free
+    double bytes = 0;       ///< of the items held
+    std::vector<char> held; ///< of each item
+  };
+  int items() const { return static_cast<int>(values.size()); }
+  double itemBytes(int item) const { return weights[item]; }
+  int64_t ownBytes() const { return own; }
+  size_t size() const { return values.size() + groups.size(); }
+
+  /// What a run costs: as it is, nothing at all, or as it is where it is free and no end of money elsewhere.
+  enum class Runs { paid, allFree, freeOnly };
+  /// Minimises cost + price x bytes; none where the choices leave no solution.
+  std::optional<Solution> solve(Runs runs, double price, const std::vector<Choice> &choices);
+
+private:
+  struct Group {
+    double cost;
+    std::vector<int> inputs; ///< items
+  };
+  void findForbidden();
+  void weighOwn();
+  void need(int value, bool always);
+  int groupFor(int value);
+  bool comesLater(int value) const;
+  double costLater(int node) const;
+  void buildCut();
+
+  const RematModel &model;
+  int node;
+  const std::vector<When> &when;
+  int64_t own = 0;         ///< bytes that the moment takes whatever is held
+  std::vector<int> values; ///< of the items: what may have to be held
+  std::vector<int> itemOf; ///< of a value, or -1
+  std::vector<double> weights;
+  std::vector<char> always; ///< whether an item is read later in every plan
+  std::vector<int> groupOf; ///< what makes an item again, -1 where nothing can
+  std::vector<Group> groups;
+  std::vector<int> groupOfNode;
+  std::vector<char> forbidden; ///< nodes that must not run after this moment
+  std::vector<double> valueWeight;
+  std::optional<MinCut> cut;
+  std::vector<int> alwaysArcs, holdArcs, runArcs;
+};
+
+} // namespace kedge::solver

@@ -1,0 +1,236 @@
+#include "RematSearch.h"
+#include <algorithm>
+
+namespace kedge::solver {
+namespace {
+
+/// -ln(u) for u in (0, 1] from arithmetic that is alike on all machines; libm's last bits are not.
+double negativeLog(double u) {
+  static constexpr double ln2 = 0.6931471805599453;
+  double result = 0;
+  while (u < 0.5) {
+    u *= 2;
+    result += ln2;
+  }
+  double z = (1 - u) / (1 + u), square = z * z;
+  return result + 2 * z * (1 + square / 3 + square * square / 5 + square * square * square / 7);
+}
+
+/// Cost of a byte of excess: falls while the sequence fits, rises while it does not.
+class Pressure {
+public:
+  Pressure(double start) : value(start), least(start / 1000), most(start * 1000) {}
+  void adapt(bool fits) { value = std::clamp(fits ? value / 1.05 : value * 1.05, least, most); }
+  double value;
+
+private:
+  double least, most;
+};
+
+} // namespace
+
+int RematSearch::pickStep(const RematSequence &sequence) {
+  for (int tries = 0; tries < 64; ++tries) {
+    int slot = random.below(sequence.slots());
+    if (sequence.node(slot) >= 0)
+      return slot;
+  }
+  return -1;
+}
+
+bool RematSearch::runInputsAgain(RematSequence &sequence, int slot, double probability, int &left) {
+  for (int value : model.problem.nodes[sequence.node(slot)].inputs) {
+    RematSequence::Interval held = sequence.instanceBefore(value, slot);
+    if (model.producers[value].empty() || held.first == sequence.slots())
+      continue;
+    // Only what this run alone would hold for longer is worth another run; `slot` is itself a read by now.
+    int previous = -1;
+    for (int read = sequence.nextRead(value, held.first); read >= 0 && read < slot;
+         read = sequence.nextRead(value, read))
+      previous = read;
+    bool missing = held.first < 0, extended = held.last == slot && slot - std::max(previous, held.first) > 8;
+    if (!missing && !(extended && random.chance(probability)))
+      continue;
+    if (left-- <= 0)
+      return !missing;
+    const std::vector<int> &makers = model.producers[value];
+    int maker = makers[random.below(static_cast<int>(makers.size()))];
+    if (!model.problem.nodes[maker].repeatable)
+      continue;
+    if (sequence.cost() + model.problem.nodes[maker].cost > costLimit)
+      return false;
+    int at = sequence.insertBefore(slot, maker);
+    if (at < 0 || !runInputsAgain(sequence, at, probability, left))
+      return false;
+  }
+  return true;
+}
+
+bool RematSearch::postponeOverwrites(RematSequence &sequence, int node, int slot) {
+  for (int other : model.overwrittenBy[node]) {
+    if (sequence.occurrences(other).empty() || sequence.occurrences(other).front() > slot)
+      continue;
+    sequence.remove(sequence.occurrences(other).front());
+    if (sequence.insertBefore(slot + 1, other) < 0)
+      return false;
+  }
+  return true;
+}
+
+bool RematSearch::runAgainBefore(RematSequence &sequence, int value, int read) {
+  const std::vector<int> &makers = model.producers[value];
+  if (makers.empty())
+    return false;
+  int maker = makers[random.below(static_cast<int>(makers.size()))];
+  if (!model.problem.nodes[maker].repeatable || sequence.cost() + model.problem.nodes[maker].cost > costLimit)
+    return false;
+  int at = sequence.insertBefore(read, maker);
+  if (at < 0)
+    return false;
+  static constexpr double depths[] = {0, 0, 0.3, 0.6, 0.9};
+  int left = 40;
+  return runInputsAgain(sequence, at, depths[random.below(5)], left);
+}
+
+bool RematSearch::runAgain(RematSequence &sequence) {
+  int slot = pickStep(sequence);
+  if (slot < 0)
+    return false;
+  const std::vector<int> &inputs = model.problem.nodes[sequence.node(slot)].inputs;
+  if (inputs.empty())
+    return false;
+  return runAgainBefore(sequence, inputs[random.below(static_cast<int>(inputs.size()))], slot);
+}
+
+bool RematSearch::runAgainAcrossPeak(RematSequence &sequence) {
+  int over = sequence.slotOverBudget(random.below(sequence.slots()));
+  if (over < 0)
+    return runAgain(sequence);
+  for (int tries = 0; tries < 24; ++tries) {
+    int value = random.below(model.valueCount);
+    RematSequence::Interval held = sequence.instanceBefore(value, over);
+    if (held.first < 0 || held.first >= over || held.last <= over)
+      continue;
+    int read = sequence.nextRead(value, over);
+    if (read < 0 || read >= sequence.slots() - 1 || sequence.nextRead(value, over - 1) == over)
+      continue;
+    return runAgainBefore(sequence, value, read);
+  }
+  return runAgain(sequence);
+}
+
+bool RematSearch::dropRun(RematSequence &sequence) {
+  const std::vector<int> &nodes = sequence.nodesRunTwice();
+  if (nodes.empty())
+    return false;
+  const std::vector<int> &runs = sequence.occurrences(nodes[random.below(static_cast<int>(nodes.size()))]);
+  sequence.remove(runs[random.below(static_cast<int>(runs.size()))]);
+  return true;
+}
+
+bool RematSearch::moveStep(RematSequence &sequence) {
+  int slot;
+  if (random.chance(0.3) && !sequence.nodesRunTwice().empty()) {
+    const std::vector<int> &nodes = sequence.nodesRunTwice();
+    const std::vector<int> &runs = sequence.occurrences(nodes[random.below(static_cast<int>(nodes.size()))]);
+    slot = runs[random.below(static_cast<int>(runs.size()))];
+  } else {
+    slot = pickStep(sequence);
+  }
+  if (slot < 0)
+    return false;
+  int node = sequence.node(slot);
+  const RematNode &n = model.problem.nodes[node];
+  int lowest = 1, highest = sequence.slots() - 1;
+  for (int value : n.inputs) {
+    RematSequence::Interval held = sequence.instanceBefore(value, slot);
+    // With an older instance before it the step may also go further up, reading that one.
+    if (held.first > lowest && (sequence.instanceBefore(value, held.first).first < 0 || random.chance(0.8)))
+      lowest = held.first + 1;
+  }
+  for (int value : n.outputs) {
+    int read = sequence.nextRead(value, slot);
+    if (read >= 0)
+      highest = std::min(highest, read);
+  }
+  if (highest <= lowest)
+    return false;
+  int target;
+  double kind = random.unit();
+  if (kind < 0.2)
+    target = highest;
+  else if (kind < 0.4)
+    target = lowest + 1;
+  else if (kind < 0.7)
+    target = std::clamp(slot + random.below(65) - 32, lowest + 1, highest);
+  else
+    target = lowest + 1 + random.below(highest - lowest);
+  if (target == slot || target == slot + 1)
+    return false;
+  sequence.remove(slot);
+  return sequence.insertBefore(target, node) >= 0;
+}
+
+bool RematSearch::propose(RematSequence &sequence) {
+  double kind = random.unit();
+  if (sequence.excessBlocks() > 0 && kind < 0.25)
+    return runAgainAcrossPeak(sequence);
+  if (kind < 0.4)
+    return runAgain(sequence);
+  if (kind < 0.65)
+    return dropRun(sequence);
+  return moveStep(sequence);
+}
+
+AnnealResult RematSearch::anneal(const std::vector<int> &start, int64_t budget,
+                                 const AnnealOptions &options) {
+  RematSequence sequence(model, start, budget);
+  double meanCost = std::max(model.requiredCost, 1e-300) / std::max<size_t>(1, model.problem.order.size());
+  Pressure pressure(10 * meanCost / (0.01 * static_cast<double>(std::max<int64_t>(budget, 1))));
+  AnnealResult best;
+  auto consider = [&] {
+    bool feasible = sequence.excess() == 0;
+    bool better = feasible ? !best.feasible || sequence.cost() < best.cost - 1e-9 * meanCost
+                           : !best.feasible && (best.sequence.empty() || sequence.excess() < best.excess);
+    if (!better)
+      return;
+    best.feasible = feasible;
+    best.cost = sequence.cost();
+    best.excess = sequence.excess();
+    best.sequence = sequence.sequence();
+  };
+  consider();
+  double heat = options.startHeat * meanCost;
+  double cooling = options.endHeat / options.startHeat;
+  int64_t periods = std::max<int64_t>(1, options.moves / 256);
+  // The 1/periods-th power by Newton's method: libm's pow may differ in its last bits.
+  double factor = 1 + (cooling - 1) / static_cast<double>(periods) * 0;
+  {
+    double logarithm = -negativeLog(cooling) / static_cast<double>(periods);
+    factor = 1 + logarithm + logarithm * logarithm / 2 + logarithm * logarithm * logarithm / 6;
+  }
+  for (int64_t period = 0; period < periods; ++period) {
+    for (int i = 0; i < 256; ++i) {
+      double before = sequence.cost() + pressure.value * sequence.excess();
+      double tolerated = heat * negativeLog(1 - random.unit());
+      costLimit = before + tolerated; // even if all excess went away
+      bool proposed = propose(sequence);
+      if (proposed && sequence.valid()) {
+        double worse = sequence.cost() + pressure.value * sequence.excess() - before;
+        if (worse <= tolerated) {
+          sequence.commit();
+          consider();
+          continue;
+        }
+      }
+      sequence.rollback();
+    }
+    pressure.adapt(sequence.excess() == 0);
+    heat *= factor;
+    if (options.outOfTime && period % 4 == 0 && options.outOfTime())
+      break;
+  }
+  return best;
+}
+
+} // namespace kedge::solver

@@ -1,0 +1,45 @@
+// Annealing over execution sequences: run a node again before a read, drop a run, move a step.
+#pragma once
+#include "RematSequence.h"
+#include <functional>
+
+namespace kedge::solver {
+
+struct AnnealOptions {
+  int64_t moves = 0;
+  double startHeat = 0.5, endHeat = 0.01; ///< in mean costs of a node
+  std::function<bool()> outOfTime;        ///< asked now and then; may be empty
+};
+
+/// Best sequence that an annealing run met.
+struct AnnealResult {
+  bool feasible = false;
+  double cost = 0;   ///< of all steps; only where feasible
+  double excess = 0; ///< the smallest met, where not feasible
+  std::vector<int> sequence;
+};
+
+class RematSearch {
+public:
+  RematSearch(const RematModel &model, uint64_t seed) : model(model), random(seed) {}
+
+  /// Anneals from `start` under `budget`.
+  AnnealResult anneal(const std::vector<int> &start, int64_t budget, const AnnealOptions &options);
+
+private:
+  bool propose(RematSequence &sequence);
+  bool runAgain(RematSequence &sequence);
+  bool runAgainAcrossPeak(RematSequence &sequence);
+  bool runAgainBefore(RematSequence &sequence, int value, int read);
+  bool runInputsAgain(RematSequence &sequence, int slot, double probability, int &left);
+  bool dropRun(RematSequence &sequence);
+  bool moveStep(RematSequence &sequence);
+  bool postponeOverwrites(RematSequence &sequence, int node, int slot);
+  int pickStep(const RematSequence &sequence);
+
+  const RematModel &model;
+  RematRandom random;
+  double costLimit = 0; ///< of a sequence that the current move could still be accepted with
+};
+
+} // namespace kedge::solver

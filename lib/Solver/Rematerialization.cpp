@@ -1,0 +1,110 @@
+#include "kedge/Solver/Rematerialization.h"
+#include "RematBound.h"
+#include "RematFront.h"
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace kedge::solver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Moves that a whole front takes by default: about five seconds on one core.
+int64_t defaultEffort(const RematModel &) { return 3'000'000; }
+
+/// Share of the time limit for the ladder, before the search turns to the budget alone.
+constexpr double ladderShare = 0.3;
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+class Solver {
+public:
+  Solver(const RematProblem &problem, const RematOptions &options)
+      : model(problem, options.freeOrder), options(options), front(model), started(Clock::now()) {
+    front.add(problem.order);
+    for (const std::vector<int> &start : options.starts)
+      front.add(start);
+  }
+
+  RematPlan atBudget() {
+    if (!fitsAlready()) {
+      climb(options.timeLimit > 0 ? options.budget : 0);
+      if (options.timeLimit > 0)
+        focusOn(model, front, options.budget, options.seed, [this] { return after(options.timeLimit); });
+    }
+    const RematFront::Entry *entry = front.within(options.budget);
+    return bounded(entry ? *entry : front.smallestPeak(), options.budget);
+  }
+
+  std::vector<RematPlan> all() {
+    climb(0);
+    std::vector<RematPlan> plans;
+    for (const RematFront::Entry &entry : front.all())
+      plans.push_back(unbounded(entry, entry.peak));
+    return plans;
+  }
+
+private:
+  bool fitsAlready() const {
+    const RematFront::Entry *entry = front.within(options.budget);
+    return entry && entry->cost <= model.requiredCost;
+  }
+
+  bool after(double seconds) const {
+    return std::chrono::duration<double>(Clock::now() - started).count() >= seconds;
+  }
+
+  void climb(int64_t lowestBudget) {
+    LadderOptions ladder;
+    int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model);
+    ladder.movesPerRung = std::max<int64_t>(effort / 60, 256);
+    ladder.lowestBudget = lowestBudget;
+    ladder.seed = options.seed;
+    if (options.timeLimit > 0)
+      ladder.outOfTime = [this] { return after(ladderShare * options.timeLimit); };
+    climbLadder(model, front, ladder);
+  }
+
+  RematPlan unbounded(const RematFront::Entry &entry, int64_t budget) const {
+    RematPlan plan;
+    plan.feasible = entry.peak <= budget;
+    plan.sequence = entry.sequence;
+    plan.peak = entry.peak;
+    plan.addedCost = std::max(0.0, entry.cost - model.requiredCost);
+    return plan;
+  }
+
+  RematPlan bounded(const RematFront::Entry &entry, int64_t budget) const {
+    RematPlan plan = unbounded(entry, budget);
+    RematBound bound = boundRemat(model, budget, plan.feasible ? plan.addedCost : infinite);
+    plan.peakLowerBound = bound.peak;
+    plan.lowerBound = bound.addedCost;
+    return plan;
+  }
+
+  RematModel model;
+  const RematOptions &options;
+  RematFront front;
+  Clock::time_point started;
+};
+
+} // namespace
+
+RematPlan rematerialize(const RematProblem &problem, const RematOptions &options) {
+  return Solver(problem, options).atBudget();
+}
+
+std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options) {
+  return Solver(problem, options).all();
+}
+
+RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder) {
+  RematModel model(problem, freeOrder);
+  RematBound bound = boundRemat(model, budget, infinite);
+  RematPlan plan;
+  plan.lowerBound = bound.addedCost;
+  plan.peakLowerBound = bound.peak;
+  return plan;
+}
+
+} // namespace kedge::solver
