@@ -25,7 +25,8 @@ AffineExpr linearOffset(AffineMap map, RankedTensorType tensor, MLIRContext *con
   int64_t stride = 1;
   for (int64_t at = tensor.getRank() - 1; at >= 0; --at) {
     offset = map.getResult(at) * stride + offset;
-    stride *= tensor.getDimSize(at);
+    // An empty dim has no address, but an outer one still tells elements apart.
+    stride *= std::max<int64_t>(1, tensor.getDimSize(at));
   }
   return offset;
 }
