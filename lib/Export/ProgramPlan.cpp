@@ -91,17 +91,6 @@ int64_t paddingBytes(ModuleOp module) {
     padding += aligned(bytesOf(state.getType())) - bytesOf(state.getType());
   return padding;
 }
-
-std::string amount(int64_t bytes) {
-  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  while (value >= 1024 && unit < 4) {
-    value /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", value, units[unit]);
-}
 } // namespace
 
 std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
@@ -191,25 +180,4 @@ std::string kedge::arenaTable(ModuleOp module) {
   for (auto [offset, bytes] : persistentSizes)
     table += fmt::format("persistent.{},0,{},{},{}\n", offset, time, aligned(bytes), offset);
   return table + rows;
-}
-
-std::string kedge::planText(const json &report, ModuleOp module) {
-  std::string text = fmt::format("peak {} ({} bytes)\n", amount(report["peak_bytes"]), report["peak_bytes"].get<int64_t>());
-  text += "\nat the peak\n";
-  for (const auto &[name, bytes] : report["peak_breakdown"].items())
-    if (bytes.get<int64_t>() != 0)
-      text += fmt::format("  {:<16}{:>14}\n", name, amount(bytes));
-  text += "\nfunctions (transient)\n";
-  for (const json &function : report["functions"])
-    text += fmt::format("  {:<16}{:>14}\n", function["name"].get<std::string>(), amount(function["transient_peak_bytes"]));
-  std::vector<std::pair<int64_t, std::string>> largest;
-  for (auto function : module.getOps<exec::FunctionOp>())
-    for (auto buffer : function.getBody().getOps<exec::BufferOp>())
-      if (!isPersistent(buffer, 0) && !buffer.getState())
-        largest.push_back({buffer.getSize(), fmt::format("{}: {}", function.getSymName().str(), buffer.getName().str())});
-  std::stable_sort(largest.begin(), largest.end(), [](auto &a, auto &b) { return a.first > b.first; });
-  text += "\nlargest values\n";
-  for (size_t i = 0; i < std::min<size_t>(8, largest.size()); ++i)
-    text += fmt::format("  {:>14}  {}\n", amount(largest[i].first), largest[i].second);
-  return text;
 }

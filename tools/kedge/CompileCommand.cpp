@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Compilation.h"
 #include "ProgramOptions.h"
+#include "Report.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 
@@ -19,7 +20,7 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == "exe" && options.output.empty())
     fail("compile needs -o PROGRAM");
   checkFolder("-o", options.output);
-  checkFolder("--report", options.report);
+  checkReportFile(options.report);
   Compilation compilation(options);
   compilation.import();
   if (options.emit == "onnx")
@@ -34,8 +35,7 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == "llvm")
     return output(options, irText(compilation.kernels())), 0;
   compilation.plan();
-  if (!options.report.empty())
-    writeText(options.report, compilation.report().dump(2) + "\n");
+  writeReport(compilation, options);
   if (options.emit == "exec")
     return output(options, irText(compilation.module())), 0;
   compilation.link(options.output);

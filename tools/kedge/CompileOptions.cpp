@@ -76,7 +76,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
     o.target = target;
   }, "cpu")->group(group);
   command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
-  command.add_option("--report", o.report, "FILE.json: the memory report")->group(group);
+  command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);
 }
 
 } // namespace kedge::tool

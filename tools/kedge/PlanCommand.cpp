@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Compilation.h"
 #include "ProgramOptions.h"
+#include "Report.h"
 #include "kedge/Export/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
@@ -9,6 +10,8 @@
 namespace kedge::tool {
 namespace {
 int runPlan(const CompileOptions &options) {
+  checkReportFile(options.report);
+  checkFolder("--arena", options.arenaFile);
   Compilation compilation(options);
   compilation.import();
   compilation.step();
@@ -17,8 +20,7 @@ int runPlan(const CompileOptions &options) {
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())
     writeText(options.arenaFile, arenaTable(compilation.module()));
-  if (!options.report.empty())
-    writeText(options.report, report.dump(2) + "\n");
+  writeReport(compilation, options);
   std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module());
   fwrite(text.data(), 1, text.size(), stdout);
   return 0;

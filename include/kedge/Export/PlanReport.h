@@ -17,7 +17,10 @@ nlohmann::json planReport(mlir::ModuleOp module, const std::map<std::string, int
 /// throughout.
 std::string arenaTable(mlir::ModuleOp module);
 
-/// The report for a person: peak, breakdown, functions, largest values by place in the model.
+/// The report for a person: peak, breakdown, timeline, what fills the peak by layer, largest values.
 std::string planText(const nlohmann::json &report, mlir::ModuleOp module);
+
+/// The same as an HTML page that needs nothing else: timeline and arena map to look around in.
+std::string planPage(const nlohmann::json &report, mlir::ModuleOp module, const std::string &title);
 
 } // namespace kedge
