@@ -1,6 +1,6 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests).
-# Features: `shared`, `python-onnx`, `mpirun`; say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import os
 import shutil
 import subprocess
@@ -39,6 +39,10 @@ if has_packages(test_python, "onnx", "onnxruntime"):
     config.available_features.add("python-onnx")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+if chromium:
+    config.available_features.add("chromium")
+    config.substitutions.append(("%chromium", f"{chromium} --headless --no-sandbox --disable-gpu --dump-dom"))
 
 config.substitutions.append(("%shared", os.path.realpath(config.kedge_shared_dir)))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))

@@ -121,7 +121,7 @@ std::vector<PlanRange> rangesAtPeak(const PlanFunction &function) {
   return ranges;
 }
 
-std::string layerRow(const std::string &name, const LayerBytes &layer) {
+std::string layerRow(const std::string &name, size_t width, const LayerBytes &layer) {
   auto amount = [&](std::initializer_list<const char *> shares) {
     int64_t bytes = 0;
     for (const char *share : shares)
@@ -129,7 +129,7 @@ std::string layerRow(const std::string &name, const LayerBytes &layer) {
         bytes += found->second;
     return bytes == 0 ? std::string("-") : formatAmount(bytes);
   };
-  return fmt::format("  {:<28}{:>12}{:>12}{:>12}{:>12}{:>12}\n", name, formatAmount(layer.total),
+  return fmt::format("  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}\n", name, width, formatAmount(layer.total),
                      amount({"parameters", "working_copies", "buffers", "optimizer"}), amount({"activations"}),
                      amount({"gradients", "communication"}), amount({"workspace"}));
 }
@@ -145,19 +145,22 @@ std::string layers(const PlanView &view) {
     count(range);
   std::vector<std::pair<std::string, LayerBytes>> sorted(byLayer.begin(), byLayer.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) { return a.second.total > b.second.total; });
-  std::string text = fmt::format("\nat the peak, by layer\n  {:<28}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "total", "state",
-                                 "activations", "gradients", "workspace");
+  size_t width = 12;
+  for (size_t i = 0; i < std::min(mostRows, sorted.size()); ++i)
+    width = std::max(width, sorted[i].first.size());
+  std::string text = fmt::format("\nat the peak, by layer\n  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", width, "total",
+                                 "state", "activations", "gradients", "workspace");
   LayerBytes others;
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (i < mostRows) {
-      text += layerRow(sorted[i].first, sorted[i].second);
+      text += layerRow(sorted[i].first, width, sorted[i].second);
       continue;
     }
     others.total += sorted[i].second.total;
     for (const auto &[share, bytes] : sorted[i].second.shares)
       others.shares[share] += bytes;
   }
-  return sorted.size() <= mostRows ? text : text + layerRow(fmt::format("{} others", sorted.size() - mostRows), others);
+  return sorted.size() <= mostRows ? text : text + layerRow(fmt::format("{} others", sorted.size() - mostRows), width, others);
 }
 
 std::string largest(const PlanView &view) {
@@ -166,12 +169,13 @@ std::string largest(const PlanView &view) {
   if (ranges.empty())
     return "";
   std::string text = "\nlargest values at the peak, and the launches they live through\n";
-  for (size_t i = 0; i < std::min<size_t>(8, ranges.size()); ++i) {
-    const PlanRange &range = ranges[i];
-    std::string name = range.share == "workspace" && !range.layer.empty() ? "workspace of " + range.layer : range.name;
-    text += fmt::format("  {:>12}  {:<40} {:<20} {} to {}\n", formatAmount(range.bytes), name, range.type, range.first,
-                        range.last);
-  }
+  ranges.resize(std::min<size_t>(8, ranges.size()));
+  size_t width = 0;
+  for (const PlanRange &range : ranges)
+    width = std::max(width, range.name.size());
+  for (const PlanRange &range : ranges)
+    text += fmt::format("  {:>12}  {:<{}}  {:<18} {} to {}\n", formatAmount(range.bytes), range.name, width, range.type,
+                        range.first, range.last);
   return text;
 }
 

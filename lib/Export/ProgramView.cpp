@@ -84,9 +84,8 @@ private:
     range.name = state.getSymName().str();
     range.type = typeText(tensor);
     range.share = shareOf(state.getRole());
-    StringRef parameter = state.getOf().value_or(state.getOnnxName().value_or(""));
     if (state.getRole() != train::Role::Constant)
-      range.layer = ownerOf(parameter);
+      range.layer = ownerOf(parameterName(state.getOf().value_or(state.getSymName())));
     range.bytes = aligned(tensor.getNumElements() * bits / 8);
     range.offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
     view.state.push_back(range);
@@ -102,13 +101,13 @@ private:
     writers.clear();
     for (auto launch : op.getBody().getOps<exec::LaunchOp>())
       addLaunch(function, launch);
-    llvm::DenseSet<Operation *> gradients;
+    llvm::DenseMap<Operation *, StringRef> gradients; // the parameter of each
     for (auto gradient : op.getBody().getOps<exec::GradientOp>())
-      gradients.insert(gradient.getBuffer().getDefiningOp());
+      gradients.try_emplace(gradient.getBuffer().getDefiningOp(), gradient.getParameter());
     function.load.assign(function.launches.size() + 2, 0);
     for (auto buffer : op.getBody().getOps<exec::BufferOp>())
       if (!isPersistent(buffer))
-        addRange(function, buffer, gradients.contains(buffer));
+        addRange(function, buffer, gradients.lookup(buffer));
     view.functions.push_back(std::move(function));
   }
 
@@ -130,22 +129,32 @@ private:
     function.launches.push_back(std::move(launch));
   }
 
+  StringRef parameterName(StringRef symbol) {
+    auto state = module.lookupSymbol<train::StateOp>(symbol);
+    return state ? state.getOnnxName().value_or(symbol) : symbol;
+  }
+
   /// The parameter whose value or optimizer state the buffer is.
   std::optional<StringRef> updatedParameter(exec::BufferOp buffer) {
     auto symbol = buffer.getStateAttr();
     auto state = symbol ? module.lookupSymbol<train::StateOp>(symbol.getAttr()) : nullptr;
     if (!state || state.getRole() == train::Role::Buffer || state.getRole() == train::Role::Accumulator)
       return std::nullopt;
-    return state.getOf().value_or(state.getOnnxName().value_or(state.getSymName()));
+    return parameterName(state.getOf().value_or(state.getSymName()));
   }
 
-  void addRange(PlanFunction &function, exec::BufferOp buffer, bool isGradient) {
+  void addRange(PlanFunction &function, exec::BufferOp buffer, StringRef parameter) {
     PlanRange range;
     range.name = buffer.getName().str();
     range.type = typeText(buffer.getType());
-    range.share = range.name == "workspace" ? "workspace" : isGradient ? "gradients" : "activations";
+    range.share = range.name == "workspace" ? "workspace" : parameter.empty() ? "activations" : "gradients";
     if (auto writer = writers.find(buffer); writer != writers.end())
       range.layer = function.launches[writer->second].layer;
+    if (!parameter.empty())
+      range.layer = ownerOf(parameterName(parameter));
+    // Buffers are named by where they come from; for these that is no place in the model.
+    if ((range.name == "workspace" || range.name == "backward") && !range.layer.empty())
+      range.name += " of " + range.layer;
     range.bytes = aligned(buffer.getSize());
     range.offset = buffer.getOffset();
     range.first = static_cast<int64_t>(buffer.getFirst());

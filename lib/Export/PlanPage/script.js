@@ -4,7 +4,7 @@ const text = (index) => plan.strings[index];
 const el = (id) => document.getElementById(id);
 const phases = ["forward", "backward", "update"];
 const svgSpace = "http://www.w3.org/2000/svg";
-const margin = {left: 78, right: 12, top: 8, bottom: 34};
+const margin = {left: 78, right: 12, top: 8, bottom: 42};
 
 function amount(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -102,6 +102,13 @@ function svg(name, attributes, content) {
   return node;
 }
 
+// A few round numbers of bytes.
+function ticks(from, to) {
+  const step = 2 ** Math.ceil(Math.log2(Math.max(1, (to - from) / 6))), list = [];
+  for (let bytes = Math.ceil(from / step) * step; bytes <= to; bytes += step) list.push(bytes);
+  return list;
+}
+
 // One column a time, or a column for several: the time of each column's largest load.
 function columns(count) {
   const [from, to] = [Math.floor(window_[0]), Math.ceil(window_[1])], result = [];
@@ -151,8 +158,8 @@ function drawTimeline() {
   const budget = plan.report.budget_bytes, peak = Math.max(...fn.total);
   const most = Math.max(base + peak, base && budget !== null && budget < 2 * (base + peak) ? budget : 0, 1) * 1.05;
   const yOf = (bytes) => height - margin.bottom - bytes / most * (height - margin.top - margin.bottom);
-  for (let i = 0; i <= 4; ++i) {
-    const bytes = most * i / 4, y = yOf(bytes);
+  for (const bytes of ticks(0, most)) {
+    const y = yOf(bytes);
     root.append(svg("line", {class: "grid", x1: margin.left, x2: width - margin.right, y1: y, y2: y}),
                 svg("text", {x: margin.left - 6, y: y + 4, "text-anchor": "end"}, amount(bytes)));
   }
@@ -198,8 +205,7 @@ function drawMap() {
   g.font = "11px system-ui, sans-serif";
   g.fillStyle = colourOf("quiet");
   g.textAlign = "right";
-  for (let i = 0; i <= 4; ++i) {
-    const offset = scale.bottom + (plan.arena - scale.bottom) * i / 4;
+  for (const offset of ticks(scale.bottom, plan.arena)) {
     g.fillText(amount(offset), margin.left - 6, Math.min(canvas.clientHeight - 2, scale.y(offset) + 4));
   }
   g.save();
@@ -273,10 +279,8 @@ function tables() {
        sorted.map(([name, e]) => [name, amount(e.total), ...shown.map((s) => e[s] ? amount(e[s]) : "")]));
   const values = [...alive].sort((a, b) => b.bytes - a.bytes).slice(0, 40);
   fill(el("values"), ["value", "bytes", "type", "launches"],
-       values.map((r) => [rangeName(r), amount(r.bytes), r.type, `${r.first} to ${r.last}`]));
+       values.map((r) => [r.name, amount(r.bytes), r.type, `${r.first} to ${r.last}`]));
 }
-
-const rangeName = (r) => r.share === "workspace" && r.layer ? "workspace of " + r.layer : r.name;
 
 // --- what the user does
 
@@ -346,7 +350,7 @@ function hoverMap(event, x) {
   const r = rangeAt(x, event.clientY - el("map").getBoundingClientRect().top);
   if (!r) return void (el("tip").hidden = true);
   const life = r.persistent ? "all the time" : `launches ${r.first} to ${r.last}`;
-  showTip(event, [rangeName(r), `${amount(r.bytes)} at offset ${r.offset} (${r.type})`, `${r.share.replace("_", " ")}, ${life}`,
+  showTip(event, [r.name, `${amount(r.bytes)} at offset ${r.offset} (${r.type})`, `${r.share.replace("_", " ")}, ${life}`,
                   r.layer ? "layer " + r.layer : ""].filter(Boolean).join("\n"));
 }
 
