@@ -135,15 +135,19 @@ std::string layerRow(const std::string &name, size_t width, const LayerBytes &la
 }
 
 std::string layers(const PlanView &view) {
-  std::map<std::string, LayerBytes> byLayer;
+  std::vector<std::pair<std::string, LayerBytes>> sorted; // in the order of the model where they are of one size
+  std::map<std::string, size_t> places;
   auto count = [&](const PlanRange &range) {
-    byLayer[range.layer.empty() ? "(no module)" : layerGroup(range.layer)].add(range);
+    std::string name = range.layer.empty() ? "(no module)" : layerGroup(range.layer);
+    auto [place, isNew] = places.try_emplace(name, sorted.size());
+    if (isNew)
+      sorted.push_back({name, {}});
+    sorted[place->second].second.add(range);
   };
   for (const PlanRange &range : view.state)
     count(range);
   for (const PlanRange &range : rangesAtPeak(view.functions[view.fullest()]))
     count(range);
-  std::vector<std::pair<std::string, LayerBytes>> sorted(byLayer.begin(), byLayer.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) { return a.second.total > b.second.total; });
   size_t width = 12;
   for (size_t i = 0; i < std::min(mostRows, sorted.size()); ++i)
