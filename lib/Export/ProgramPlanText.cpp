@@ -23,6 +23,9 @@ std::string summary(const json &report, const PlanView &view) {
   if (report["budget_bytes"].is_number())
     text += fmt::format("budget          {:>12}  ({})\n", formatAmount(report["budget_bytes"]),
                         report["fits"].get<bool>() ? "fits" : "DOES NOT FIT");
+  if (report.contains("max_batch"))
+    text += fmt::format("largest batch   {:>12}  (first size of {})\n", report["max_batch"]["batch"].get<int64_t>(),
+                        report["max_batch"]["input"].get<std::string>());
   int64_t free = report["unconstrained_peak_bytes"];
   if (free != report["peak_bytes"].get<int64_t>())
     text += fmt::format("unconstrained   {:>12}\n", formatAmount(free));

@@ -58,7 +58,7 @@ Compilation::Compilation(const CompileOptions &options)
          "NAME can)",
          options.model.model, fmt::join(options.trainingOptions, ", "));
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
-  if (!findings.findings.empty())
+  if (!findings.findings.empty() && !options.isTrial)
     fprintf(stderr, "%s", lint::toText(findings, model).c_str());
   if (findings.hasErrors())
     fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, --train-mode "
@@ -156,7 +156,12 @@ void Compilation::plan() {
   run("exec", [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, rt::physicalCores()); });
 }
 
-nlohmann::json Compilation::report() { return planReport(*ir, composites); }
+nlohmann::json Compilation::report() {
+  nlohmann::json report = planReport(*ir, composites);
+  if (!options.maxBatchInput.empty())
+    report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
+  return report;
+}
 
 struct Compilation::Objects {
   ObjectFiles files;

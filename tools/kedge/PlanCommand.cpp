@@ -1,6 +1,7 @@
 // kedge plan MODEL: memory of a step, before running it.
 #include "Commands.h"
 #include "Compilation.h"
+#include "MaxBatch.h"
 #include "ProgramOptions.h"
 #include "Report.h"
 #include "kedge/Export/PlanReport.h"
@@ -33,9 +34,15 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   addCompileOptions(*command, *options);
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
-  for (const char *name : {"--compare", "--max-batch"})
-    command->add_flag_callback(name, [name] { fail("{} is not available yet", name); }, "not available yet")->group("Output");
-  command->callback([=, &exitCode] { exitCode = runPlan(*options); });
+  command->add_flag_callback("--compare", [] { fail("--compare is not available yet"); }, "not available yet")->group("Output");
+  command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
+  command->callback([=, &exitCode] {
+    if (options->maxBatchInput.empty())
+      return void(exitCode = runPlan(*options));
+    if (command->get_option("--memory-budget")->count() == 0)
+      fail("--max-batch {}: expected a --memory-budget to fill, found none", options->maxBatchInput);
+    exitCode = runPlan(withLargestBatch(*options));
+  });
 }
 
 } // namespace kedge::tool
