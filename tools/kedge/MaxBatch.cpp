@@ -5,7 +5,7 @@
 namespace kedge::tool {
 namespace {
 
-/// Beyond this nothing is learned about memory.
+/// The search ends here, whatever the budget.
 constexpr int64_t largestTried = int64_t(1) << 20;
 
 CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
@@ -35,15 +35,11 @@ CompileOptions withLargestBatch(const CompileOptions &options) {
   if (given == options.model.shapes.end() || given->second.empty())
     fail("--max-batch {}: expected an input with a shape to begin with; give it with --shape {}=1x...",
          options.maxBatchInput, options.maxBatchInput);
-  int64_t fitting = 0, next = given->second.front();
-  while (next <= largestTried && fits(options, next)) {
-    fitting = next;
-    next *= 2;
-  }
-  int64_t tooLarge = next;
-  while (tooLarge - fitting > 1 && fitting < largestTried / 2) {
-    int64_t middle = fitting + (tooLarge - fitting) / 2;
-    (fits(options, middle) ? fitting : tooLarge) = middle;
+  int64_t fitting = 0, tooLarge = largestTried + 1, next = std::min(given->second.front(), largestTried);
+  while (tooLarge - fitting > 1) {
+    (fits(options, next) ? fitting : tooLarge) = next;
+    bool isOpen = tooLarge > largestTried;
+    next = isOpen ? std::min(2 * fitting, largestTried) : fitting + (tooLarge - fitting) / 2;
   }
   CompileOptions result = withBatch(options, std::max<int64_t>(fitting, 1));
   result.isTrial = false;

@@ -26,6 +26,14 @@ int runPlan(const CompileOptions &options) {
   fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }
+
+/// A share of the unconstrained peak grows with the batch: no batch fills it.
+void checkBudgetOfMaxBatch(const CLI::Option &budget) {
+  if (budget.count() == 0)
+    fail("--max-batch: expected a --memory-budget to fill, found none");
+  if (std::string text = budget.as<std::string>(); text.find('%') != std::string::npos)
+    fail("--max-batch: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", text);
+}
 } // namespace
 
 void addPlanCommand(CLI::App &app, int &exitCode) {
@@ -39,8 +47,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->callback([=, &exitCode] {
     if (options->maxBatchInput.empty())
       return void(exitCode = runPlan(*options));
-    if (command->get_option("--memory-budget")->count() == 0)
-      fail("--max-batch {}: expected a --memory-budget to fill, found none", options->maxBatchInput);
+    checkBudgetOfMaxBatch(*command->get_option("--memory-budget"));
     exitCode = runPlan(withLargestBatch(*options));
   });
 }
