@@ -92,11 +92,13 @@ template <typename T> T load(const uint8_t *data, size_t k) {
   return value;
 }
 
-/// Calls take(element) with the element in its own C++ type; false when there is none for this type.
-template <typename F> bool forEachElement(const Tensor &tensor, F &&take) {
+/// Calls take(element) with the element in its own C++ type; false when there is none for this type. `values` gets
+/// room for all, but only after the bytes were found: a shape alone may promise more than there is.
+template <typename T, typename F> bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
   Bytes bytes = tensor.bytes();
   const uint8_t *data = bytes.data;
   size_t count = static_cast<size_t>(tensor.numElements());
+  values.reserve(count);
   auto all = [&](auto convert) {
     for (size_t k = 0; k < count; ++k)
       take(convert(k));
@@ -168,7 +170,6 @@ Bytes Tensor::bytes() const {
 
 std::vector<int64_t> Tensor::ints() const {
   std::vector<int64_t> values;
-  values.reserve(static_cast<size_t>(numElements()));
   auto take = [&](auto v) {
     if constexpr (std::is_floating_point_v<decltype(v)>) {
       if (!(v >= -0x1p63 && v < 0x1p63))
@@ -176,15 +177,14 @@ std::vector<int64_t> Tensor::ints() const {
     }
     values.push_back(static_cast<int64_t>(v));
   };
-  if (!forEachElement(*this, take))
+  if (!forEachElement(*this, values, take))
     fail("{}: {} cannot be read as integers", path, describe());
   return values;
 }
 
 std::vector<double> Tensor::floats() const {
   std::vector<double> values;
-  values.reserve(static_cast<size_t>(numElements()));
-  if (!forEachElement(*this, [&](auto v) { values.push_back(static_cast<double>(v)); }))
+  if (!forEachElement(*this, values, [&](auto v) { values.push_back(static_cast<double>(v)); }))
     fail("{}: {} cannot be read as numbers", path, describe());
   return values;
 }

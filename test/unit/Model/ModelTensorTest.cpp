@@ -40,6 +40,13 @@ TEST(ModelTensor, RawDataStaysInTheFile) {
   EXPECT_EQ(w.floats(), (std::vector<double>{1, 2, 3, 4}));
 }
 
+/// Found by fuzzing: two million times a million elements, of which there is no byte.
+TEST(ModelTensor, AShapeAloneTakesNoMemory) {
+  std::string length = std::to_string(uint64_t(4) << 41);
+  Tensor w = load(externalTensor("w", {1 << 20, 1 << 21}, "none.bin", "0", length));
+  EXPECT_NE(messageOf([&] { w.floats(); }).find("external data file 'none.bin' is missing"), std::string::npos);
+}
+
 TEST(ModelTensor, PackedFloatsAreContiguous) {
   Tensor w = load(tensorHead("w", 1, {3}).text(4, pack<float>({1, -2, 0.5f})));
   EXPECT_EQ(w.storage, Tensor::Storage::Inline);

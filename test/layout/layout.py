@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Checks how the tree is cut: layout.py ROOT.
+
+Dependencies run one way (the folder on the left of `ALLOWED` includes only what stands on the right), no .cpp has more
+than 500 lines and no tool's main more than 80, headers of include/kedge mirror folders of lib, and each pass has its
+name once as file, flag and test.
+"""
+import pathlib
+import re
+import sys
+
+CPP_LINES, MAIN_LINES = 500, 80
+LANGUAGE = ["Support", "Interfaces", "Dialect"]
+MIDDLE = LANGUAGE + ["Solver", "Analysis", "Import", "Export"]
+
+# What a folder includes besides itself. A folder of passes/ never includes another phase.
+ALLOWED = {
+    "Support": [],
+    "Solver": [],
+    "Interfaces": ["Support"],
+    "Dialect": ["Support", "Interfaces"],
+    "Analysis": LANGUAGE + ["Solver", "runtime"],
+    "Import": LANGUAGE + ["Analysis"],
+    "Export": LANGUAGE + ["Analysis", "Import", "runtime"],
+    "passes": MIDDLE + ["runtime"],
+    "passes/Pipelines": MIDDLE + ["passes"],
+    "tools": MIDDLE + ["passes", "passes/Pipelines", "runtime"],
+    "runtime": [],
+}
+
+# Includes that the rules above forbid and that are wanted, each with its reason.
+EXCEPTIONS = {
+    ("lib/Import/ModelLoad.cpp", "runtime/core/GraphHash.h"): "compiler and program compare one hash of the graph",
+}
+
+
+def home(path):
+    """The folder of the house that a file or an included path belongs to; None for what is not ours."""
+    parts = path.split("/")
+    if parts[:2] == ["include", "kedge"]:
+        parts = parts[1:]
+    if parts[0] in ("kedge", "lib"):
+        return parts[1] if len(parts) > 2 else None
+    if parts[0] == "passes":
+        return "/".join(parts[:2]) if len(parts) > 2 else None
+    return parts[0] if parts[0] in ("tools", "runtime") and len(parts) > 1 else None
+
+
+def rule_of(folder):
+    return ALLOWED.get(folder, ALLOWED["passes"] if folder.startswith("passes/") else [])
+
+
+def may_include(folder, included):
+    if folder == included:
+        return True
+    if included.startswith("passes/") and "passes" in rule_of(folder):
+        return True
+    return included in rule_of(folder)
+
+
+def includes_of(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s*"([^"]+)"', line) or re.match(r'\s*include\s*"([^"]+)"', line)
+        if found:
+            yield number, found.group(1)
+
+
+def check_includes(root, path):
+    name = str(path.relative_to(root))
+    folder = home(name)
+    for number, included in includes_of(path):
+        target = home(included)
+        if folder is None or target is None or may_include(folder, target) or (name, included) in EXCEPTIONS:
+            continue
+        yield f"{name}:{number}: {folder} includes {included}, expected only " \
+              f"{', '.join(rule_of(folder)) or 'itself'}; move what it needs down, or pass it in"
+
+
+def check_size(root, path):
+    name, lines = str(path.relative_to(root)), len(path.read_text().splitlines())
+    if path.suffix == ".cpp" and lines > CPP_LINES:
+        yield f"{name}: {lines} lines, expected {CPP_LINES} at most: cut it by concern"
+    is_main = name.startswith("tools/") and re.search(r"^int main\(", path.read_text(), re.M)
+    if is_main and lines > MAIN_LINES:
+        yield f"{name}: {lines} lines, expected {MAIN_LINES} at most in a tool's main: move its work to a library"
+
+
+def check_mirror(root):
+    for folder in sorted((root / "include/kedge").iterdir()):
+        if folder.is_dir() and not (root / "lib" / folder.name).is_dir():
+            yield f"{folder.relative_to(root)}: expected its sources in lib/{folder.name}, found no such folder"
+
+
+def check_passes(root):
+    """One pass = one file = one flag = one test."""
+    for table in sorted(root.glob("passes/*/Passes.td")):
+        phase = table.parent.name
+        for symbol, flag in re.findall(r'^def (\w+)\s*:\s*\w+<\s*"([^"]+)"', table.read_text(), re.M):
+            place = f"{table.relative_to(root)}: {symbol}"
+            if not flag.startswith("kedge-"):
+                yield f"{place}: its flag '{flag}' should begin with kedge-"
+            if not (table.parent / f"{symbol}.cpp").exists():
+                yield f"{place}: expected passes/{phase}/{symbol}.cpp"
+            test = root / "test/passes" / phase / f"{flag.removeprefix('kedge-')}.mlir"
+            if not test.exists():
+                yield f"{place}: expected its test {test.relative_to(root)}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    problems = []
+    for folder in ("include", "lib", "passes", "runtime", "tools"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".cpp", ".h", ".inc", ".td"):
+                problems += [*check_includes(root, path), *check_size(root, path)]
+    problems += [*check_mirror(root), *check_passes(root)]
+    print("\n".join(problems) or "the layout holds")
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
