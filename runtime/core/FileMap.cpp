@@ -37,6 +37,14 @@ FileMap::~FileMap() {
     munmap(const_cast<char *>(bytes), length);
 }
 
+void FileMap::letGo(size_t offset, size_t count) const {
+  constexpr size_t kPage = 4096;
+  // Whole pages only: its neighbours in the first and the last one may not have been read yet.
+  const size_t begin = (offset + kPage - 1) / kPage * kPage, end = (offset + count) / kPage * kPage;
+  if (begin < end && end <= length)
+    madvise(const_cast<char *>(bytes) + begin, end - begin, MADV_DONTNEED);
+}
+
 FileMap::FileMap(FileMap &&other) noexcept
     : name(std::move(other.name)), bytes(std::exchange(other.bytes, nullptr)),
       length(std::exchange(other.length, 0)) {}

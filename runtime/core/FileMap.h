@@ -17,6 +17,8 @@ public:
   FileMap &operator=(const FileMap &) = delete;
 
   const char *data() const { return bytes; }
+  /// Lets the pages of a range go that was read and is not needed again; read again, they come from the file.
+  void letGo(size_t offset, size_t count) const;
   size_t size() const { return length; }
   const std::string &path() const { return name; }
 

@@ -136,6 +136,9 @@ private:
       fail("'{}': its initial value at {}+{} does not fit: {} bytes are needed, its file has {}", state.name,
            init.offset, init.length, need, size);
     transpose(destination, state.desc.type, state.desc.shape, bytes + init.offset, init.type, init.perm);
+    // A model's weights are not resident twice.
+    if (!data)
+      files.file(init.file).letGo(init.offset, init.length);
   }
 
   Executor &executor;
