@@ -132,7 +132,9 @@ void Compilation::step() {
 }
 
 void Compilation::schedule() {
+  analysis::DeviceModel device = options.device.empty() ? analysis::thisMachine() : analysis::loadDevice(options.device);
   run("schedule", [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
+  scheduled = analysis::launchesOf(*ir, device);
 }
 
 void Compilation::emitKernels() {
@@ -160,6 +162,11 @@ nlohmann::json Compilation::report() {
   nlohmann::json report = planReport(*ir, composites);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
+  analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);
+  report["step_seconds"] = cost.seconds;
+  report["flops"] = cost.flops;
+  for (nlohmann::json &function : report["functions"])
+    function["seconds"] = cost.functionSeconds[function["name"]];
   return report;
 }
 

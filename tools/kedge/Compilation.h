@@ -1,6 +1,7 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
 #include "CompileOptions.h"
+#include "kedge/Analysis/StepCost.h"
 #include "kedge/Import/Lint.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -23,6 +24,8 @@ public:
   mlir::ModuleOp module() { return *ir; }
   /// Contract section 5; after plan().
   nlohmann::json report();
+  /// Launches with their predicted times; after schedule().
+  const std::vector<analysis::ScheduledLaunch> &launches() const { return scheduled; }
   /// Emits kernels (before plan()) so that launches name them.
   void emitKernels();
   /// Object code, launch table, executable at `output`.
@@ -43,6 +46,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   std::map<std::string, int64_t> composites;
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
+  std::vector<analysis::ScheduledLaunch> scheduled;
   int phaseNumber = 0;
 };
 

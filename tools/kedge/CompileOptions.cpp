@@ -38,7 +38,7 @@ void addLaterOptions(CLI::App &command) {
                            "--loss-scale-hysteresis", "--loss-scale-min"})
     addLater(command, name, {}, "Precision");
   addLater(command, "--recompute", {"none"}, "Memory");
-  for (const char *name : {"--memory-budget", "--host-memory-budget", "--offload", "--effort", "--device"})
+  for (const char *name : {"--memory-budget", "--host-memory-budget", "--offload", "--effort"})
     addLater(command, name, {}, "Memory");
   addLater(command, "--zero", {"0"}, "Ranks");
   for (const char *name : {"--bucket-bytes", "--persist-bytes", "--deepspeed-config"})
@@ -66,6 +66,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addModelOptions(command, o.model);
   addOptimizerOptions(command, o);
   addLaterOptions(command);
+  command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);
   const char *group = "Output";
   command.add_option_function<std::string>("--target", [&o](const std::string &target) {

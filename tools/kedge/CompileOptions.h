@@ -19,10 +19,11 @@ struct CompileOptions {
   bool embedWeights = false;
   int64_t seed = 0;
   bool json = false;
-  std::string arenaFile;
   std::string maxBatchInput; ///< --max-batch
   int64_t maxBatch = 0;      ///< what it found
   bool isTrial = false;      ///< one of several compilations: lint's findings have been printed
+  std::string arenaFile, launchFile;
+  std::string device; ///< empty: this machine
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
 

@@ -13,6 +13,7 @@ namespace {
 int runPlan(const CompileOptions &options) {
   checkReportFile(options.report);
   checkFolder("--arena", options.arenaFile);
+  checkFolder("--launches", options.launchFile);
   Compilation compilation(options);
   compilation.import();
   compilation.step();
@@ -21,6 +22,8 @@ int runPlan(const CompileOptions &options) {
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())
     writeText(options.arenaFile, arenaTable(compilation.module()));
+  if (!options.launchFile.empty())
+    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
   writeReport(compilation, options);
   std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module());
   fwrite(text.data(), 1, text.size(), stdout);
@@ -42,6 +45,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   addCompileOptions(*command, *options);
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
+  command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
   command->add_flag_callback("--compare", [] { fail("--compare is not available yet"); }, "not available yet")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
   command->callback([=, &exitCode] {
