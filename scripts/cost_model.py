@@ -75,7 +75,7 @@ def compare(name, model, options, folder):
 
 
 def kind_of(row):
-    return {"vector": "generated" if row["kernel"] == "cluster" else "moving"}.get(row["kind"], row["kind"])
+    return {"vector": "generated"}.get(row["kind"], row["kind"])
 
 
 def totals(rows):

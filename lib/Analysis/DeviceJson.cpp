@@ -32,7 +32,10 @@ const Field kFields[] = {
     {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
     {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},
     {"memory_efficiency", &DeviceModel::memoryEfficiency, Range::Share},
+    {"copy_efficiency", &DeviceModel::copyEfficiency, Range::Share},
     {"half_rate_flops", &DeviceModel::halfRateFlops, Range::NotNegative},
+    {"attention_half_keys", &DeviceModel::attentionHalfKeys, Range::NotNegative},
+    {"convolution_half_channels", &DeviceModel::convolutionHalfChannels, Range::NotNegative},
 };
 
 const nlohmann::json &fieldOf(const nlohmann::json &json, const char *key, const std::string &where) {

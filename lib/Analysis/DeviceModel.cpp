@@ -15,7 +15,8 @@ namespace {
 constexpr double kGiga = 1e9, kTera = 1e12;
 
 /// What data sheets do not tell, alike for the GPUs: shares of the peaks that good kernels reach (fused
-/// elementwise kernels 85 % of the memory's peak, large products 75 %, attention 50 %), and the time between two kernels of a
+/// elementwise kernels 85 % of the memory's peak, large products 75 %, attention 60 % of
+/// long rows), and the time between two kernels of a
 /// replayed graph.
 DeviceModel graphicsProcessor(const std::string &name) {
   DeviceModel device;
@@ -23,7 +24,9 @@ DeviceModel graphicsProcessor(const std::string &name) {
   device.launchSeconds = 2e-6;
   device.matmulEfficiency = 0.75;
   device.convolutionEfficiency = 0.6;
-  device.attentionEfficiency = 0.5;
+  device.attentionEfficiency = 0.6;
+  device.attentionHalfKeys = 300;
+  device.convolutionHalfChannels = 32;
   device.memoryEfficiency = 0.85;
   return device;
 }
@@ -95,22 +98,25 @@ DeviceModel processor(int cores) {
   DeviceModel device;
   device.name = "cpu";
   device.memoryBytes = 24 * int64_t(1e9);
-  device.vectorFlops = cores * 20 * kGiga;
-  device.irregularFlops = cores * 0.5 * kGiga;
-  device.fp64Flops = cores * 127 * kGiga, device.fp32Flops = device.tf32Flops = cores * 255 * kGiga;
+  device.vectorFlops = cores * 80 * kGiga;
+  device.irregularFlops = cores * 0.3 * kGiga;
+  device.fp64Flops = cores * 58 * kGiga, device.fp32Flops = device.tf32Flops = cores * 117 * kGiga;
   device.bf16Flops = device.fp16Flops = device.fp32Flops; // products of 16-bit operands run in fp32 tiles
-  device.specialFunctions = cores * 2 * kGiga;
-  // Two cores take 45 GB/s; a socket of this kind gives no more than its twelve channels have.
-  device.bytesPerSecond = std::min(cores * 22.5, 400.0) * kGiga;
+  device.specialFunctions = cores * 2.6 * kGiga;
+  // A core alone takes 58 GB/s, two share 65; a socket of this kind gives no more than its twelve channels have.
+  device.bytesPerSecond = std::min(51 + 7.0 * cores, 400.0) * kGiga;
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
-  device.cacheBytes = cores * 1048576.0;
-  device.cacheBytesPerSecond = cores * 60 * kGiga;
-  device.launchSeconds = 3e-6;
-  device.matmulEfficiency = 0.8;
-  device.convolutionEfficiency = 0.5;
-  device.attentionEfficiency = 0.5;
+  device.cacheBytes = cores * 2097152.0;
+  device.cacheBytesPerSecond = cores * 80 * kGiga;
+  device.launchSeconds = cores == 1 ? 0.3e-6 : 1.5e-6; // the second: threads start and meet
+  device.matmulEfficiency = 0.9;
+  device.convolutionEfficiency = 0.9;
+  device.convolutionHalfChannels = 90;
+  device.attentionEfficiency = 0.82;
+  device.attentionHalfKeys = 73;
   device.memoryEfficiency = 1;
-  device.halfRateFlops = 2e6;
+  device.copyEfficiency = 0.5;
+  device.halfRateFlops = cores * 1.5e5;
   return device;
 }
 

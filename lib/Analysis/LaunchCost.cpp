@@ -55,7 +55,7 @@ WorkKind kindOf(rt::KernelWork::Kind kind) {
   case rt::KernelWork::Kind::Irregular: return WorkKind::Irregular;
   case rt::KernelWork::Kind::Vector: break;
   }
-  return WorkKind::Vector;
+  return WorkKind::Moving;
 }
 
 ProductType productType(ValueRange inputs) {
@@ -75,16 +75,20 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
   cost.type = productType(op.getInputs());
   cost.flops = work.flops;
   cost.specialFunctions = work.specialFunctions;
+  cost.extent = work.extent;
   cost.bytesRead = work.bytesRead.value_or(bytesOf(op.getInputs()));
   cost.bytesWritten = work.bytesWritten.value_or(bytesOf(op.getOutputs()));
   return cost;
 }
 
+/// Half at x = `half`, nearing 1.
+double saturation(double x, double half) { return x / (x + half); }
+
 /// FLOPs per second.
 double rateOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::Irregular)
     return device.irregularFlops;
-  if (cost.kind == WorkKind::Vector)
+  if (cost.kind == WorkKind::Vector || cost.kind == WorkKind::Moving)
     return device.vectorFlops;
   double peak = device.fp32Flops;
   if (cost.type == ProductType::F64)
@@ -93,13 +97,16 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     peak = device.bf16Flops;
   else if (cost.type == ProductType::F16)
     peak = device.fp16Flops;
-  double efficiency = cost.kind == WorkKind::Attention     ? device.attentionEfficiency
-                      : cost.kind == WorkKind::Convolution ? device.convolutionEfficiency
-                                                           : device.matmulEfficiency;
-  return peak * efficiency * cost.flops / (cost.flops + device.halfRateFlops);
+  if (cost.kind == WorkKind::Attention)
+    return peak * device.attentionEfficiency * saturation(cost.extent, device.attentionHalfKeys);
+  peak *= saturation(cost.flops, device.halfRateFlops);
+  if (cost.kind == WorkKind::Convolution)
+    return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels);
+  return peak * device.matmulEfficiency;
 }
 
-double movingSeconds(double bytes, const DeviceModel &device) {
+double movingSeconds(const LaunchCost &cost, const DeviceModel &device) {
+  double bytes = cost.bytes() / (cost.kind == WorkKind::Moving ? device.copyEfficiency : 1);
   double cached = std::min(bytes, device.cacheBytes);
   return cached / device.cacheBytesPerSecond + (bytes - cached) / (device.bytesPerSecond * device.memoryEfficiency);
 }
@@ -117,10 +124,11 @@ LaunchCost costOf(Operation *launch) {
 double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::None)
     return 0;
-  double computing = cost.specialFunctions / device.specialFunctions;
+  // Attention's rate was measured with its exponentials.
+  double computing = cost.kind == WorkKind::Attention ? 0 : cost.specialFunctions / device.specialFunctions;
   if (cost.flops > 0)
     computing += cost.flops / rateOf(cost, device);
-  return device.launchSeconds + std::max(computing, movingSeconds(cost.bytes(), device));
+  return device.launchSeconds + std::max(computing, movingSeconds(cost, device));
 }
 
 } // namespace kedge::analysis

@@ -22,6 +22,7 @@ const char *nameOf(WorkKind kind) {
   switch (kind) {
   case WorkKind::None: return "none";
   case WorkKind::Vector: return "vector";
+  case WorkKind::Moving: return "moving";
   case WorkKind::Irregular: return "irregular";
   case WorkKind::Product: return "product";
   case WorkKind::Convolution: return "convolution";
@@ -64,11 +65,11 @@ StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumula
 }
 
 std::string launchTable(const std::vector<ScheduledLaunch> &launches) {
-  std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,seconds,place\n";
+  std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,extent,seconds,place\n";
   for (const ScheduledLaunch &launch : launches)
-    table += fmt::format("{},{},{},{},{},{},{},{},{},\"{}\"\n", launch.function, launch.index, launch.kernel,
+    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", launch.function, launch.index, launch.kernel,
                          nameOf(launch.cost.kind), launch.cost.flops, launch.cost.specialFunctions,
-                         launch.cost.bytesRead, launch.cost.bytesWritten, launch.seconds, launch.place);
+                         launch.cost.bytesRead, launch.cost.bytesWritten, launch.cost.extent, launch.seconds, launch.place);
   return table;
 }
 

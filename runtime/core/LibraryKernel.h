@@ -27,6 +27,9 @@ struct KernelWork {
   double specialFunctions = 0; ///< exp, tanh, log...
   /// Where they are not all bytes of the inputs, or of the outputs.
   std::optional<double> bytesRead = {}, bytesWritten = {};
+  /// What decides how near to the rate of large products it runs. Attention: keys that a query sees on average.
+  /// Convolution: channels of the result, which share what is read from the image.
+  double extent = 0;
 };
 
 class LibraryKernel {

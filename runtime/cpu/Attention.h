@@ -42,7 +42,8 @@ struct AttentionShape {
   /// `depthProducts` products of a pair run over depth, `valueProducts` over valueDepth.
   KernelWork work(int depthProducts, int valueProducts) const {
     double width = static_cast<double>(depthProducts * depth + valueProducts * valueDepth);
-    return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs(), {}, {}};
+    double rows = static_cast<double>(std::max<int64_t>(1, batch * queryHeads * queries));
+    return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs(), {}, {}, visiblePairs() / rows};
   }
   /// Queries from this one on may see key j.
   int64_t firstQuery(int64_t j) const {

@@ -28,7 +28,7 @@ public:
 
   size_t workspaceBytes() const override { return (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1); }
 
-  KernelWork work() const override { return c_.work(); }
+  KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     int64_t jobs = c_.batch * c_.groups, parts = threads_;
@@ -143,7 +143,7 @@ public:
     return (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1) + rowsBytes_ * threads_;
   }
 
-  KernelWork work() const override { return c_.work(); }
+  KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     char *scratch = static_cast<char *>(workspace);

@@ -18,9 +18,11 @@ struct ConvShape {
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupFilters() const { return filters / groups; }
   /// Of the convolution and of both its gradients; taps in the padding count.
-  KernelWork work() const {
+  /// `resultChannels`: of one group.
+  KernelWork work(int64_t resultChannels) const {
     double points = static_cast<double>(batch) * static_cast<double>(filters) * static_cast<double>(outSize());
-    return {KernelWork::Kind::Convolution, 2 * points * static_cast<double>(groupChannels() * taps()), 0, {}, {}};
+    return {KernelWork::Kind::Convolution, 2 * points * static_cast<double>(groupChannels() * taps()), 0, {}, {},
+            static_cast<double>(resultChannels)};
   }
 };
 

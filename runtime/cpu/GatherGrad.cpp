@@ -67,7 +67,7 @@ private:
 
 /// An addition for every element of the incoming gradient.
 KernelWork sumsOf(const TensorDesc &dy) {
-  return {KernelWork::Kind::Vector, static_cast<double>(dy.elements()), 0, {}, {}};
+  return {KernelWork::Kind::Vector, static_cast<double>(dy.elements()), 0, {}, {}, 0};
 }
 
 std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threads) {

@@ -116,7 +116,7 @@ int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DT
 Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, PerLine zeroW,
                     const ConvShape &c, Rescale rescale, int threads) {
   DType typeX = call.inputs[0].type, typeW = call.inputs[w].type;
-  return closure(c.work(), [=](Inputs in, Outputs out, void *) {
+  return closure(c.work(c.groupFilters()), [=](Inputs in, Outputs out, void *) {
     parallelFor(threads, c.batch * c.filters, 1, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane)
         for (int64_t o = 0; o < c.outSize(); ++o) {

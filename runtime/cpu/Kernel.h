@@ -38,10 +38,10 @@ template <typename Body> std::unique_ptr<LibraryKernel> closure(Body body) {
 }
 
 /// Work of a kernel that reads `bytes` of its inputs and not all of them.
-inline KernelWork partialRead(double bytes) { return {KernelWork::Kind::Vector, 0, 0, bytes, {}}; }
+inline KernelWork partialRead(double bytes) { return {KernelWork::Kind::Vector, 0, 0, bytes, {}, 0}; }
 /// Work of a kernel that takes `operations` steps from one element to the next.
 inline KernelWork irregularWork(double operations, double specialFunctions = 0) {
-  return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}};
+  return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}, 0};
 }
 
 /// body(begin, end) over [0, n) in equal parts. A part has at least `grain` iterations. The team always has

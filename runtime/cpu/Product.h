@@ -13,7 +13,7 @@ struct Product {
   int64_t batches() const { return static_cast<int64_t>(offsetsA.size()); }
   KernelWork work() const {
     double points = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(batches());
-    return {KernelWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}};
+    return {KernelWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}, 0};
   }
 };
 

@@ -63,7 +63,7 @@ public:
     double cells = static_cast<double>(s_.steps * s_.batch * s_.directions * s_.hidden);
     double gates = static_cast<double>(s_.gates);
     return {KernelWork::Kind::Vector, 2 * cells * gates * static_cast<double>(s_.inputs + s_.hidden),
-            cells * (gates + (s_.cell == Cell::Lstm ? 1 : 0)), {}, {}};
+            cells * (gates + (s_.cell == Cell::Lstm ? 1 : 0)), {}, {}, 0};
   }
 
   void run(Inputs in, Outputs out, void *workspace) override {

@@ -7,6 +7,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   kedge::bench::addArenaCommand(app);
   kedge::bench::addRematCommand(app);
+  kedge::bench::addCalibrateCommand(app);
   kedge::bench::addStepCommand(app);
   for (const char *name : {"tune"}) {
     CLI::App *command = app.add_subcommand(name, "not available yet");

@@ -24,8 +24,10 @@ struct DeviceModel {
 
   // Shares of the peaks that large launches reach, in (0, 1].
   double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1;
-  /// Products of so many FLOPs reach half of that.
-  double halfRateFlops = 0;
+  double copyEfficiency = 1; ///< of library kernels that only move data, beside generated kernels
+  // Where half of those shares is reached: FLOPs of a product or convolution, keys that a query of attention sees
+  // on average, channels of a convolution's result.
+  double halfRateFlops = 0, attentionHalfKeys = 0, convolutionHalfChannels = 0;
 };
 
 /// h100, h200, a100, rtx4090, cpu, or a JSON file (a name that ends in .json or holds a slash). Throws

@@ -6,7 +6,9 @@
 namespace kedge::analysis {
 
 /// How a launch's FLOPs run: this picks the rate.
-enum class WorkKind { None, Vector, Irregular, Product, Convolution, Attention };
+/// Vector: generated kernels. Moving: library kernels that copy. Irregular: element by element through windows or
+/// indices.
+enum class WorkKind { None, Vector, Moving, Irregular, Product, Convolution, Attention };
 /// Type of a product's operands.
 enum class ProductType { F64, F32, BF16, F16 };
 
@@ -14,9 +16,10 @@ struct LaunchCost {
   WorkKind kind = WorkKind::None; ///< None: nothing is launched (views, constants)
   ProductType type = ProductType::F32;
   double flops = 0;            ///< a multiply-add counts 2
-  double specialFunctions = 0; ///< exp, log, tanh, erf..., in evaluations of exp
+  double specialFunctions = 0; ///< exp, log, tanh, erf, folds..., in evaluations of exp
   double bytesRead = 0;        ///< every element of every distinct operand that is read, once
   double bytesWritten = 0;
+  double extent = 0; ///< rt::KernelWork::extent
 
   bool product() const { return kind > WorkKind::Irregular; }
   double bytes() const { return bytesRead + bytesWritten; }

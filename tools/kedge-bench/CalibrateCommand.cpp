@@ -1,0 +1,176 @@
+// kedge-bench calibrate: a device file of this machine, from the runtime's and the compiler's own kernels.
+#include "Commands.h"
+#include "TimedKernel.h"
+#include "kedge/Analysis/DeviceModel.h"
+#include "kedge/Support/Error.h"
+#include "runtime/core/Executor.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace {
+using namespace kedge;
+using bench::ClusterTiming;
+using bench::LibraryTiming;
+using nlohmann::json;
+using rt::DType;
+using rt::LibraryCall;
+
+struct Calibration {
+  analysis::DeviceModel device;
+  int threads;
+
+  double report(const std::string &what, double value, const char *unit) const {
+    fmt::print("{:<44}{:>10.4g} {}\n", what, value, unit);
+    return value;
+  }
+  double rateOf(const std::string &what, const LibraryCall &call) const {
+    LibraryTiming timing(call, threads);
+    double rate = timing.flops() / timing.bestSeconds();
+    report(what, rate / 1e9, "GFLOP/s");
+    return rate;
+  }
+  double product(int64_t m, int64_t n, int64_t k, DType type = DType::F32) const {
+    LibraryCall call{"onnx.MatMul", json::object(), {{type, {m, k}}, {type, {k, n}}}, {{type, {m, n}}}};
+    return rateOf(fmt::format("product {} {}x{}x{}", rt::dtypeName(type), m, n, k), call);
+  }
+
+  void products();
+  void attention();
+  void convolution();
+  void irregular();
+  void memory();
+  void scalars();
+};
+
+/// x and y are rates at the extents a and b: the rate and the extent of rate * e / (e + half).
+struct Saturation {
+  double rate, half;
+};
+Saturation fit(double a, double x, double b, double y) {
+  double half = std::max(0.0, (y - x) / (x / a - y / b));
+  return {y * (b + half) / b, half};
+}
+
+void Calibration::products() {
+  const int64_t shapes[][3] = {{512, 512, 512}, {256, 768, 768}, {768, 768, 256}, {256, 1024, 512}, {384, 384, 1536}};
+  double best = 0, logs = 0;
+  for (auto [m, n, k] : shapes) {
+    double rate = product(m, n, k);
+    best = std::max(best, rate);
+    logs += std::log(rate) / std::size(shapes);
+  }
+  double small = product(64, 64, 64);
+  device.fp32Flops = device.tf32Flops = best;
+  device.matmulEfficiency = std::exp(logs) / best;
+  device.halfRateFlops = 2.0 * 64 * 64 * 64 * std::max(0.0, std::exp(logs) / small - 1);
+  device.fp64Flops = product(512, 512, 512, DType::F64) / device.matmulEfficiency;
+  device.bf16Flops = product(512, 512, 512, DType::BF16) / device.matmulEfficiency;
+  device.fp16Flops = product(512, 512, 512, DType::F16) / device.matmulEfficiency;
+}
+
+void Calibration::attention() {
+  auto rate = [&](int64_t batch, int64_t length) {
+    rt::TensorDesc heads{DType::F32, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
+    LibraryCall forward{"train.Attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
+    LibraryCall backward{"train.AttentionGrad", {{"causal", true}}, {heads, heads, heads, heads, heads, sums}, {heads, heads, heads}};
+    double there = rateOf(fmt::format("attention, {} tokens", length), forward);
+    double back = rateOf(fmt::format("gradient of attention, {} tokens", length), backward);
+    return std::sqrt(there * back);
+  };
+  double shortRows = rate(8, 64), longRows = rate(1, 1024);
+  Saturation found = fit(32.5, shortRows, 512.5, longRows); // keys that a query sees on average
+  device.attentionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
+  device.attentionHalfKeys = found.half;
+}
+
+void Calibration::convolution() {
+  auto rate = [&](int64_t channels, int64_t size) {
+    rt::TensorDesc image{DType::F32, {4, channels, size, size}}, weight{DType::F32, {channels, channels, 3, 3}};
+    json attributes = {{"pads", {1, 1, 1, 1}}};
+    const char *what[] = {"onnx.Conv", "train.ConvGradInput", "train.ConvGradWeight"};
+    double logs = 0;
+    for (int i = 0; i < 3; ++i) {
+      LibraryCall call{what[i], attributes, {image, i < 2 ? weight : image}, {i < 2 ? image : weight}};
+      logs += std::log(rateOf(fmt::format("{}, {} channels of {}x{}", what[i], channels, size, size), call)) / 3;
+    }
+    return std::exp(logs);
+  };
+  double few = rate(16, 32), many = rate(128, 16);
+  Saturation found = fit(16, few, 128, many);
+  device.convolutionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
+  device.convolutionHalfChannels = found.half;
+}
+
+void Calibration::irregular() {
+  LibraryCall pool{"onnx.MaxPool", {{"kernel_shape", {3, 3}}, {"strides", {2, 2}}, {"pads", {1, 1, 1, 1}}},
+                   {{DType::F32, {8, 16, 56, 56}}}, {{DType::F32, {8, 16, 28, 28}}}};
+  device.irregularFlops = rateOf("max pool 3x3", pool);
+}
+
+std::string pointwise(int64_t count, const std::string &body) {
+  std::string type = fmt::format("tensor<{}xf32>", count);
+  return fmt::format("#id = affine_map<(d) -> (d)>\nfunc.func @f(%x: {0}, %y: {0}) -> {0} {{\n"
+                     "%r = sched.cluster domain [{1}] reduced [] (%x, %y) maps [#id, #id] -> [#id] {{\n"
+                     "^bb0(%a: f32, %b: f32):\n{2}}} : ({0}, {0}) -> {0}\nreturn %r : {0} }}",
+                     type, count, body);
+}
+
+void Calibration::memory() {
+  const std::string sum = "%s = arith.addf %a, %b : f32\nsched.yield %s : f32\n";
+  auto bandwidth = [&](const char *what, int64_t count) {
+    return 1e9 * report(what, 12e-9 * count / ClusterTiming(pointwise(count, sum), threads).bestSeconds(), "GB/s");
+  };
+  device.bytesPerSecond = bandwidth("sum of large vectors", int64_t(1) << 25);
+  device.cacheBytesPerSecond =
+      std::max(device.bytesPerSecond, bandwidth("sum of vectors in the cache", static_cast<int64_t>(device.cacheBytes / 24)));
+  device.hostBytesPerSecond = device.bytesPerSecond / 2;
+  rt::TensorDesc half{DType::F32, {1 << 14, 512}}, whole{DType::F32, {1 << 14, 1024}};
+  LibraryTiming concat({"onnx.Concat", {{"axis", 1}}, {half, half}, {whole}}, threads);
+  double copied = 1e9 * report("concatenation", 2e-9 * static_cast<double>(whole.bytes()) / concat.bestSeconds(), "GB/s");
+  device.copyEfficiency = std::min(1.0, copied / device.bytesPerSecond);
+  device.memoryEfficiency = 1;
+}
+
+void Calibration::scalars() {
+  constexpr int64_t count = 1 << 17;
+  auto seconds = [&](const std::string &body) { return ClusterTiming(pointwise(count, body), threads).bestSeconds(); };
+  std::string chain = "%p0 = arith.addf %a, %b : f32\n";
+  constexpr int steps = 64;
+  for (int i = 0; i < steps; ++i)
+    chain += fmt::format("%p{} = arith.{} %p{}, %a : f32\n", i + 1, i % 2 ? "addf" : "mulf", i);
+  double vector = seconds(chain + fmt::format("sched.yield %p{} : f32\n", steps));
+  double exponentials = seconds("%e = math.exp %a : f32\n%f = math.exp %e : f32\nsched.yield %f : f32\n");
+  device.vectorFlops = 1e9 * report("additions and multiplications", 1e-9 * count * (steps + 1) / vector, "GFLOP/s");
+  device.specialFunctions = 1e9 * report("exponentials", 2e-9 * count / exponentials, "G/s");
+  double launch = ClusterTiming(pointwise(1 << 15, "sched.yield %a : f32\n"), threads).bestSeconds();
+  double moved = 8.0 * (1 << 15) / device.cacheBytesPerSecond;
+  device.launchSeconds = 1e-6 * report("launch", 1e6 * std::max(1e-7, launch - moved), "microseconds");
+}
+
+void calibrate(const std::string &output, int threads) {
+  Calibration calibration{analysis::thisMachine(), threads > 0 ? threads : rt::physicalCores()};
+  calibration.device.name = "calibrated";
+  calibration.products();
+  calibration.attention();
+  calibration.convolution();
+  calibration.irregular();
+  calibration.memory();
+  calibration.scalars();
+  json device = analysis::toJson(calibration.device);
+  analysis::deviceFromJson(device, output); // what is written can be read
+  std::ofstream file(output);
+  if (!(file << device.dump(2) << '\n').flush())
+    fail("{}: cannot be written", output);
+}
+} // namespace
+
+void kedge::bench::addCalibrateCommand(CLI::App &app) {
+  CLI::App *command = app.add_subcommand("calibrate", "measure this machine, for --device FILE.json");
+  auto output = std::make_shared<std::string>();
+  auto threads = std::make_shared<int>(0);
+  command->add_option("--output", *output, "FILE.json")->required();
+  command->add_option("--threads", *threads, "default: physical cores")->check(CLI::PositiveNumber);
+  command->callback([=] { calibrate(*output, *threads); });
+}
