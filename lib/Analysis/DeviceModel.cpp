@@ -99,7 +99,7 @@ DeviceModel processor(int cores) {
   device.name = "cpu";
   device.memoryBytes = 24 * int64_t(1e9);
   device.vectorFlops = cores * 80 * kGiga;
-  device.irregularFlops = cores * 0.3 * kGiga;
+  device.irregularFlops = cores * 0.25 * kGiga;
   device.fp64Flops = cores * 58 * kGiga, device.fp32Flops = device.tf32Flops = cores * 117 * kGiga;
   device.bf16Flops = device.fp16Flops = device.fp32Flops; // products of 16-bit operands run in fp32 tiles
   device.specialFunctions = cores * 2.6 * kGiga;
@@ -110,10 +110,10 @@ DeviceModel processor(int cores) {
   device.cacheBytesPerSecond = cores * 80 * kGiga;
   device.launchSeconds = cores == 1 ? 0.3e-6 : 1.5e-6; // the second: threads start and meet
   device.matmulEfficiency = 0.9;
-  device.convolutionEfficiency = 0.9;
-  device.convolutionHalfChannels = 90;
+  device.convolutionEfficiency = 0.85;
+  device.convolutionHalfChannels = 15;
   device.attentionEfficiency = 0.82;
-  device.attentionHalfKeys = 73;
+  device.attentionHalfKeys = 68;
   device.memoryEfficiency = 1;
   device.copyEfficiency = 0.5;
   device.halfRateFlops = cores * 1.5e5;

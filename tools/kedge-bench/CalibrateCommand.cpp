@@ -25,15 +25,19 @@ struct Calibration {
     fmt::print("{:<44}{:>10.4g} {}\n", what, value, unit);
     return value;
   }
-  double rateOf(const std::string &what, const LibraryCall &call) const {
+  /// Of a call: FLOPs a second, and what they depend on beside the FLOPs.
+  struct Rate {
+    double flops, extent;
+  };
+  Rate rateOf(const std::string &what, const LibraryCall &call) const {
     LibraryTiming timing(call, threads);
-    double rate = timing.flops() / timing.bestSeconds();
+    double rate = timing.work().flops / timing.bestSeconds();
     report(what, rate / 1e9, "GFLOP/s");
-    return rate;
+    return {rate, timing.work().extent};
   }
   double product(int64_t m, int64_t n, int64_t k, DType type = DType::F32) const {
     LibraryCall call{"onnx.MatMul", json::object(), {{type, {m, k}}, {type, {k, n}}}, {{type, {m, n}}}};
-    return rateOf(fmt::format("product {} {}x{}x{}", rt::dtypeName(type), m, n, k), call);
+    return rateOf(fmt::format("product {} {}x{}x{}", rt::dtypeName(type), m, n, k), call).flops;
   }
 
   void products();
@@ -44,13 +48,14 @@ struct Calibration {
   void scalars();
 };
 
-/// x and y are rates at the extents a and b: the rate and the extent of rate * e / (e + half).
+/// The rate and the extent of rate * e / (e + half) that two measurements lie on.
 struct Saturation {
   double rate, half;
 };
-Saturation fit(double a, double x, double b, double y) {
-  double half = std::max(0.0, (y - x) / (x / a - y / b));
-  return {y * (b + half) / b, half};
+template <typename Rate> Saturation fit(const Rate &small, const Rate &large) {
+  double half = (large.flops - small.flops) / (small.flops / small.extent - large.flops / large.extent);
+  half = std::isfinite(half) ? std::max(0.0, half) : 0;
+  return {large.flops * (large.extent + half) / large.extent, half};
 }
 
 void Calibration::products() {
@@ -75,12 +80,11 @@ void Calibration::attention() {
     rt::TensorDesc heads{DType::F32, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
     LibraryCall forward{"train.Attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
     LibraryCall backward{"train.AttentionGrad", {{"causal", true}}, {heads, heads, heads, heads, heads, sums}, {heads, heads, heads}};
-    double there = rateOf(fmt::format("attention, {} tokens", length), forward);
-    double back = rateOf(fmt::format("gradient of attention, {} tokens", length), backward);
-    return std::sqrt(there * back);
+    Rate there = rateOf(fmt::format("attention, {} tokens", length), forward);
+    Rate back = rateOf(fmt::format("gradient of attention, {} tokens", length), backward);
+    return Rate{std::sqrt(there.flops * back.flops), there.extent};
   };
-  double shortRows = rate(8, 64), longRows = rate(1, 1024);
-  Saturation found = fit(32.5, shortRows, 512.5, longRows); // keys that a query sees on average
+  Saturation found = fit(rate(8, 64), rate(1, 1024));
   device.attentionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
   device.attentionHalfKeys = found.half;
 }
@@ -90,15 +94,16 @@ void Calibration::convolution() {
     rt::TensorDesc image{DType::F32, {4, channels, size, size}}, weight{DType::F32, {channels, channels, 3, 3}};
     json attributes = {{"pads", {1, 1, 1, 1}}};
     const char *what[] = {"onnx.Conv", "train.ConvGradInput", "train.ConvGradWeight"};
-    double logs = 0;
+    double logs = 0, extent = 0;
     for (int i = 0; i < 3; ++i) {
       LibraryCall call{what[i], attributes, {image, i < 2 ? weight : image}, {i < 2 ? image : weight}};
-      logs += std::log(rateOf(fmt::format("{}, {} channels of {}x{}", what[i], channels, size, size), call)) / 3;
+      Rate one = rateOf(fmt::format("{}, {} channels of {}x{}", what[i], channels, size, size), call);
+      logs += std::log(one.flops) / 3;
+      extent = one.extent;
     }
-    return std::exp(logs);
+    return Rate{std::exp(logs), extent};
   };
-  double few = rate(16, 32), many = rate(128, 16);
-  Saturation found = fit(16, few, 128, many);
+  Saturation found = fit(rate(16, 32), rate(128, 16));
   device.convolutionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
   device.convolutionHalfChannels = found.half;
 }
@@ -106,7 +111,7 @@ void Calibration::convolution() {
 void Calibration::irregular() {
   LibraryCall pool{"onnx.MaxPool", {{"kernel_shape", {3, 3}}, {"strides", {2, 2}}, {"pads", {1, 1, 1, 1}}},
                    {{DType::F32, {8, 16, 56, 56}}}, {{DType::F32, {8, 16, 28, 28}}}};
-  device.irregularFlops = rateOf("max pool 3x3", pool);
+  device.irregularFlops = rateOf("max pool 3x3", pool).flops;
 }
 
 std::string pointwise(int64_t count, const std::string &body) {
@@ -135,15 +140,16 @@ void Calibration::memory() {
 
 void Calibration::scalars() {
   constexpr int64_t count = 1 << 17;
+  constexpr double kTanh = 1.5; // of a special function, as the cost of clusters counts it
   auto seconds = [&](const std::string &body) { return ClusterTiming(pointwise(count, body), threads).bestSeconds(); };
   std::string chain = "%p0 = arith.addf %a, %b : f32\n";
   constexpr int steps = 64;
   for (int i = 0; i < steps; ++i)
     chain += fmt::format("%p{} = arith.{} %p{}, %a : f32\n", i + 1, i % 2 ? "addf" : "mulf", i);
   double vector = seconds(chain + fmt::format("sched.yield %p{} : f32\n", steps));
-  double exponentials = seconds("%e = math.exp %a : f32\n%f = math.exp %e : f32\nsched.yield %f : f32\n");
+  double tangents = seconds("%e = math.tanh %a : f32\n%f = math.tanh %e : f32\nsched.yield %f : f32\n");
   device.vectorFlops = 1e9 * report("additions and multiplications", 1e-9 * count * (steps + 1) / vector, "GFLOP/s");
-  device.specialFunctions = 1e9 * report("exponentials", 2e-9 * count / exponentials, "G/s");
+  device.specialFunctions = 1e9 * report("special functions", 1e-9 * 2 * kTanh * count / tangents, "G/s");
   double launch = ClusterTiming(pointwise(1 << 15, "sched.yield %a : f32\n"), threads).bestSeconds();
   double moved = 8.0 * (1 << 15) / device.cacheBytesPerSecond;
   device.launchSeconds = 1e-6 * report("launch", 1e6 * std::max(1e-7, launch - moved), "microseconds");

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <sys/mman.h>
 
 using namespace mlir;
 
@@ -29,9 +30,13 @@ double TimedKernel::bestSeconds() {
 }
 
 char *TimedKernel::allocate(size_t bytes) {
-  auto *block = static_cast<char *>(std::aligned_alloc(64, (bytes + 127) / 64 * 64));
+  constexpr size_t hugePage = size_t(1) << 21;
+  const size_t unit = bytes >= 2 * hugePage ? hugePage : 64; // as a program's arena has them
+  auto *block = static_cast<char *>(std::aligned_alloc(unit, (bytes + unit) / unit * unit));
   if (!block)
     fail("calibrate: no memory for an operand of {} bytes", bytes);
+  if (unit == hugePage)
+    madvise(block, (bytes + unit) / unit * unit, MADV_HUGEPAGE);
   memory.emplace_back(block);
   std::memset(block, 0, bytes);
   return block;

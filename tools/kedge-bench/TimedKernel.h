@@ -31,7 +31,7 @@ private:
 class LibraryTiming final : public TimedKernel {
 public:
   LibraryTiming(const rt::LibraryCall &call, int threads);
-  double flops() const { return kernel->work().flops; }
+  rt::KernelWork work() const { return kernel->work(); }
 
 private:
   void run() override { kernel->run(inputs.data(), outputs.data(), workspace); }
