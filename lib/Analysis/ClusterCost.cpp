@@ -1,6 +1,7 @@
 // Work of a generated kernel: from its domain, maps and body.
 #include "ClusterCost.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -53,8 +54,11 @@ public:
     cost.kind = WorkKind::Vector;
     countBody(cost);
     cost.bytesRead = bytesRead();
-    for (Value output : cluster.getOutputs())
-      cost.bytesWritten += static_cast<double>(elements(output)) * elementBytes(output);
+    for (Value output : cluster.getOutputs()) {
+      double bytes = static_cast<double>(elements(output)) * elementBytes(output);
+      cost.bytesWritten += bytes;
+      cost.bytesUpdated += isState(output) ? bytes : 0;
+    }
     return cost;
   }
 
@@ -62,6 +66,14 @@ private:
   static int64_t elements(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getNumElements(); }
   static double elementBytes(Value tensor) {
     return std::max(8u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth()) / 8.0;
+  }
+  /// Whether the function returns it as the new value of a state.
+  static bool isState(Value output) {
+    for (OpOperand &use : output.getUses())
+      if (auto leave = dyn_cast<func::ReturnOp>(use.getOwner()))
+        if (auto function = dyn_cast<func::FuncOp>(leave->getParentOp()))
+          return function.getResultAttr(use.getOperandNumber(), "train.state") != nullptr;
+    return false;
   }
   static AffineMap mapAt(ArrayAttr maps, size_t i) { return cast<AffineMapAttr>(maps[i]).getValue(); }
 

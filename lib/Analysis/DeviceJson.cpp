@@ -32,6 +32,7 @@ const Field kFields[] = {
     {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
     {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},
     {"memory_efficiency", &DeviceModel::memoryEfficiency, Range::Share},
+    {"update_weight", &DeviceModel::updateWeight, Range::NotNegative},
     {"copy_efficiency", &DeviceModel::copyEfficiency, Range::Share},
     {"half_rate_flops", &DeviceModel::halfRateFlops, Range::NotNegative},
     {"attention_half_keys", &DeviceModel::attentionHalfKeys, Range::NotNegative},

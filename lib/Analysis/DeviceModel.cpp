@@ -103,11 +103,13 @@ DeviceModel processor(int cores) {
   device.fp64Flops = cores * 58 * kGiga, device.fp32Flops = device.tf32Flops = cores * 117 * kGiga;
   device.bf16Flops = device.fp16Flops = device.fp32Flops; // products of 16-bit operands run in fp32 tiles
   device.specialFunctions = cores * 2.6 * kGiga;
-  // A core alone takes 58 GB/s, two share 65; a socket of this kind gives no more than its twelve channels have.
-  device.bytesPerSecond = std::min(51 + 7.0 * cores, 400.0) * kGiga;
+  // A core fetches so many lines; a socket of this kind has twelve channels. What is written over lines just read
+  // goes along for nothing.
+  device.bytesPerSecond = std::min(cores * 31.0, 400.0) * kGiga;
+  device.updateWeight = 0;
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
   device.cacheBytes = cores * 2097152.0;
-  device.cacheBytesPerSecond = cores * 80 * kGiga;
+  device.cacheBytesPerSecond = cores * 90 * kGiga;
   device.launchSeconds = cores == 1 ? 0.3e-6 : 1.5e-6; // the second: threads start and meet
   device.matmulEfficiency = 0.9;
   device.convolutionEfficiency = 0.85;

@@ -106,7 +106,7 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
 }
 
 double movingSeconds(const LaunchCost &cost, const DeviceModel &device) {
-  double bytes = cost.bytes() / (cost.kind == WorkKind::Moving ? device.copyEfficiency : 1);
+  double bytes = (cost.bytes() - (1 - device.updateWeight) * cost.bytesUpdated) / (cost.kind == WorkKind::Moving ? device.copyEfficiency : 1);
   double cached = std::min(bytes, device.cacheBytes);
   return cached / device.cacheBytesPerSecond + (bytes - cached) / (device.bytesPerSecond * device.memoryEfficiency);
 }

@@ -84,7 +84,8 @@ void Calibration::attention() {
     Rate back = rateOf(fmt::format("gradient of attention, {} tokens", length), backward);
     return Rate{std::sqrt(there.flops * back.flops), there.extent};
   };
-  Saturation found = fit(rate(8, 64), rate(1, 1024));
+  Rate few = rate(8, 64), many = rate(1, 1024);
+  Saturation found = fit(few, many);
   device.attentionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
   device.attentionHalfKeys = found.half;
 }
@@ -103,7 +104,8 @@ void Calibration::convolution() {
     }
     return Rate{std::exp(logs), extent};
   };
-  Saturation found = fit(rate(16, 32), rate(128, 16));
+  Rate few = rate(16, 32), many = rate(128, 16);
+  Saturation found = fit(few, many);
   device.convolutionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
   device.convolutionHalfChannels = found.half;
 }

@@ -19,6 +19,7 @@ struct LaunchCost {
   double specialFunctions = 0; ///< exp, log, tanh, erf, folds..., in evaluations of exp
   double bytesRead = 0;        ///< every element of every distinct operand that is read, once
   double bytesWritten = 0;
+  double bytesUpdated = 0; ///< of those written: new values of states, which take the place of the old ones
   double extent = 0; ///< rt::KernelWork::extent
 
   bool product() const { return kind > WorkKind::Irregular; }

@@ -1,0 +1,73 @@
+// Work of whole steps, against formulas.
+#include "kedge/Analysis/StepCost.h"
+#include "kedge/Dialect/Registration.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Pipelines/Pipelines.h"
+#include "support/GptModule.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::analysis;
+
+namespace {
+
+std::vector<ScheduledLaunch> launchesOfGpt(const test::GptSize &size, const std::string &device) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::GptModule(size).text(), &context);
+  PassManager manager(&context);
+  pipelines::addStepPipeline(manager, {});
+  pipelines::addSchedulePipeline(manager);
+  if (!module || failed(manager.run(*module))) {
+    ADD_FAILURE() << "the model does not compile";
+    return {};
+  }
+  return launchesOf(*module, loadDevice(device));
+}
+
+double pairs(const test::GptSize &s) {
+  return static_cast<double>(s.batch * s.heads * s.layers) * static_cast<double>(s.tokens) * static_cast<double>(s.tokens + 1) / 2;
+}
+
+TEST(StepCost, ProductsAndAttentionOfGpt2AreCountedExactly) {
+  test::GptSize size{.layers = 2, .width = 96, .heads = 3, .vocabulary = 101, .batch = 2, .tokens = 40};
+  double products = 0, attention = 0;
+  for (const ScheduledLaunch &launch : launchesOfGpt(size, "cpu"))
+    if (launch.function == "step") {
+      products += launch.cost.kind == WorkKind::Product ? launch.cost.flops : 0;
+      attention += launch.cost.kind == WorkKind::Attention ? launch.cost.flops : 0;
+    }
+  // Forward, gradient of the input, gradient of the weight: two FLOPs a parameter and token each.
+  EXPECT_EQ(products, 6 * size.productParameters() * 80);
+  // Two products of a pair forward, five backward, over 32 columns of a head.
+  EXPECT_EQ(attention, 7 * 2 * 32 * pairs(size));
+}
+
+TEST(StepCost, Gpt2OfTheUsualSizeTakesSixFlopsAParameterAndToken) {
+  test::GptSize size{.batch = 4, .tokens = 1024};
+  StepCost cost = stepCost(launchesOfGpt(size, "h100"), 1);
+  double expected = 6 * size.productParameters() * 4096 + 7 * 2 * 64 * pairs(size);
+  EXPECT_NEAR(size.productParameters(), 123.5e6, 0.1e6);
+  EXPECT_NEAR(cost.flops / expected, 1, 0.02);
+  // In fp32 the peak of the vector units bounds it from below.
+  EXPECT_GT(cost.seconds, expected / 67e12);
+  EXPECT_LT(cost.seconds, 4 * expected / 67e12);
+}
+
+TEST(StepCost, AccumulationRepeatsTheMicroStep) {
+  std::vector<ScheduledLaunch> launches(3);
+  launches[0] = {"micro", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 10}, 2};
+  launches[1] = {"update", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 5}, 1};
+  launches[2] = {"eval", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 100}, 50};
+  StepCost cost = stepCost(launches, 3);
+  EXPECT_EQ(cost.flops, 35);
+  EXPECT_EQ(cost.seconds, 7);
+  EXPECT_EQ(cost.functionSeconds["eval"], 50);
+}
+
+} // namespace
