@@ -29,9 +29,6 @@ std::string summary(const json &report, const PlanView &view) {
   int64_t free = report["unconstrained_peak_bytes"];
   if (free != report["peak_bytes"].get<int64_t>())
     text += fmt::format("unconstrained   {:>12}\n", formatAmount(free));
-  if (report.contains("step_seconds"))
-    text += fmt::format("a step          {:>10.3g} s  predicted, {:.4g} GFLOP\n", report["step_seconds"].get<double>(),
-                        report["flops"].get<double>() / 1e9);
   const json &recompute = report["recompute"];
   text += recompute["ops"].get<int64_t>() == 0
               ? "recomputation   none\n"
@@ -43,6 +40,9 @@ std::string summary(const json &report, const PlanView &view) {
   if (load > 0)
     text += fmt::format("packing         {:.2f}% above the largest live set\n",
                         100 * static_cast<double>(height - load) / static_cast<double>(load));
+  if (report.contains("step_seconds"))
+    text += fmt::format("a step          {:>10.3g} s  predicted, {:.4g} GFLOP\n", report["step_seconds"].get<double>(),
+                        report["flops"].get<double>() / 1e9);
   return text;
 }
 
