@@ -1,6 +1,8 @@
 // What the packers may spend, in counted steps or in seconds.
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace kedge::solver {
@@ -10,6 +12,14 @@ public:
   /// `steps` 0: as many as the time allows; `seconds` 0: as long as the steps allow. One of them is given.
   ArenaEffort(int64_t steps, double seconds)
       : steps(steps), seconds(seconds), begin(std::chrono::steady_clock::now()) {}
+
+  /// What each of `parts` may spend of what is left.
+  ArenaEffort share(size_t parts) const {
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    int64_t stepsLeft = std::max<int64_t>(1, (steps - spent) / static_cast<int64_t>(parts));
+    double secondsLeft = std::max(1e-6, (seconds - passed.count()) / static_cast<double>(parts));
+    return ArenaEffort(steps > 0 ? stepsLeft : 0, seconds > 0 ? secondsLeft : 0);
+  }
 
   void spend(int64_t count) { spent += count; }
   int64_t used() const { return spent; }

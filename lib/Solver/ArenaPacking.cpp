@@ -8,7 +8,8 @@
 
 namespace kedge::solver {
 namespace {
-constexpr int64_t defaultEffort = 400'000'000;
+/// The second where the packing is within a thousandth of its bound: planners pack many schedules.
+constexpr int64_t defaultEffort = 400'000'000, defaultEffortWhenClose = 40'000'000;
 constexpr int64_t largestSum = int64_t(1) << 62;
 /// ArenaSearch holds as many numbers, and its recursion is as deep as there are items.
 constexpr int64_t largestSearch = 20'000'000, mostItems = 8000;
@@ -61,8 +62,9 @@ struct PartResult {
 /// aims at the bound first and then halves the distance to the best packing, with more states from sweep to sweep.
 class PartSearch {
 public:
-  PartSearch(const ArenaProblem &part, uint64_t seed, ArenaEffort &effort, PartResult &result)
-      : search(part, seed), effort(effort), result(result), items(static_cast<int64_t>(part.items.size())) {}
+  PartSearch(const ArenaProblem &part, const PackOptions &options, ArenaEffort &effort, PartResult &result)
+      : search(part, options.seed), effort(effort), result(result), items(static_cast<int64_t>(part.items.size())),
+        effortWhenClose(options.effort == 0 && options.timeLimit <= 0 ? defaultEffortWhenClose : 0) {}
 
   void run(int64_t enough) {
     nodeLimit = 200 + 2 * items;
@@ -72,7 +74,9 @@ public:
 
 private:
   bool isOpen(int64_t enough) {
-    return result.placement.height > std::max(enough, result.lowerBound) && !effort.isSpent();
+    int64_t bound = std::max(enough, result.lowerBound), gap = result.placement.height - bound;
+    bool isClose = gap <= bound / 1000;
+    return gap > 0 && !effort.isSpent() && !(isClose && effortWhenClose > 0 && effort.used() >= effortWhenClose);
   }
 
   void sweep(int64_t enough) {
@@ -101,16 +105,33 @@ private:
   ArenaSearch search;
   ArenaEffort &effort;
   PartResult &result;
-  int64_t items, nodeLimit = 0;
+  int64_t items, effortWhenClose, nodeLimit = 0;
   int round = 0;
 };
 
-void improve(const ArenaProblem &part, int64_t enough, uint64_t seed, ArenaEffort &effort, PartResult &result) {
+void improve(const ArenaProblem &part, int64_t enough, const PackOptions &options, ArenaEffort &effort,
+             PartResult &result) {
   bool isSearchable = static_cast<int64_t>(part.items.size()) <= mostItems && searchSize(part) <= largestSearch;
   if (isSearchable)
-    return PartSearch(part, seed, effort, result).run(enough);
-  ArenaRandom random(seed);
+    return PartSearch(part, options, effort, result).run(enough);
+  ArenaRandom random(options.seed);
   improveFirstFit(part, enough, effort, random, result.placement);
+}
+
+/// Parts above the load share the effort. None has to be lower than what is proven of another.
+void improveAll(const std::vector<ArenaProblem> &parts, int64_t load, const PackOptions &options, ArenaEffort &effort,
+                std::vector<PartResult> &results) {
+  int64_t enough = load;
+  std::vector<size_t> open;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (results[i].placement.height > load)
+      open.push_back(i);
+  for (size_t k = 0; k < open.size(); ++k) {
+    ArenaEffort share = effort.share(open.size() - k);
+    improve(parts[open[k]], enough, options, share, results[open[k]]);
+    effort.spend(share.used());
+    enough = std::max(enough, results[open[k]].lowerBound);
+  }
 }
 
 } // namespace
@@ -132,9 +153,9 @@ Packing packArena(const std::vector<Buffer> &buffers, const PackOptions &options
   packing.offsets.assign(buffers.size(), 0);
   for (size_t i = 0; i < results.size(); ++i)
     results[i].placement = firstFit(problems.parts[i], load, effort);
+  improveAll(problems.parts, load, options, effort, results);
   for (size_t i = 0; i < results.size(); ++i) {
     const ArenaProblem &part = problems.parts[i];
-    improve(part, load, options.seed + i, effort, results[i]);
     packing.height = std::max(packing.height, results[i].placement.height * problems.unit);
     packing.lowerBound = std::max(packing.lowerBound, results[i].lowerBound * problems.unit);
     for (size_t k = 0; k < part.items.size(); ++k)

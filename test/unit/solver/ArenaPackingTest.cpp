@@ -107,6 +107,25 @@ TEST(ArenaPacking, FindsAndProvesTheLowest) {
   EXPECT_GT(aboveLoad, 0) << "no trial tells a proof from the largest live set";
 }
 
+TEST(ArenaPacking, PacksPartsThatShareNoTime) {
+  std::mt19937 random(21);
+  for (int trial = 0; trial < 20; ++trial) {
+    std::vector<Buffer> buffers;
+    int64_t lowest = 0;
+    for (int part = 0; part < 3; ++part) {
+      std::vector<Buffer> some = randomBuffers(random, 8, 6, 4);
+      fillUp(some, 6);
+      lowest = std::max(lowest, packArena(some, 1).height);
+      for (const Buffer &buffer : some)
+        buffers.push_back({buffer.lower + 6 * part, buffer.upper + 6 * part, buffer.size});
+    }
+    Packing packing = packArena(buffers, 1);
+    expectValid(buffers, packing, 1);
+    EXPECT_EQ(packing.height, lowest);
+    EXPECT_EQ(packing.lowerBound, lowest);
+  }
+}
+
 TEST(ArenaPacking, MeetsTheLoadOfATrainingStep) {
   std::mt19937 random(3);
   std::vector<Buffer> buffers = trainingStep(random, 400);
