@@ -32,7 +32,7 @@ json rangeJson(const PlanRange &range, Strings &strings) {
 json functionJson(const PlanFunction &function, Strings &strings) {
   json launches = json::array(), ranges = json::array();
   for (const PlanLaunch &launch : function.launches)
-    launches.push_back({strings(launch.kernel), strings(launch.layer), static_cast<int>(launch.phase)});
+    launches.push_back({strings(launch.kernel), strings(launch.layer), static_cast<int>(launch.phase), strings(launch.reason)});
   for (const PlanRange &range : function.ranges)
     ranges.push_back(rangeJson(range, strings));
   return {{"name", function.name}, {"launches", launches}, {"ranges", ranges}};

@@ -68,9 +68,9 @@ std::vector<int64_t> columnsOf(const PlanFunction &function) {
   return most;
 }
 
-/// F, B and U below the columns, by the phase of each column's first launch; ^ at the peak.
+/// A letter below each column for the phase of its first launch; ^ at the peak.
 std::string axis(const PlanFunction &function, size_t columns) {
-  static const char letters[] = {'f', 'b', 'u'};
+  static const char letters[] = {'f', 'b', 'u', 'r'};
   std::string line;
   size_t times = function.load.size();
   for (size_t column = 0; column < columns; ++column) {
@@ -104,7 +104,7 @@ std::string timeline(const PlanView &view) {
     text += '\n';
   }
   return text + fmt::format("{:>12} +{}\n", "", axis(function, columns.size())) +
-         fmt::format("{:>13} f forward, b backward, u update, ^ peak\n", "");
+         fmt::format("{:>13} f forward, b backward, u update, r recomputation, ^ peak\n", "");
 }
 
 struct LayerBytes {

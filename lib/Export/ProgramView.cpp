@@ -113,9 +113,15 @@ private:
 
   void addLaunch(PlanFunction &function, exec::LaunchOp op) {
     Place place = placeOf(op.getLoc());
-    PlanLaunch launch{op.getKernel().str(), place.layer, PlanLaunch::Phase::Forward};
+    PlanLaunch launch;
+    launch.kernel = op.getKernel().str();
+    launch.layer = place.layer;
     if (place.isBackward)
       launch.phase = PlanLaunch::Phase::Backward;
+    if (auto reason = op->getAttrOfType<StringAttr>("recomputed")) {
+      launch.phase = PlanLaunch::Phase::Recompute;
+      launch.reason = reason.str();
+    }
     for (Value written : op.getWrites()) {
       auto buffer = written.getDefiningOp<exec::BufferOp>();
       writers.try_emplace(buffer, function.launches.size());

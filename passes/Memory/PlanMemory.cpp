@@ -165,12 +165,14 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       auto attr = op->getAttrOfType<IntegerAttr>(name);
       return attr ? attr.getInt() : otherwise;
     };
-    exec::LaunchOp::create(builder, op->getLoc(), library ? library.getKernel() : kernel ? kernel.getValue() : "cluster",
+    auto emitted = exec::LaunchOp::create(builder, op->getLoc(), library ? library.getKernel() : kernel ? kernel.getValue() : "cluster",
                            pick(launch.reads), pick(launch.writes), launch.workspace < 0 ? Value() : values[launch.workspace],
                            number("kedge.iterations", 0), number("kedge.grain", 1), 0,
                            builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
                            builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), bool(library),
                            library ? library.getAttrs() : DictionaryAttr());
+    if (Attribute reason = op->getAttr("recomputed"))
+      emitted->setAttr("recomputed", reason);
   }
 };
 } // namespace

@@ -18,7 +18,8 @@ struct PlanRange {
 
 struct PlanLaunch {
   std::string kernel, layer;
-  enum class Phase { Forward, Backward, Update } phase = Phase::Forward;
+  enum class Phase { Forward, Backward, Update, Recompute } phase = Phase::Forward;
+  std::string reason; ///< of recomputation
 };
 
 struct PlanFunction {

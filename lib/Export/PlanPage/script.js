@@ -2,7 +2,7 @@
 const plan = JSON.parse(document.getElementById("plan").textContent);
 const text = (index) => plan.strings[index];
 const el = (id) => document.getElementById(id);
-const phases = ["forward", "backward", "update"];
+const phases = ["forward", "backward", "update", "recomputation"];
 const svgSpace = "http://www.w3.org/2000/svg";
 const margin = {left: 78, right: 12, top: 8, bottom: 42};
 
@@ -48,8 +48,8 @@ function timeName(t) {
 function launchText(t) {
   const launch = fn.launches[t - 1];
   if (!launch) return "";
-  const layer = text(launch[1]);
-  return `${phases[launch[2]]}: ${text(launch[0])}${layer ? " of " + layer : ""}`;
+  const layer = text(launch[1]), reason = text(launch[3]);
+  return `${phases[launch[2]]}: ${text(launch[0])}${layer ? " of " + layer : ""}${reason ? " (" + reason + ")" : ""}`;
 }
 
 function showTip(event, content) {
@@ -140,7 +140,7 @@ function areas(root, width, yOf) {
 }
 
 function phaseBand(root, width, y) {
-  const colours = [colourOf("parameters"), colourOf("gradients"), colourOf("optimizer")];
+  const colours = [colourOf("parameters"), colourOf("gradients"), colourOf("optimizer"), colourOf("mark")];
   for (let t = 1, start = 1; t <= fn.launches.length; ++t) {
     const phase = fn.launches[t - 1][2], next = fn.launches[t];
     if (next && next[2] === phase) continue;
@@ -174,7 +174,7 @@ function drawTimeline() {
     root.append(svg("text", {x: xOf(t, width), y: height - margin.bottom + 20, "text-anchor": "middle"},
                     Math.max(0, Math.round(t) - 1)));
   }
-  root.append(svg("text", {x: margin.left, y: height - 2}, "launches; the band: blue forward, red backward, green update"));
+  root.append(svg("text", {x: margin.left, y: height - 2}, "launches; the band: blue forward, rose backward, green update, red recomputation"));
   if (moment + 1 > window_[0] && moment < window_[1]) {
     const x = xOf(moment + 0.5, width);
     root.append(svg("line", {class: "moment", x1: x, x2: x, y1: margin.top, y2: height - margin.bottom}));

@@ -2,7 +2,7 @@
 
 // The new state is written over the old one.
 // CHECK: train.state {{ *}}parameter @w tensor<16xf32> {{.*}}exec.offset = 0
-// CHECK: exec.arena 128 persistent 64 align 64
+// CHECK: exec.arena 192 persistent 64 align 64
 // CHECK: exec.function @step
 // CHECK: %[[X:.*]] = exec.buffer "x" at 64 size 64 live[-1, 0] tensor<16xf32> binds ["input:x"]
 // CHECK: %[[W:.*]] = exec.buffer "w" at 0 size 64 live[-1, 1] tensor<16xf32> state @w
@@ -16,5 +16,16 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {trai
     %c = arith.addf %a, %b : f32
     sched.yield %c : f32
   } : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %new : tensor<16xf32>
+}
+
+// What is computed again says why, on level 4 too.
+// CHECK: exec.function @eval
+// CHECK: exec.launch {{.*}}recomputed = "frees 1 MiB"
+func.func @eval(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"}) {
+  %new = sched.cluster domain [16] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } {recomputed = "frees 1 MiB"} : (tensor<16xf32>) -> tensor<16xf32>
   return %new : tensor<16xf32>
 }
