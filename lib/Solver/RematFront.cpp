@@ -75,24 +75,32 @@ private:
 
   bool anneal(const std::vector<int> &start, int64_t budget, double startHeat) {
     AnnealOptions annealing;
-    annealing.moves = options.movesPerRung;
+    annealing.work = options.workPerRung;
     annealing.startHeat = startHeat;
     annealing.endHeat = 0.003;
     annealing.outOfTime = options.outOfTime;
     AnnealResult result = search.anneal(start, budget, annealing);
+    lastFound = result.sequence;
     return front.add(result.sequence) && result.feasible;
   }
 
   int down() {
     int failures = 0, rung = rungsPerPeak - 1;
+    std::vector<int> above = front.all().front().sequence;
     for (; rung > 0 && failures < failuresBeforeStop && !stopped(); --rung) {
       int64_t budget = budgetOf(rung);
       if (budget < options.lowestBudget && budgetOf(rung + 1) <= options.lowestBudget)
         break;
       budget = std::max(budget, options.lowestBudget);
-      const RematFront::Entry *fits = front.within(budget);
-      std::vector<int> start = fits ? fits->sequence : front.smallestPeak().sequence;
+      std::vector<int> start = above;
       anneal(start, budget, 0.2);
+      // A start of another kind may be ahead of what the walk has found.
+      if (const RematFront::Entry *best = front.within(budget); best && best->sequence != lastFound)
+        anneal(std::vector<int>(best->sequence), budget, 0.2);
+      if (!front.within(budget))
+        anneal(front.smallestPeak().sequence, budget, 1);
+      const RematFront::Entry *best = front.within(budget);
+      above = best ? best->sequence : front.smallestPeak().sequence;
       failures = front.within(budget) ? 0 : failures + 1;
     }
     return rung + failures;
@@ -122,6 +130,7 @@ private:
   RematFront &front;
   const LadderOptions &options;
   RematSearch search;
+  std::vector<int> lastFound;
   int64_t base;
 };
 
@@ -136,7 +145,7 @@ void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_
   RematSearch search(model, seed + 1000);
   RematRandom random(seed + 2000);
   static constexpr double heats[] = {0.03, 0.1, 0.2, 0.4};
-  double moves = 100'000;
+  double work = 1'000'000;
   for (int run = 0; !outOfTime(); ++run) {
     const RematFront::Entry *best = front.within(budget);
     const RematFront::Entry &start = best && run % 2 == 0 ? *best
@@ -144,13 +153,13 @@ void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_
                                          ? front.all()[random.below(static_cast<int>(front.all().size()))]
                                          : front.all().front();
     AnnealOptions annealing;
-    annealing.moves = static_cast<int64_t>(moves);
+    annealing.work = static_cast<int64_t>(work);
     annealing.startHeat = heats[random.below(4)];
     annealing.endHeat = 0.002;
     annealing.outOfTime = outOfTime;
     front.add(search.anneal(std::vector<int>(start.sequence), budget, annealing).sequence);
     if (run % 4 == 3)
-      moves *= 1.3;
+      work *= 1.3;
   }
 }
 

@@ -30,7 +30,7 @@ private:
 };
 
 struct LadderOptions {
-  int64_t movesPerRung = 0;
+  int64_t workPerRung = 0;
   int64_t lowestBudget = 0; ///< rungs below are left out
   uint64_t seed = 1;
   std::function<bool()> outOfTime;

@@ -200,34 +200,33 @@ AnnealResult RematSearch::anneal(const std::vector<int> &start, int64_t budget,
     best.sequence = sequence.sequence();
   };
   consider();
+  // Heat falls by a constant factor for each of `coolings` equal shares of the work.
+  static constexpr int coolings = 200;
   double heat = options.startHeat * meanCost;
-  double cooling = options.endHeat / options.startHeat;
-  int64_t periods = std::max<int64_t>(1, options.moves / 256);
-  // The 1/periods-th power by Newton's method: libm's pow may differ in its last bits.
-  double factor = 1 + (cooling - 1) / static_cast<double>(periods) * 0;
-  {
-    double logarithm = -negativeLog(cooling) / static_cast<double>(periods);
-    factor = 1 + logarithm + logarithm * logarithm / 2 + logarithm * logarithm * logarithm / 6;
-  }
-  for (int64_t period = 0; period < periods; ++period) {
-    for (int i = 0; i < 256; ++i) {
+  double logarithm = -negativeLog(options.endHeat / options.startHeat) / coolings;
+  double factor = 1 + logarithm * (1 + logarithm / 2 * (1 + logarithm / 3));
+  int64_t start0 = sequence.work(), share = std::max<int64_t>(options.work / coolings, 1);
+  int64_t proposals = 0, sinceAdapted = 0;
+  for (int cooled = 0; cooled < coolings;) {
+    for (int i = 0; i < 64; ++i, ++proposals) {
       double before = sequence.cost() + pressure.value * sequence.excess();
       double tolerated = heat * negativeLog(1 - random.unit());
       costLimit = before + tolerated; // even if all excess went away
-      bool proposed = propose(sequence);
-      if (proposed && sequence.valid()) {
-        double worse = sequence.cost() + pressure.value * sequence.excess() - before;
-        if (worse <= tolerated) {
-          sequence.commit();
-          consider();
-          continue;
-        }
+      if (propose(sequence) && sequence.valid() &&
+          sequence.cost() + pressure.value * sequence.excess() - before <= tolerated) {
+        sequence.commit();
+        consider();
+      } else {
+        sequence.rollback();
       }
-      sequence.rollback();
     }
-    pressure.adapt(sequence.excess() == 0);
-    heat *= factor;
-    if (options.outOfTime && period % 4 == 0 && options.outOfTime())
+    if (++sinceAdapted == 4) {
+      sinceAdapted = 0;
+      pressure.adapt(sequence.excess() == 0);
+    }
+    for (; cooled < coolings && sequence.work() + proposals - start0 > share * (cooled + 1); ++cooled)
+      heat *= factor;
+    if (options.outOfTime && options.outOfTime())
       break;
   }
   return best;

@@ -6,7 +6,7 @@
 namespace kedge::solver {
 
 struct AnnealOptions {
-  int64_t moves = 0;
+  int64_t work = 0; ///< RematSequence::work
   double startHeat = 0.5, endHeat = 0.01; ///< in mean costs of a node
   std::function<bool()> outOfTime;        ///< asked now and then; may be empty
 };

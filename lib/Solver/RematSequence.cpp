@@ -121,6 +121,7 @@ void RematSequence::addBytes(int first, int last, int64_t bytes) {
   if (first > last || bytes == 0)
     return;
   int firstBlock = first / blockSize, lastBlock = last / blockSize;
+  workDone += 1 + (lastBlock - firstBlock) / 32;
   if (firstBlock == lastBlock)
     return addBytesInBlock(firstBlock, first, last, bytes);
   addBytesInBlock(firstBlock, first, (firstBlock + 1) * blockSize - 1, bytes);
@@ -269,6 +270,7 @@ void RematSequence::put(int slot, int node) {
   noteRepeated(node);
   totalCost += n.cost;
   ++steps;
+  ++workDone;
   addBytes(slot, slot, n.workspace);
   for (int value : n.inputs)
     addRead(value, slot);
@@ -287,6 +289,7 @@ void RematSequence::take(int slot) {
   noteRepeated(node);
   totalCost -= n.cost;
   --steps;
+  ++workDone;
   for (int value : n.inputs)
     removeRead(value, slot);
   for (int value : n.outputs)

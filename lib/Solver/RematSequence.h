@@ -31,6 +31,8 @@ public:
   /// The next read of a value after a slot, or -1.
   int nextRead(int value, int slot) const;
   int nextMake(int value, int slot) const;
+  /// Work done so far, in units of about 0.1 us; alike on all machines.
+  int64_t work() const { return workDone; }
   int excessBlocks() const { return overBlocks; }
   /// A slot over the budget, near `from`; -1 when there is none.
   int slotOverBudget(int from) const;
@@ -81,6 +83,7 @@ private:
   int overBlocks = 0, steps = 0;
   long orphans = 0; ///< reads with no instance
   bool crowded = false;
+  int64_t workDone = 0;
   std::vector<Change> journal;
 };
 

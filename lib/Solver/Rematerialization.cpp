@@ -1,6 +1,7 @@
 #include "kedge/Solver/Rematerialization.h"
 #include "RematBound.h"
 #include "RematFront.h"
+#include "RematStarts.h"
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -10,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Moves that a whole front takes by default: about five seconds on one core.
-int64_t defaultEffort(const RematModel &) { return 3'000'000; }
+/// Work that a whole front takes by default: about five seconds on one core.
+int64_t defaultEffort(const RematModel &) { return 40'000'000; }
 
 /// Share of the time limit for the ladder, before the search turns to the budget alone.
 constexpr double ladderShare = 0.3;
@@ -23,6 +24,8 @@ public:
       : model(problem, options.freeOrder), options(options), front(model), started(Clock::now()) {
     front.add(problem.order);
     for (const std::vector<int> &start : options.starts)
+      front.add(start);
+    for (const std::vector<int> &start : segmentStarts(model))
       front.add(start);
   }
 
@@ -57,7 +60,7 @@ private:
   void climb(int64_t lowestBudget) {
     LadderOptions ladder;
     int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model);
-    ladder.movesPerRung = std::max<int64_t>(effort / 60, 256);
+    ladder.workPerRung = std::max<int64_t>(effort / 60, 1000);
     ladder.lowestBudget = lowestBudget;
     ladder.seed = options.seed;
     if (options.timeLimit > 0)
