@@ -9,6 +9,9 @@
 namespace kedge::solver {
 namespace {
 
+/// Effort: so that a bound takes about a second.
+constexpr size_t momentsTimesNodes = 600'000;
+constexpr int64_t solvesTimesNodes = 10'000'000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 using When = RematMoment::When;
 using Choice = RematMoment::Choice;
@@ -175,9 +178,8 @@ public:
   RematBound find(double enough) {
     RematBound bound;
     std::vector<std::pair<double, int>> tight; // moments that cost something, the tightest first
-    for (int node = 0; node < model.nodeCount; ++node)
-      if (model.problem.nodes[node].required)
-        screen(node, bound, tight);
+    for (int node : moments())
+      screen(node, bound, tight);
     if (bound.peak > budget) {
       bound.addedCost = infinite;
       return bound;
@@ -188,6 +190,22 @@ public:
   }
 
 private:
+  /// The nodes at whose first run it may be tight: by the bytes of their step without recomputation; in large
+  /// problems some of them, for the nodes around one at the peak say much the same.
+  std::vector<int> moments() const {
+    std::vector<int64_t> bytes = bytesPerStep(model.problem, model.problem.order);
+    std::vector<std::pair<int64_t, int>> byBytes;
+    for (size_t step = 0; step < bytes.size(); ++step)
+      if (int node = model.problem.order[step]; model.problem.nodes[node].required)
+        byBytes.push_back({-bytes[step], node});
+    std::sort(byBytes.begin(), byBytes.end());
+    size_t stride = 1 + byBytes.size() * byBytes.size() / momentsTimesNodes;
+    std::vector<int> result;
+    for (size_t i = 0; i < byBytes.size(); i += stride)
+      result.push_back(byBytes[i].second);
+    return result;
+  }
+
   void screen(int node, RematBound &bound, std::vector<std::pair<double, int>> &tight) {
     std::vector<When> when = precedence.around(node);
     RematMoment moment(model, node, when);
@@ -202,7 +220,7 @@ private:
   }
 
   void relaxAndBranch(const std::vector<std::pair<double, int>> &tight, double enough, RematBound &bound) {
-    int64_t solvesLeft = 20'000'000 / (100 + 2 * model.nodeCount);
+    int64_t solvesLeft = solvesTimesNodes / (50 + model.nodeCount);
     std::vector<std::pair<double, int>> relaxed;
     for (auto [over, node] : tight) {
       if (solvesLeft < 0)

@@ -61,7 +61,7 @@ public:
 
   void walk() {
     int lowest = down();
-    for (int rung = lowest + 1; rung < rungsPerPeak && !stopped(); ++rung)
+    for (int rung = lowest + 1; rung < rungsPerPeak && options.lowestBudget == 0 && !stopped(); ++rung)
       up(rung);
     if (!stopped() && options.lowestBudget == 0)
       squeeze();
@@ -73,7 +73,7 @@ private:
   }
   bool stopped() const { return options.outOfTime && options.outOfTime(); }
 
-  bool anneal(const std::vector<int> &start, int64_t budget, double startHeat) {
+  bool anneal(std::vector<int> start, int64_t budget, double startHeat) {
     AnnealOptions annealing;
     annealing.work = options.workPerRung;
     annealing.startHeat = startHeat;
@@ -97,8 +97,11 @@ private:
       // A start of another kind may be ahead of what the walk has found.
       if (const RematFront::Entry *best = front.within(budget); best && best->sequence != lastFound)
         anneal(std::vector<int>(best->sequence), budget, 0.2);
-      if (!front.within(budget))
-        anneal(front.smallestPeak().sequence, budget, 1);
+      for (double heat : {1.0, 3.0})
+        if (!front.within(budget)) {
+          anneal(front.smallestPeak().sequence, budget, heat);
+          anneal(front.all().front().sequence, budget, heat);
+        }
       const RematFront::Entry *best = front.within(budget);
       above = best ? best->sequence : front.smallestPeak().sequence;
       failures = front.within(budget) ? 0 : failures + 1;
@@ -115,8 +118,8 @@ private:
 
   /// Lowers the smallest peak by ever smaller steps.
   void squeeze() {
-    for (int64_t step = base / rungsPerPeak / 2, failures = 0;
-         step > base / 1000 && failures < 3 && !stopped();) {
+    for (int64_t step = std::max<int64_t>(1, base / rungsPerPeak / 2), failures = 0;
+         step > 0 && step >= base / 1000 && failures < 3 && !stopped();) {
       std::vector<int> start = front.smallestPeak().sequence;
       int64_t before = front.smallestPeak().peak;
       anneal(start, before - step, 0.1);
@@ -140,27 +143,73 @@ void climbLadder(const RematModel &model, RematFront &front, const LadderOptions
   Ladder(model, front, options).walk();
 }
 
+namespace {
+
+class Focus {
+public:
+  Focus(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
+        const std::function<bool()> &stopped)
+      : model(model), front(front), budget(budget), stopped(stopped), search(model, seed + 1000),
+        random(seed + 2000), base(front.all().front().peak) {}
+
+  void run() {
+    int64_t work = 100'000 + 1000 * static_cast<int64_t>(model.nodeCount);
+    for (int round = 0; !stopped(); ++round) {
+      const RematFront::Entry *best = front.within(budget);
+      if (round % 2 == 1 && best)
+        anneal(std::vector<int>(best->sequence), budget, 3 * work, heats[random.below(4)]);
+      else
+        walkDown(work);
+      if (round % 4 == 3)
+        work += work / 3;
+    }
+  }
+
+private:
+  static constexpr double heats[] = {0.05, 0.1, 0.2, 0.4};
+
+  std::vector<int> anneal(const std::vector<int> &start, int64_t limit, int64_t work, double heat) {
+    AnnealOptions annealing;
+    annealing.work = work;
+    annealing.startHeat = heat;
+    annealing.endHeat = 0.002;
+    annealing.outOfTime = stopped;
+    std::vector<int> found = search.anneal(start, limit, annealing).sequence;
+    front.add(found);
+    return found;
+  }
+
+  /// From a plan for a large budget down to this one: a little at a time, so that the order follows the
+  /// budget.
+  void walkDown(int64_t work) {
+    static constexpr int shares[] = {1, 40, 20, 10};
+    int parts = shares[random.below(4)];
+    double heat = heats[random.below(4)];
+    std::vector<int> sequence =
+        front.all()[random.chance(0.75) ? 0 : random.below(static_cast<int>(front.all().size()))].sequence;
+    int64_t limit = std::max(budget, peakOf(model.problem, sequence));
+    while (limit > budget && !stopped()) {
+      limit = std::max(budget, limit - std::max<int64_t>(1, base / parts));
+      sequence = anneal(sequence, limit, limit == budget ? 2 * work : work, heat);
+    }
+    if (!stopped())
+      anneal(sequence, budget, work, heat / 4);
+  }
+
+  const RematModel &model;
+  RematFront &front;
+  int64_t budget;
+  const std::function<bool()> &stopped;
+  RematSearch search;
+  RematRandom random;
+  int64_t base;
+};
+
+} // namespace
+
 void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
              const std::function<bool()> &outOfTime) {
-  RematSearch search(model, seed + 1000);
-  RematRandom random(seed + 2000);
-  static constexpr double heats[] = {0.03, 0.1, 0.2, 0.4};
-  double work = 1'000'000;
-  for (int run = 0; !outOfTime(); ++run) {
-    const RematFront::Entry *best = front.within(budget);
-    const RematFront::Entry &start = best && run % 2 == 0 ? *best
-                                     : run % 4 == 1
-                                         ? front.all()[random.below(static_cast<int>(front.all().size()))]
-                                         : front.all().front();
-    AnnealOptions annealing;
-    annealing.work = static_cast<int64_t>(work);
-    annealing.startHeat = heats[random.below(4)];
-    annealing.endHeat = 0.002;
-    annealing.outOfTime = outOfTime;
-    front.add(search.anneal(std::vector<int>(start.sequence), budget, annealing).sequence);
-    if (run % 4 == 3)
-      work *= 1.3;
-  }
+  Focus(model, front, budget, seed, outOfTime).run();
 }
 
 } // namespace kedge::solver

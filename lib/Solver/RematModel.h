@@ -7,7 +7,7 @@ namespace kedge::solver {
 /// Deterministic on every machine: no std:: distributions.
 class RematRandom {
 public:
-  explicit RematRandom(uint64_t seed) : state(seed * 0x9E3779B97F4A7C15ull + 0xD1B54A32D192ED03ull) {}
+  explicit RematRandom(uint64_t seed) : state(seed) { state = next() ^ (seed << 32); }
   uint64_t next();
   int below(int count) { return static_cast<int>((next() >> 32) * static_cast<uint64_t>(count) >> 32); }
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }

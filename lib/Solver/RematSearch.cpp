@@ -29,6 +29,22 @@ private:
 
 } // namespace
 
+RematSearch::RematSearch(const RematModel &model, uint64_t seed)
+    : model(model), random(seed), inBranch(model.valueCount) {
+  // Branches can move past each other only where neighbours in the order do not depend on each other.
+  const std::vector<int> &order = model.problem.order;
+  int free = 0;
+  for (size_t i = 1; i < order.size(); ++i) {
+    const std::vector<int> &made = model.problem.nodes[order[i - 1]].outputs;
+    bool reads = false;
+    for (int value : model.problem.nodes[order[i]].inputs)
+      reads |= std::find(made.begin(), made.end(), value) != made.end();
+    free += !reads;
+  }
+  if (model.freeOrder && !order.empty())
+    branchShare = 0.08 * free / static_cast<double>(order.size());
+}
+
 int RematSearch::pickStep(const RematSequence &sequence) {
   for (int tries = 0; tries < 64; ++tries) {
     int slot = random.below(sequence.slots());
@@ -112,7 +128,7 @@ bool RematSearch::runAgainAcrossPeak(RematSequence &sequence) {
     if (held.first < 0 || held.first >= over || held.last <= over)
       continue;
     int read = sequence.nextRead(value, over);
-    if (read < 0 || read >= sequence.slots() - 1 || sequence.nextRead(value, over - 1) == over)
+    if (read < 0 || sequence.nextRead(value, over - 1) == over)
       continue;
     return runAgainBefore(sequence, value, read);
   }
@@ -171,6 +187,62 @@ bool RematSearch::moveStep(RematSequence &sequence) {
   return sequence.insertBefore(target, node) >= 0;
 }
 
+/// The step at `slot` and all between it and `target` that it needs (target before it) or that need it
+/// (behind it).
+bool RematSearch::collectBranch(const RematSequence &sequence, int slot, int target) {
+  static constexpr size_t longestBranch = 32;
+  bool earlier = target < slot;
+  std::fill(inBranch.begin(), inBranch.end(), 0);
+  branch.clear();
+  bool passesOthers = false;
+  for (int at = slot; at != target; at += earlier ? -1 : 1) {
+    if (sequence.node(at) < 0)
+      continue;
+    const RematNode &n = model.problem.nodes[sequence.node(at)];
+    const std::vector<int> &touching = earlier ? n.outputs : n.inputs,
+                           &further = earlier ? n.inputs : n.outputs;
+    bool belongs = at == slot;
+    for (int value : touching)
+      belongs |= inBranch[value] != 0;
+    // Behind a step that makes a value once more the branch is no longer concerned with it.
+    for (int value : n.outputs)
+      inBranch[value] = false;
+    passesOthers |= !belongs;
+    if (!belongs)
+      continue;
+    for (int value : further)
+      inBranch[value] = true;
+    branch.push_back(at);
+    if (branch.size() > longestBranch)
+      return false;
+  }
+  if (earlier)
+    std::reverse(branch.begin(), branch.end());
+  return passesOthers;
+}
+
+/// Moves a step far, together with the steps that tie it down.
+bool RematSearch::moveBranch(RematSequence &sequence) {
+  int slot = pickStep(sequence);
+  if (slot < 0)
+    return false;
+  int reach = 4 << random.below(9);
+  int target = slot + random.below(2 * reach + 1) - reach;
+  if (target < 1 || target >= sequence.slots() - 1 || target == slot ||
+      !collectBranch(sequence, slot, target))
+    return false;
+  std::vector<int> nodes;
+  for (int at : branch)
+    nodes.push_back(sequence.node(at));
+  for (int at : branch)
+    sequence.remove(at);
+  int border = target + (target > slot);
+  for (int node : nodes)
+    if (sequence.insertBefore(border, node) < 0)
+      return false;
+  return true;
+}
+
 bool RematSearch::propose(RematSequence &sequence) {
   double kind = random.unit();
   if (sequence.excessBlocks() > 0 && kind < 0.25)
@@ -179,6 +251,8 @@ bool RematSearch::propose(RematSequence &sequence) {
     return runAgain(sequence);
   if (kind < 0.65)
     return dropRun(sequence);
+  if (kind < 0.65 + branchShare)
+    return moveBranch(sequence);
   return moveStep(sequence);
 }
 

@@ -6,7 +6,7 @@
 namespace kedge::solver {
 
 struct AnnealOptions {
-  int64_t work = 0; ///< RematSequence::work
+  int64_t work = 0;                       ///< RematSequence::work
   double startHeat = 0.5, endHeat = 0.01; ///< in mean costs of a node
   std::function<bool()> outOfTime;        ///< asked now and then; may be empty
 };
@@ -21,7 +21,7 @@ struct AnnealResult {
 
 class RematSearch {
 public:
-  RematSearch(const RematModel &model, uint64_t seed) : model(model), random(seed) {}
+  RematSearch(const RematModel &model, uint64_t seed);
 
   /// Anneals from `start` under `budget`.
   AnnealResult anneal(const std::vector<int> &start, int64_t budget, const AnnealOptions &options);
@@ -34,12 +34,17 @@ private:
   bool runInputsAgain(RematSequence &sequence, int slot, double probability, int &left);
   bool dropRun(RematSequence &sequence);
   bool moveStep(RematSequence &sequence);
+  bool moveBranch(RematSequence &sequence);
+  bool collectBranch(const RematSequence &sequence, int slot, int target);
   bool postponeOverwrites(RematSequence &sequence, int node, int slot);
   int pickStep(const RematSequence &sequence);
 
   const RematModel &model;
   RematRandom random;
-  double costLimit = 0; ///< of a sequence that the current move could still be accepted with
+  std::vector<char> inBranch; ///< of a value: read (or made) by the steps that moveBranch moves
+  std::vector<int> branch;    ///< their slots
+  double branchShare = 0;     ///< of the moves
+  double costLimit = 0;       ///< of a sequence that the current move could still be accepted with
 };
 
 } // namespace kedge::solver

@@ -8,8 +8,8 @@ class SegmentStart {
 public:
   SegmentStart(const RematModel &model, int segments, int patience)
       : model(model), length(std::max(1, static_cast<int>(model.problem.order.size()) / segments)),
-        patience(patience * length), made(model.valueCount, -1), lastRead(model.valueCount, -1),
-        kept(model.valueCount), touched(model.valueCount, -1) {
+        patience(patience * length), made(model.valueCount, -1), kept(model.valueCount),
+        touched(model.valueCount, -1) {
     findKept();
   }
 
@@ -53,7 +53,8 @@ private:
     std::vector<int64_t> crossing = borderBytes();
     for (int target = length; target < steps; target += length) {
       int border = target;
-      for (int step = std::max(0, target - length / 3); step < std::min(steps, target + length / 3 + 1); ++step)
+      for (int step = std::max(0, target - length / 3); step < std::min(steps, target + length / 3 + 1);
+           ++step)
         if (crossing[step] < crossing[border])
           border = step;
       for (int value = 0; value < model.valueCount; ++value)
@@ -87,7 +88,7 @@ private:
 
   const RematModel &model;
   int length, patience, now = 0;
-  std::vector<int> made, lastRead;
+  std::vector<int> made;
   std::vector<char> kept;
   std::vector<int> touched, sequence;
 };

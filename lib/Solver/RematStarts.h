@@ -4,8 +4,8 @@
 
 namespace kedge::solver {
 
-/// For several numbers of segments: what a segment makes is dropped once it has not been read for a while, and made
-/// again from the nearest border when a read comes. Not all of them are valid.
+/// For several numbers of segments: what a segment makes is dropped once it has not been read for a while,
+/// and made again from the nearest border when a read comes. Not all of them are valid.
 std::vector<std::vector<int>> segmentStarts(const RematModel &model);
 
 } // namespace kedge::solver

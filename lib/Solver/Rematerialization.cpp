@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Work that a whole front takes by default: about five seconds on one core.
-int64_t defaultEffort(const RematModel &) { return 40'000'000; }
+int64_t defaultEffort(const RematModel &model) { return 30'000'000 + 10'000 * model.nodeCount; }
 
 /// Share of the time limit for the ladder, before the search turns to the budget alone.
 constexpr double ladderShare = 0.3;
@@ -30,13 +30,29 @@ public:
   }
 
   RematPlan atBudget() {
-    if (!fitsAlready()) {
-      climb(options.timeLimit > 0 ? options.budget : 0);
-      if (options.timeLimit > 0)
-        focusOn(model, front, options.budget, options.seed, [this] { return after(options.timeLimit); });
+    // The ladder does not depend on the bound, nor on the budget unless there is a time limit.
+    bool possible = true;
+    RematBound bound;
+    if (options.timeLimit > 0) {
+      bound = boundRemat(model, options.budget, infinite);
+      possible = bound.peak <= options.budget;
     }
-    const RematFront::Entry *entry = front.within(options.budget);
-    return bounded(entry ? *entry : front.smallestPeak(), options.budget);
+    auto proven = [&] {
+      const RematFront::Entry *best = front.within(options.budget);
+      return best && best->cost - model.requiredCost <= bound.addedCost * (1 + 1e-9);
+    };
+    if (!proven())
+      climb(options.timeLimit > 0 && possible ? options.budget : 0);
+    if (options.timeLimit > 0 && possible)
+      focusOn(model, front, options.budget, options.seed,
+              [&] { return after(options.timeLimit) || proven(); });
+    const RematFront::Entry *best = front.within(options.budget);
+    RematPlan plan = unbounded(best ? *best : front.smallestPeak(), options.budget);
+    if (options.timeLimit <= 0)
+      bound = boundRemat(model, options.budget, plan.feasible ? plan.addedCost : infinite);
+    plan.peakLowerBound = bound.peak;
+    plan.lowerBound = bound.addedCost;
+    return plan;
   }
 
   std::vector<RematPlan> all() {
@@ -48,11 +64,6 @@ public:
   }
 
 private:
-  bool fitsAlready() const {
-    const RematFront::Entry *entry = front.within(options.budget);
-    return entry && entry->cost <= model.requiredCost;
-  }
-
   bool after(double seconds) const {
     return std::chrono::duration<double>(Clock::now() - started).count() >= seconds;
   }
@@ -74,14 +85,6 @@ private:
     plan.sequence = entry.sequence;
     plan.peak = entry.peak;
     plan.addedCost = std::max(0.0, entry.cost - model.requiredCost);
-    return plan;
-  }
-
-  RematPlan bounded(const RematFront::Entry &entry, int64_t budget) const {
-    RematPlan plan = unbounded(entry, budget);
-    RematBound bound = boundRemat(model, budget, plan.feasible ? plan.addedCost : infinite);
-    plan.peakLowerBound = bound.peak;
-    plan.lowerBound = bound.addedCost;
     return plan;
   }
 
