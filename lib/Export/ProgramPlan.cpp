@@ -131,7 +131,7 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
   for (const auto &[name, bytes] : breakdown.items())
     named += bytes.get<int64_t>();
   breakdown["activations"] = arena - named;
-  return {{"schema", 1},
+  json report = {{"schema", 1},
           {"fits", true},
           {"budget_bytes", nullptr},
           {"peak_bytes", arena},
@@ -151,6 +151,8 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
           {"communication", json::array()},
           {"composites", composites},
           {"casts", 0}};
+  addRecomputeFacts(report, module);
+  return report;
 }
 
 std::string kedge::arenaTable(ModuleOp module) {

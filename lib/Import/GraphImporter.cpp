@@ -1,4 +1,5 @@
 #include "kedge/Import/GraphImporter.h"
+#include "GraphModules.h"
 #include "GraphPlaces.h"
 #include "ImportScope.h"
 #include "NodeConstants.h"
@@ -171,6 +172,7 @@ OwningOpRef<ModuleOp> kedge::importModel(MLIRContext &context, const model::Mode
   if (!model.trainingInfo.empty())
     importer.importTraining();
   auto module = importer.finish();
+  recordModuleClasses(*module, model);
   std::vector<std::string> reports = importer.unsupported();
   if (!reports.empty() && !options.keepUnsupported)
     fail("{}: not supported:\n  {}", model.path, fmt::join(reports, "\n  "));

@@ -1,4 +1,4 @@
-#include "InPlace.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -29,13 +29,13 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     for (OpOperand *next : operands) {
       OpOperand &operand = *next;
       unsigned index = operand.getOperandNumber();
-      Value root = rootOf(operand.get());
+      Value root = sched::rootOf(operand.get());
       if (isUnchangedState(function, index, root))
         continue;
       if (!root.getDefiningOp() || isa<onnx::ConstantOp>(root.getDefiningOp()) || bound.contains(root) ||
           !fitsInPlace(function, index, cast<OpResult>(root)))
         operand.set(insertCopy(terminator, operand.get()));
-      bound.insert(rootOf(operand.get()));
+      bound.insert(sched::rootOf(operand.get()));
     }
     addStatistic("kedge-bind-results", "copies inserted", copies);
   }
@@ -60,7 +60,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     auto argument = stateArgument(function, index);
     if (!argument)
       return true;
-    return mayOverwrite(root, *argument) && allReadersBefore(*argument, root.getOwner());
+    return sched::mayOverwrite(root, *argument) && allReadersBefore(*argument, root.getOwner());
   }
 
   static bool allReadersBefore(Value value, Operation *writer) {

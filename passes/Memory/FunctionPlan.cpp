@@ -1,5 +1,5 @@
 #include "FunctionPlan.h"
-#include "InPlace.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 
 using namespace mlir;
@@ -64,7 +64,7 @@ private:
     PlannedBuffer buffer;
     buffer.name = name.str();
     buffer.type = type;
-    buffer.bytes = bytesOf(type);
+    buffer.bytes = sched::bytesOf(type);
     buffer.first = -1;
     buffer.last = end;
     buffer.persistent = true;
@@ -81,7 +81,7 @@ private:
         bufferOf[argument] = addBuffer(persistent("scalar:" + scalar.getValue().str(), argument.getType(), scalar));
       } else {
         auto input = plan.function.getArgAttrOfType<StringAttr>(index, "train.input");
-        PlannedBuffer buffer{input.getValue().str(), argument.getType(), bytesOf(argument.getType()), -1, lastUse(argument)};
+        PlannedBuffer buffer{input.getValue().str(), argument.getType(), sched::bytesOf(argument.getType()), -1, lastUse(argument)};
         buffer.bindings.push_back("input:" + input.getValue().str());
         bufferOf[argument] = addBuffer(buffer);
       }
@@ -92,7 +92,7 @@ private:
   void bindResults() {
     Operation *terminator = plan.function.getBody().front().getTerminator();
     for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
-      Value root = rootOf(value);
+      Value root = sched::rootOf(value);
       if (auto state = plan.function.getResultAttrOfType<FlatSymbolRefAttr>(index, "train.state"))
         bufferOf.try_emplace(root, stateBuffer(state.getValue(), value.getType()));
       else if (auto result = plan.function.getResultAttrOfType<StringAttr>(index, "train.result"))
@@ -103,7 +103,7 @@ private:
   }
 
   void bindOutput(Value root, Type type, StringRef name) {
-    PlannedBuffer buffer{name.str(), type, bytesOf(type), position.lookup(root.getDefiningOp()), end};
+    PlannedBuffer buffer{name.str(), type, sched::bytesOf(type), position.lookup(root.getDefiningOp()), end};
     buffer.bindings.push_back("output:" + name.str());
     bufferOf[root] = addBuffer(buffer);
   }
@@ -143,7 +143,7 @@ private:
   }
 
   void markGradient(train::FinalGradientOp gradient) {
-    Value root = rootOf(gradient.getGradient());
+    Value root = sched::rootOf(gradient.getGradient());
     int64_t after = root.getDefiningOp() ? position.lookup(root.getDefiningOp()) : -1;
     plan.gradients.push_back({gradient.getParameter().str(), bufferOf.lookup(root), after, gradient.getGradient().getType()});
   }
@@ -179,14 +179,14 @@ private:
       PlannedBuffer &buffer = plan.buffers[candidate];
       bool hostReads = llvm::any_of(buffer.bindings, [](const std::string &b) { return StringRef(b).starts_with("output:"); });
       if (buffer.persistent || hostReads || taken.contains(candidate) || deathOf(candidate) != at ||
-          !mayOverwrite(result, rootOf(operand)))
+          !sched::mayOverwrite(result, sched::rootOf(operand)))
         continue;
       taken.insert(candidate);
       extend(candidate, last);
       ++plan.reusedInPlace;
       return bufferOf[result] = candidate;
     }
-    PlannedBuffer buffer{nameOf(result.getLoc()), result.getType(), bytesOf(result.getType()), at, last};
+    PlannedBuffer buffer{nameOf(result.getLoc()), result.getType(), sched::bytesOf(result.getType()), at, last};
     return bufferOf[result] = addBuffer(buffer);
   }
 

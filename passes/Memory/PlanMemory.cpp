@@ -1,6 +1,7 @@
 #include "FunctionPlan.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Solver/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
@@ -64,18 +65,13 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   /// Every state has its place, in the order of the module, whether a function reads it or not.
   void placeStates() {
     for (auto state : getOperation().getOps<train::StateOp>())
-      persistentPlace("state:" + state.getSymName().str(), bytesOf(state.getType()));
+      persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()));
   }
 
   void placePersistent(FunctionPlan &plan) {
     for (PlannedBuffer &buffer : plan.buffers)
       if (buffer.persistent)
         buffer.offset = persistentPlace(buffer.key, buffer.bytes);
-  }
-
-  static int64_t bytesOf(Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
   }
 
   int64_t pack(FunctionPlan &plan) {
@@ -106,7 +102,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   /// A state's place is known even when no function reads it.
   void recordOffsets() {
     for (auto state : getOperation().getOps<train::StateOp>()) {
-      int64_t offset = persistentPlace("state:" + state.getSymName().str(), bytesOf(state.getType()));
+      int64_t offset = persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()));
       state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64), offset));
     }
   }

@@ -2,6 +2,7 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -59,6 +60,18 @@ void addSchedulePipeline(OpPassManager &manager) {
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
   functions.addPass(memory::createBindResults());
+}
+
+void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &options) {
+  remat::ChooseRecomputeOptions choose;
+  choose.policy = options.policy;
+  choose.budget = options.budget;
+  choose.device = options.device;
+  choose.effort = options.effort;
+  choose.slack = options.slack;
+  choose.threads = options.threads;
+  manager.addPass(remat::createChooseRecompute(choose));
+  manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
 }
 
 void addMemoryPipeline(OpPassManager &manager, int threads) {

@@ -23,6 +23,14 @@ void addRaisePipeline(mlir::OpPassManager &manager);
 void addStepPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 2 -> 3: clusters, library calls, their order.
 void addSchedulePipeline(mlir::OpPassManager &manager);
+struct RecomputeOptions {
+  std::string policy = "none"; ///< --recompute; auto when a budget is given
+  std::string budget, device;  ///< as kedge-choose-recompute takes them
+  int64_t effort = 0, slack = 0;
+  int threads = 0;
+};
+/// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
+void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
 /// Level 3 -> 4: one arena, checked.
 void addMemoryPipeline(mlir::OpPassManager &manager, int threads);
 

@@ -3,10 +3,30 @@
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 namespace kedge::pipelines {
+namespace {
+struct RematerializeFlags : mlir::PassPipelineOptions<RematerializeFlags> {
+  Option<std::string> policy{*this, "policy", llvm::cl::desc("as --recompute"), llvm::cl::init("auto")};
+  Option<std::string> budget{*this, "budget", llvm::cl::desc("as --memory-budget"), llvm::cl::init("")};
+  Option<std::string> device{*this, "device", llvm::cl::desc("as --device"), llvm::cl::init("")};
+  Option<int64_t> effort{*this, "effort", llvm::cl::desc("as --effort"), llvm::cl::init(0)};
+  Option<int> threads{*this, "threads", llvm::cl::desc("that workspaces are sized for"), llvm::cl::init(0)};
+};
+
+void registerPipelines() {
+  mlir::PassPipelineRegistration<RematerializeFlags>(
+      "kedge-rematerialize", "kedge-choose-recompute, then kedge-insert-recompute",
+      [](mlir::OpPassManager &manager, const RematerializeFlags &flags) {
+        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort, 0, flags.threads});
+      });
+}
+} // namespace
 
 void registerPasses() {
   mlir::registerTransformsPasses();
@@ -14,7 +34,9 @@ void registerPasses() {
   lower::registerLowerPasses();
   autodiff::registerAutodiffPasses();
   schedule::registerSchedulePasses();
+  remat::registerRematerializePasses();
   memory::registerMemoryPasses();
+  registerPipelines();
 }
 
 } // namespace kedge::pipelines

@@ -134,6 +134,8 @@ void Compilation::step() {
 void Compilation::schedule() {
   analysis::DeviceModel device = options.device.empty() ? analysis::thisMachine() : analysis::loadDevice(options.device);
   run("schedule", [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
+  if (options.rematerializes())
+    rematerialize();
   scheduled = analysis::launchesOf(*ir, device);
 }
 

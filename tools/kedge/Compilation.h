@@ -18,10 +18,14 @@ public:
   // Phases in order; each throws kedge::Error (diagnostics are printed before).
   void import();   ///< level 1, composites raised
   void step();     ///< level 2
-  void schedule(); ///< level 3
+  void schedule(); ///< level 3, with what is computed again
   void plan();     ///< level 4
 
   mlir::ModuleOp module() { return *ir; }
+  /// Whether the plan stays within --memory-budget; after schedule().
+  bool fits();
+  /// What fills the memory, and the smallest budget that would do; after plan().
+  std::string whyNothingFits();
   /// Contract section 5; after plan().
   nlohmann::json report();
   /// Launches with their predicted times; after schedule().
@@ -38,6 +42,7 @@ private:
   Objects compileObjects();
   void run(const char *phase, llvm::function_ref<void(mlir::OpPassManager &)> build);
   void applyParameterOptions();
+  void rematerialize();
 
   const CompileOptions &options;
   mlir::MLIRContext context;

@@ -38,6 +38,8 @@ int runCompile(const CompileOptions &options) {
   writeReport(compilation, options);
   if (options.emit == "exec")
     return output(options, irText(compilation.module())), 0;
+  if (!compilation.fits())
+    return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
   compilation.link(options.output);
   return 0;
 }

@@ -31,14 +31,20 @@ void addLater(CLI::App &command, const std::string &name, std::vector<std::strin
     command.add_option_function<std::string>(name, refuse, harmless.empty() ? "not available yet" : "only " + harmless[0] + " yet")->group(group);
 }
 
+void addMemoryOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Memory";
+  command.add_option("--recompute", o.recompute, "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)")->group(group);
+  command.add_option("--memory-budget", o.memoryBudget, "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")->group(group);
+  command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->check(CLI::NonNegativeNumber)->group(group);
+}
+
 void addLaterOptions(CLI::App &command) {
   addLater(command, "--precision", {"fp32"}, "Precision");
   for (const char *name : {"--precision-policy", "--master-weights", "--grad-dtype", "--accumulate-dtype", "--loss-scale",
                            "--loss-scale-init", "--loss-scale-window", "--loss-scale-growth", "--loss-scale-backoff",
                            "--loss-scale-hysteresis", "--loss-scale-min"})
     addLater(command, name, {}, "Precision");
-  addLater(command, "--recompute", {"none"}, "Memory");
-  for (const char *name : {"--memory-budget", "--host-memory-budget", "--offload", "--effort"})
+  for (const char *name : {"--host-memory-budget", "--offload"})
     addLater(command, name, {}, "Memory");
   addLater(command, "--zero", {"0"}, "Ranks");
   for (const char *name : {"--bucket-bytes", "--persist-bytes", "--deepspeed-config"})
@@ -65,6 +71,7 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
 void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addModelOptions(command, o.model);
   addOptimizerOptions(command, o);
+  addMemoryOptions(command, o);
   addLaterOptions(command);
   command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);

@@ -15,6 +15,8 @@ struct CompileOptions {
   double lr = 1e-3, eps = 1e-8;
   std::vector<double> betas = {0.9, 0.999};
   std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
+  std::string recompute, memoryBudget; ///< as given; see recomputePolicy
+  int64_t effort = 0;
   std::string target = "cpu", output, emit = "exe", saveIr, report;
   bool embedWeights = false;
   int64_t seed = 0;
@@ -27,6 +29,9 @@ struct CompileOptions {
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
 
+  /// --recompute, or what it is without: auto when there is a budget to keep.
+  std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() ? "none" : "auto"; }
+  bool rematerializes() const { return recomputePolicy() != "none" || !memoryBudget.empty(); }
   double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
 };
 

@@ -27,7 +27,10 @@ int runPlan(const CompileOptions &options) {
   writeReport(compilation, options);
   std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module());
   fwrite(text.data(), 1, text.size(), stdout);
-  return 0;
+  if (compilation.fits())
+    return 0;
+  fflush(stdout);
+  return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.

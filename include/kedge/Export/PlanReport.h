@@ -13,6 +13,12 @@ std::map<std::string, int64_t> countComposites(mlir::Operation *function);
 /// `module` holds exec.function, exec.arena and train.state ops.
 nlohmann::json planReport(mlir::ModuleOp module, const std::map<std::string, int64_t> &composites);
 
+/// Puts what kedge-choose-recompute found (`sched.recompute`) into a report.
+void addRecomputeFacts(nlohmann::json &report, mlir::ModuleOp module);
+
+/// The largest values that live at the fullest launch, with their bytes; the persistent region counts as one.
+std::vector<std::pair<std::string, int64_t>> largestAtPeak(mlir::ModuleOp module, size_t count);
+
 /// id,lower,upper,size,offset of every buffer; functions follow each other in time, persistent buffers live
 /// throughout.
 std::string arenaTable(mlir::ModuleOp module);

@@ -57,7 +57,7 @@ void GraphEditor::removeTensor(const std::string &name) {
 void GraphEditor::addFront(Node node, const Node &like) {
   node.opset = like.opset;
   node.metadata = {};
-  for (const std::string &copied : {key::nameScopes, std::string("pkg.torch.onnx.class_hierarchy")})
+  for (const std::string &copied : {key::nameScopes, key::classHierarchy})
     if (auto found = like.metadata.find(copied); found != like.metadata.end())
       node.metadata.insert(*found);
   front.push_back(std::move(node));

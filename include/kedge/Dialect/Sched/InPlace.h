@@ -2,7 +2,7 @@
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
 
-namespace kedge::memory {
+namespace kedge::sched {
 
 /// The value whose bytes `v` has: what views lead to.
 mlir::Value rootOf(mlir::Value v);
@@ -14,4 +14,4 @@ bool mayOverwrite(mlir::OpResult result, mlir::Value root);
 /// Bytes of a ranked tensor type (bool: one byte an element).
 int64_t bytesOf(mlir::Type type);
 
-} // namespace kedge::memory
+} // namespace kedge::sched

@@ -1,8 +1,8 @@
-#include "InPlace.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 
 using namespace mlir;
 
-namespace kedge::memory {
+namespace kedge::sched {
 
 Value rootOf(Value v) {
   while (auto view = v.getDefiningOp<sched::ViewOp>())
@@ -21,7 +21,7 @@ bool mayOverwrite(OpResult result, Value root) {
   bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return rootOf(v) == root; });
   if (!reads)
     return true;
-  auto cluster = dyn_cast<sched::ClusterOp>(op);
+  auto cluster = dyn_cast<ClusterOp>(op);
   if (!cluster || !cluster.getReduced().empty() || bytesOf(result.getType()) != bytesOf(root.getType()))
     return false;
   Attribute written = cluster.getOutputMaps()[result.getResultNumber()];
@@ -37,4 +37,4 @@ bool mayOverwrite(OpResult result, Value root) {
   return true;
 }
 
-} // namespace kedge::memory
+} // namespace kedge::sched

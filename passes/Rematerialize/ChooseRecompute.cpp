@@ -1,0 +1,243 @@
+#include "kedge/Analysis/DeviceModel.h"
+#include "kedge/Analysis/LaunchCost.h"
+#include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Support/Error.h"
+#include "kedge/Support/MemoryBudget.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Rematerialize/LowerPeak.h"
+#include "passes/Rematerialize/PackSequence.h"
+#include "passes/Rematerialize/Passes.h"
+#include "passes/Rematerialize/Policies.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Executor.h"
+#include "runtime/core/LibraryKernel.h"
+
+namespace kedge::remat {
+#define GEN_PASS_DEF_CHOOSERECOMPUTE
+#include "passes/Rematerialize/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// One function and the sequence it will run.
+struct Choice {
+  Graph graph;
+  Blocks blocks;
+  std::vector<int> sequence;
+  int64_t bytes = 0, unconstrained = 0; ///< packed transient bytes
+  int64_t smallest = 0;                 ///< packed transient bytes of the smallest plan known
+  double seconds = 0, added = 0, lowerBound = 0;
+  int64_t peakLowerBound = 0;
+  bool changed() const { return sequence != graph.problem.order; }
+};
+
+struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
+  using Base::Base;
+  analysis::DeviceModel model;
+  Policy wanted;
+
+  void runOnOperation() override {
+    try {
+      choose();
+    } catch (const Error &error) {
+      getOperation().emitError(error.what());
+      signalPassFailure();
+    } catch (const rt::Error &error) {
+      getOperation().emitError(error.what());
+      signalPassFailure();
+    }
+  }
+
+  void choose() {
+    std::string problem;
+    std::optional<Policy> parsed = parsePolicy(policy, problem);
+    if (!parsed)
+      fail("recomputation policy {}", problem);
+    wanted = *parsed;
+    model = device.empty() ? analysis::thisMachine() : analysis::loadDevice(device);
+    std::vector<Choice> choices;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && !function.isPrivate())
+        choices.push_back(begin(function));
+    int64_t persistent = analysis::persistentBytes(getOperation()), unconstrained = 0;
+    for (const Choice &choice : choices)
+      unconstrained = std::max(unconstrained, choice.unconstrained);
+    std::optional<int64_t> limit = limitBytes(persistent, unconstrained);
+    std::optional<int64_t> left;
+    if (limit)
+      left = *limit - persistent - slack;
+    for (Choice &choice : choices)
+      decide(choice, left);
+    for (Choice &choice : choices)
+      mark(choice);
+    report(choices, persistent, unconstrained, limit);
+  }
+
+  Choice begin(func::FuncOp function) {
+    auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
+    int team = threads > 0 ? threads.getValue() : rt::physicalCores();
+    auto workspace = [&](sched::LibraryOp op) -> FailureOr<int64_t> {
+      return static_cast<int64_t>(rt::makeKernel(analysis::libraryCallOf(op), team)->workspaceBytes());
+    };
+    GraphCosts costs{seconds, workspace};
+    FailureOr<Graph> graph = buildGraph(function, &costs);
+    if (failed(graph))
+      fail("@{}: not a scheduled function", function.getName().str());
+    Choice choice{std::move(*graph)};
+    choice.blocks = findBlocks(choice.graph);
+    choice.sequence = choice.graph.problem.order;
+    choice.bytes = choice.unconstrained = choice.smallest = packedBytes(choice.graph.problem, choice.sequence);
+    for (int node : choice.sequence)
+      choice.seconds += choice.graph.problem.nodes[node].cost;
+    return choice;
+  }
+
+  std::optional<int64_t> limitBytes(int64_t persistent, int64_t unconstrained) {
+    MemoryBudget given = parseMemoryBudget(budget);
+    auto share = [&](int64_t bytes) { return static_cast<int64_t>(static_cast<double>(bytes) * given.percent / 100); };
+    switch (given.kind) {
+    case MemoryBudget::Kind::None: return std::nullopt;
+    case MemoryBudget::Kind::Bytes: return given.bytes;
+    case MemoryBudget::Kind::PeakShare: return share(persistent + unconstrained);
+    case MemoryBudget::Kind::ActivationShare: return persistent + share(unconstrained);
+    case MemoryBudget::Kind::Device: break;
+    }
+    if (model.memoryBytes <= 0)
+      fail("memory budget 'device': the device model '{}' has no memory size", model.name);
+    return model.memoryBytes;
+  }
+
+  void decide(Choice &choice, std::optional<int64_t> left) {
+    if (wanted.kind != Policy::Kind::Auto && wanted.kind != Policy::Kind::None)
+      follow(choice, wanted);
+    if (wanted.kind == Policy::Kind::Auto && left && choice.bytes > *left)
+      search(choice, *left);
+  }
+
+  static double addedBy(const Choice &choice, const std::vector<int> &sequence) {
+    if (sequence == choice.graph.problem.order)
+      return 0;
+    double cost = -choice.seconds;
+    for (int node : sequence)
+      cost += choice.graph.problem.nodes[node].cost;
+    return std::max(0.0, cost);
+  }
+
+  void follow(Choice &choice, const Policy &policy) {
+    std::vector<int> sequence = rebuildLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks));
+    if (solver::peakOf(choice.graph.problem, sequence) < 0)
+      fail("@{}: --recompute {}: what it drops cannot be computed again here (an update comes between)",
+           choice.graph.function.getName().str(), this->policy.getValue());
+    if (sequence != choice.graph.problem.order)
+      lowerPeakByOrder(choice.graph.problem, sequence);
+    choice.bytes = choice.smallest = packedBytes(choice.graph.problem, sequence);
+    choice.added = addedBy(choice, sequence);
+    choice.sequence = std::move(sequence);
+  }
+
+  /// The plans that policies give: places for the solver to begin.
+  std::vector<std::vector<int>> starts(const Choice &choice) {
+    std::vector<std::vector<int>> found;
+    for (Policy::Kind kind : {Policy::Kind::Attention, Policy::Kind::Sqrt, Policy::Kind::Full}) {
+      std::vector<int> sequence =
+          rebuildLazily(choice.graph, droppedBy({kind, 0}, choice.graph, choice.blocks));
+      if (solver::peakOf(choice.graph.problem, sequence) >= 0)
+        found.push_back(std::move(sequence));
+    }
+    return found;
+  }
+
+  /// The cheapest plan of the solver's front that fits when it is packed.
+  void search(Choice &choice, int64_t left) {
+    solver::RematOptions options;
+    options.budget = left;
+    options.effort = effort;
+    options.starts = starts(choice);
+    std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
+    llvm::stable_sort(front, [](const auto &a, const auto &b) { return a.addedCost < b.addedCost; });
+    bool found = false;
+    for (solver::RematPlan &plan : front) {
+      int64_t packed = packedBytes(choice.graph.problem, plan.sequence);
+      bool better = found ? false : packed <= left || packed < choice.bytes;
+      if (packed < choice.smallest)
+        choice.smallest = packed;
+      if (!better)
+        continue;
+      found = packed <= left;
+      choice.bytes = packed;
+      choice.added = plan.addedCost;
+      choice.sequence = std::move(plan.sequence);
+    }
+    solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
+    choice.lowerBound = std::min(bound.lowerBound, choice.added);
+    choice.peakLowerBound = bound.peakLowerBound;
+  }
+
+  void mark(Choice &choice) {
+    if (!choice.changed())
+      return;
+    SmallVector<int64_t> sequence(choice.sequence.begin(), choice.sequence.end());
+    choice.graph.function->setAttr("sched.sequence", DenseI64ArrayAttr::get(&getContext(), sequence));
+    addStatistic("kedge-choose-recompute", "launches to run again",
+                 static_cast<int64_t>(sequence.size() - choice.graph.problem.order.size()));
+    addStatistic("kedge-choose-recompute", "bytes saved at the peak", choice.unconstrained - choice.bytes);
+  }
+
+  void report(const std::vector<Choice> &choices, int64_t persistent, int64_t unconstrained,
+              std::optional<int64_t> limit) {
+    int64_t bytes = 0, smallest = 0, floor = 0, ops = 0;
+    double flops = 0, seconds = 0, added = 0, bound = 0;
+    SmallVector<Attribute> blocks;
+    Builder builder(&getContext());
+    for (const Choice &choice : choices) {
+      bytes = std::max(bytes, choice.bytes);
+      smallest = std::max(smallest, choice.smallest);
+      floor = std::max(floor, choice.peakLowerBound);
+      if (!trains(choice))
+        continue;
+      ops += static_cast<int64_t>(choice.sequence.size() - choice.graph.problem.order.size());
+      flops += addedFlops(choice);
+      seconds += choice.seconds;
+      added += choice.added;
+      bound += choice.lowerBound;
+      for (const std::string &name : choice.blocks.names)
+        if (auto attr = builder.getStringAttr(name); !llvm::is_contained(blocks, attr))
+          blocks.push_back(attr);
+    }
+    NamedAttrList facts;
+    auto number = [&](StringRef name, int64_t value) { facts.set(name, builder.getI64IntegerAttr(value)); };
+    auto share = [&](StringRef name, double value) { facts.set(name, builder.getF64FloatAttr(seconds > 0 ? value / seconds : 0)); };
+    if (limit)
+      number("budget_bytes", *limit);
+    facts.set("policy", builder.getStringAttr(policy));
+    facts.set("fits", builder.getBoolAttr(!limit || persistent + bytes + slack <= *limit));
+    number("unconstrained_peak_bytes", persistent + unconstrained);
+    number("unconstrained_transient_bytes", unconstrained);
+    number("smallest_feasible_bytes", persistent + smallest + slack);
+    number("proven_floor_bytes", persistent + floor);
+    number("ops", ops);
+    facts.set("flops", builder.getF64FloatAttr(flops));
+    share("overhead", added);
+    share("lower_bound", bound);
+    facts.set("blocks", builder.getArrayAttr(blocks));
+    getOperation()->setAttr("sched.recompute", facts.getDictionary(&getContext()));
+  }
+
+  /// Functions of a training step; evaluation does not count as overhead.
+  static bool trains(const Choice &choice) {
+    StringRef name = func::FuncOp(choice.graph.function).getName();
+    return name == "step" || name == "micro" || name == "update";
+  }
+
+  static double addedFlops(const Choice &choice) {
+    double flops = 0;
+    llvm::DenseSet<int> first;
+    for (int node : choice.sequence)
+      if (choice.graph.nodes[node].result >= 0 || !first.insert(node).second)
+        flops += analysis::costOf(choice.graph.nodes[node].op).flops;
+    return flops;
+  }
+};
+} // namespace
+} // namespace kedge::remat

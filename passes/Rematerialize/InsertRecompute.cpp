@@ -1,0 +1,196 @@
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/MemoryBudget.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Rematerialize/Graph.h"
+#include "passes/Rematerialize/Passes.h"
+#include "passes/Rematerialize/ResultSlice.h"
+#include <fmt/format.h>
+
+namespace kedge::remat {
+#define GEN_PASS_DEF_INSERTRECOMPUTE
+#include "passes/Rematerialize/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+class Rewriter {
+public:
+  explicit Rewriter(Graph graph) : graph(std::move(graph)), builder(this->graph.function.getContext()) {
+    Block &block = this->graph.function.getBody().front();
+    terminator = block.getTerminator();
+    // What is no launch follows the value that it reads: views on demand, marks of final gradients at once.
+    for (Operation &op : block)
+      if (isa<train::FinalGradientOp>(op))
+        marks[sched::rootOf(op.getOperand(0))].push_back(&op);
+    for (sched::ViewOp view : llvm::to_vector(block.getOps<sched::ViewOp>()))
+      view->moveBefore(terminator);
+  }
+
+  void run(ArrayRef<int64_t> sequence) {
+    findDeaths(sequence);
+    for (auto [at, number] : llvm::enumerate(sequence))
+      execute(static_cast<int>(number), static_cast<int64_t>(at));
+    builder.setInsertionPoint(terminator);
+    for (OpOperand &operand : terminator->getOpOperands())
+      operand.set(current(operand.get()));
+    dropUnusedViews();
+  }
+
+  int64_t clones = 0;
+
+private:
+  /// Last reads before each repeated execution: from there to here the bytes are free.
+  void findDeaths(ArrayRef<int64_t> sequence) {
+    std::vector<int64_t> lastTouched(graph.values.size(), -1);
+    for (auto [at, number] : llvm::enumerate(sequence)) {
+      const solver::RematNode &node = graph.problem.nodes[number];
+      for (int output : node.outputs) {
+        death[{static_cast<int64_t>(at), output}] = lastTouched[output];
+        lastTouched[output] = static_cast<int64_t>(at);
+      }
+      for (int input : node.inputs)
+        lastTouched[input] = static_cast<int64_t>(at);
+    }
+  }
+
+  void execute(int number, int64_t at) {
+    const Graph::Node &node = graph.nodes[number];
+    bool again = !executed.insert(node.op).second;
+    builder.setInsertionPoint(terminator);
+    SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(operandsOf(node.op)))
+      operands.push_back(node.result < 0 || isRead(node, i) ? current(operand) : operand);
+    if (!again) {
+      node.op->moveBefore(terminator);
+      node.op->setOperands(operands);
+      for (OpResult result : node.op->getResults())
+        becomes(result, result);
+      return;
+    }
+    ++clones;
+    Operation *copy = cloneOf(node, operands);
+    copy->setAttr("clone", builder.getI64IntegerAttr(clones));
+    copy->setAttr("recomputed", builder.getStringAttr(reason(graph.problem.nodes[number], at)));
+  }
+
+  /// A single result may be made when values that only the others need are gone.
+  static bool isRead(const Graph::Node &node, unsigned operand) {
+    return llvm::is_contained(sliceOf(cast<sched::ClusterOp>(node.op), node.result).inputs, operand);
+  }
+
+  /// As they were at first: the first execution may itself read what was computed again.
+  ArrayRef<Value> operandsOf(Operation *op) {
+    auto [found, isNew] = originals.try_emplace(op);
+    if (isNew)
+      found->second.assign(op->operand_begin(), op->operand_end());
+    return found->second;
+  }
+
+  Operation *cloneOf(const Graph::Node &node, ArrayRef<Value> operands) {
+    if (node.result < 0) {
+      Operation *copy = builder.clone(*node.op);
+      copy->setOperands(operands);
+      for (OpResult result : node.op->getResults())
+        becomes(result, copy->getResult(result.getResultNumber()));
+      return copy;
+    }
+    auto cluster = cast<sched::ClusterOp>(node.op);
+    SmallVector<Value> results;
+    for (OpResult result : cluster->getResults())
+      results.push_back(instance.lookup(result));
+    auto copy = cloneResult(builder, cluster, node.result, operands, results);
+    becomes(cluster.getResult(node.result), copy.getResult(0));
+    return copy;
+  }
+
+  void becomes(Value value, Value now) {
+    instance[value] = now;
+    auto found = marks.find(value);
+    if (found == marks.end())
+      return;
+    for (Operation *mark : found->second) {
+      builder.setInsertionPoint(terminator);
+      Value read = current(mark->getOperand(0));
+      mark->moveBefore(terminator);
+      mark->setOperand(0, read);
+    }
+    marks.erase(found);
+  }
+
+  /// The latest instance of `value`; views of it are made where they are first needed.
+  Value current(Value value) {
+    auto view = value.getDefiningOp<sched::ViewOp>();
+    if (!view) {
+      auto found = instance.find(value);
+      return found == instance.end() ? value : found->second;
+    }
+    Value input = current(view.getInput());
+    Value &known = views[{view, input}];
+    if (known)
+      return known;
+    if (input == view.getInput() && !placed.contains(view)) {
+      placed.insert(view);
+      view->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+      return known = view.getResult();
+    }
+    auto copy = sched::ViewOp::create(builder, view.getLoc(), view.getResult().getType(), input);
+    return known = copy.getResult();
+  }
+
+  void dropUnusedViews() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(graph.function.getBody().front())))
+      if (isa<sched::ViewOp>(op) && op.use_empty())
+        op.erase();
+  }
+
+  std::string reason(const solver::RematNode &node, int64_t at) {
+    int64_t bytes = 0, since = at;
+    for (int output : node.outputs) {
+      bytes += graph.problem.values[output].bytes;
+      since = std::min(since, death.lookup({at, output}));
+    }
+    return fmt::format("frees {} from launch {} to {}", formatBytes(bytes), since, at);
+  }
+
+  Graph graph;
+  OpBuilder builder;
+  Operation *terminator;
+  llvm::DenseSet<Operation *> executed, placed;
+  DenseMap<Operation *, SmallVector<Value>> originals;
+  DenseMap<Value, Value> instance;
+  DenseMap<std::pair<Operation *, Value>, Value> views;
+  DenseMap<Value, SmallVector<Operation *>> marks;
+  DenseMap<std::pair<int64_t, int>, int64_t> death;
+};
+
+struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
+  void runOnOperation() override {
+    auto sequence = getOperation()->getAttrOfType<DenseI64ArrayAttr>("sched.sequence");
+    if (!sequence)
+      return;
+    getOperation()->removeAttr("sched.sequence");
+    FailureOr<Graph> graph = buildGraph(getOperation());
+    if (failed(graph) || failed(check(*graph, sequence)))
+      return signalPassFailure();
+    Rewriter rewriter(std::move(*graph));
+    rewriter.run(sequence);
+    addStatistic("kedge-insert-recompute", "launches cloned", rewriter.clones);
+  }
+
+  LogicalResult check(const Graph &graph, DenseI64ArrayAttr sequence) {
+    std::vector<int> numbers;
+    for (int64_t number : sequence.asArrayRef()) {
+      if (number < 0 || number >= static_cast<int64_t>(graph.nodes.size()))
+        return getOperation().emitOpError() << "'sched.sequence' names launch " << number << ", expected 0 to "
+                                            << graph.nodes.size() - 1;
+      numbers.push_back(static_cast<int>(number));
+    }
+    if (solver::peakOf(graph.problem, numbers) < 0)
+      return getOperation().emitOpError("'sched.sequence' is no execution of this function: a launch is missing, reads "
+                                        "what is not there, or reads state after its update");
+    return success();
+  }
+};
+} // namespace
+} // namespace kedge::remat

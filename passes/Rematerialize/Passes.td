@@ -1,0 +1,41 @@
+// Level 3: what to compute again instead of keeping it.
+#ifndef KEDGE_REMATERIALIZE_PASSES
+#define KEDGE_REMATERIALIZE_PASSES
+include "mlir/Pass/PassBase.td"
+
+def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
+  let summary = "Find an execution sequence that fits a byte budget, or that a named policy asks for";
+  let description = [{
+    Gives each scheduled function whose transient bytes exceed what the budget leaves (or to which the policy
+    applies) an attribute `sched.sequence`: numbers of launches in execution order, in which a launch may occur
+    again; numbers from the count of launches on mean one result of a cluster with several. Costs come from the
+    device model. What was found is in the module's `sched.recompute`: budget, unconstrained peaks, smallest
+    feasible budget, overhead and its proven lower bound. A budget that no sequence fits is no failure of the pass:
+    the functions then have the sequence of the smallest peak found, and `fits` is false.
+
+    Needs kedge-bind-results; kedge-insert-recompute carries it out. Statistics: launches to run again, bytes saved
+    at the peak.
+
+    Example: `kedge-opt step.mlir --kedge-choose-recompute=budget=2GiB --kedge-insert-recompute`
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"auto\"", "none, full, segments=N, nth=N, sqrt, attention or auto">,
+    Option<"budget", "budget", "std::string", "\"\"", "bytes of the arena: BYTES, 16GiB, 80%, activations=50%, device">,
+    Option<"device", "device", "std::string", "\"\"", "device model: a name or FILE.json (default: this machine)">,
+    Option<"effort", "effort", "int64_t", "0", "search steps of the solver (0: by the size of the function)">,
+    Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
+    Option<"slack", "slack", "int64_t", "0", "bytes of the budget to leave unused, for what packing wastes">,
+  ];
+}
+
+def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
+  let summary = "Reorder and clone launches as `sched.sequence` says";
+  let description = [{
+    A launch that occurs again becomes a clone with a number of its own (`clone`), so that nothing merges it with the
+    first; `recomputed` tells the bytes that this frees and between which launches. A result of a cluster with several
+    becomes a cluster of its own that reads the others. Values stay the same to the bit. Removes the attribute.
+    Statistic: launches cloned.
+  }];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+#endif

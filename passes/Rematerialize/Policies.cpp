@@ -1,0 +1,204 @@
+#include "passes/Rematerialize/Policies.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "passes/Rematerialize/ResultSlice.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace kedge::remat {
+namespace {
+
+/// Positions of launches behind the last one that the loss follows from.
+int lastForward(const Graph &graph) {
+  int last = -1;
+  for (size_t i = 0; i < graph.problem.order.size(); ++i)
+    if (graph.forward[graph.problem.order[i]])
+      last = static_cast<int>(i);
+  return last;
+}
+
+/// For each value the blocks whose results follow from it directly (through no other result of the same launch).
+std::vector<SmallVector<int>> readingBlocks(const Graph &graph, const std::vector<int> &blockOf) {
+  std::vector<SmallVector<int>> readers(graph.values.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Graph::Node &node = graph.nodes[i];
+    if (!graph.forward[i] || node.result >= 0)
+      continue;
+    for (OpResult result : node.op->getResults()) {
+      int block = blockOf[graph.valueOf.lookup(result)];
+      auto reads = [&](Value value) {
+        if (auto found = graph.valueOf.find(sched::rootOf(value)); found != graph.valueOf.end())
+          readers[found->second].push_back(block);
+      };
+      if (auto cluster = dyn_cast<sched::ClusterOp>(node.op)) {
+        for (unsigned input : sliceOf(cluster, result.getResultNumber()).inputs)
+          reads(cluster.getInputs()[input]);
+      } else {
+        llvm::for_each(node.op->getOperands(), reads);
+      }
+    }
+  }
+  return readers;
+}
+
+/// Everything inside a group of blocks but what other groups read.
+std::vector<bool> insideGroups(const Graph &graph, std::vector<int> groupOf) {
+  std::vector<bool> dropped(graph.values.size());
+  std::vector<SmallVector<int>> readers = readingBlocks(graph, groupOf);
+  for (size_t value = 0; value < dropped.size(); ++value)
+    dropped[value] = groupOf[value] >= 0 && !graph.problem.values[value].keptToEnd &&
+                     llvm::all_of(readers[value], [&](int group) { return group == groupOf[value]; });
+  return dropped;
+}
+
+std::vector<bool> attentionCores(const Graph &graph) {
+  std::vector<bool> dropped(graph.values.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (auto library = dyn_cast<sched::LibraryOp>(graph.nodes[i].op);
+        library && graph.forward[i] && library.getKernel().ends_with("Attention"))
+      for (int output : graph.problem.nodes[i].outputs)
+        dropped[output] = !graph.problem.values[output].keptToEnd;
+  return dropped;
+}
+
+class Rebuilder {
+public:
+  Rebuilder(const Graph &graph, std::vector<bool> values)
+      : graph(graph), dropped(std::move(values)), rebuilt(graph.values.size()), alone(graph.values.size(), -1),
+        whole(graph.values.size(), -1) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      for (int output : graph.problem.nodes[i].outputs)
+        (graph.nodes[i].result < 0 ? whole : alone)[output] = static_cast<int>(i);
+    keepStatistics();
+  }
+
+  std::vector<int> run() {
+    int late = lastForward(graph) + 1;
+    for (int at = 0; at < static_cast<int>(graph.problem.order.size()); ++at) {
+      int node = graph.problem.order[at];
+      if (at >= late)
+        for (int input : graph.problem.nodes[node].inputs)
+          if (!rebuild(input))
+            return {};
+      sequence.push_back(node);
+    }
+    return delayUpdates();
+  }
+
+private:
+  /// Folds (means of a norm, running statistics) are cheap to keep and would cost their whole launch, where the rest
+  /// of the launch can be made alone or stays anyway.
+  void keepStatistics() {
+    for (const solver::RematNode &node : graph.problem.nodes) {
+      if (!node.required)
+        continue;
+      int64_t largest = 0;
+      for (int output : node.outputs)
+        largest = std::max(largest, graph.problem.values[output].bytes);
+      auto isSmall = [&](int output) { return graph.problem.values[output].bytes * 16 < largest; };
+      bool whole = llvm::any_of(node.outputs, [&](int output) { return dropped[output] && alone[output] < 0 && !isSmall(output); });
+      bool stays = llvm::any_of(node.outputs, [&](int output) { return !dropped[output] && !isSmall(output); });
+      for (int output : node.outputs)
+        if ((!whole && isSmall(output)) || ((stays || !node.repeatable) && alone[output] < 0))
+          dropped[output] = false;
+    }
+  }
+
+  bool rebuild(int value) {
+    if (!dropped[value] || rebuilt[value])
+      return true;
+    int node = alone[value] >= 0 && !allDropped(whole[value]) ? alone[value] : whole[value];
+    if (node < 0 || !graph.problem.nodes[node].repeatable)
+      return false;
+    for (int input : graph.problem.nodes[node].inputs)
+      if (!rebuild(input))
+        return false;
+    sequence.push_back(node);
+    for (int output : graph.problem.nodes[node].outputs)
+      rebuilt[output] = true;
+    return true;
+  }
+
+  /// Whether the launch as it is makes nothing that is there already.
+  bool allDropped(int node) const {
+    return node >= 0 && llvm::all_of(graph.problem.nodes[node].outputs,
+                                     [&](int output) { return dropped[output] && !rebuilt[output]; });
+  }
+
+  std::vector<int> delayUpdates() {
+    std::vector<int> last(graph.nodes.size(), -1), waiting, result;
+    for (size_t at = 0; at < sequence.size(); ++at)
+      last[sequence[at]] = static_cast<int>(at);
+    auto ready = [&](int node, int at) {
+      return llvm::all_of(graph.problem.nodes[node].overwrites, [&](int reader) { return last[reader] <= at; });
+    };
+    for (int at = 0; at < static_cast<int>(sequence.size()); ++at) {
+      if (ready(sequence[at], at))
+        result.push_back(sequence[at]);
+      else
+        waiting.push_back(sequence[at]);
+      llvm::erase_if(waiting, [&](int node) {
+        if (!ready(node, at))
+          return false;
+        result.push_back(node);
+        return true;
+      });
+    }
+    return result;
+  }
+
+  const Graph &graph;
+  std::vector<bool> dropped;
+  std::vector<bool> rebuilt;
+  std::vector<int> alone, whole; ///< node that makes a value by itself, or with the launch's other results
+  std::vector<int> sequence;
+};
+
+} // namespace
+
+std::optional<Policy> parsePolicy(StringRef text, std::string &error) {
+  using Kind = Policy::Kind;
+  for (auto [name, kind] : {std::pair{"none", Kind::None}, {"full", Kind::Full}, {"sqrt", Kind::Sqrt},
+                            {"attention", Kind::Attention}, {"auto", Kind::Auto}})
+    if (text == name)
+      return Policy{kind, 0};
+  for (auto [name, kind] : {std::pair{"segments=", Kind::Segments}, {"nth=", Kind::Nth}}) {
+    StringRef number = text;
+    int64_t count = 0;
+    if (!number.consume_front(name))
+      continue;
+    if (!number.getAsInteger(10, count) && count >= 1)
+      return Policy{kind, count};
+    error = "'" + text.str() + "': expected a whole number of at least 1 after " + name;
+    return std::nullopt;
+  }
+  error = "'" + text.str() + "': expected none, full, segments=N, nth=N, sqrt, attention or auto";
+  return std::nullopt;
+}
+
+std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Blocks &blocks) {
+  int64_t count = static_cast<int64_t>(blocks.names.size());
+  auto grouped = [&](llvm::function_ref<int64_t(int64_t)> groupOf) {
+    std::vector<int> groups = blocks.ofValue;
+    for (int &group : groups)
+      group = group < 0 ? -1 : static_cast<int>(groupOf(group));
+    return insideGroups(graph, std::move(groups));
+  };
+  auto segments = [&](int64_t n) { return grouped([=](int64_t block) { return block * std::min(n, count) / count; }); };
+  switch (policy.kind) {
+  case Policy::Kind::Full: return grouped([](int64_t block) { return block; });
+  case Policy::Kind::Segments: return segments(policy.count);
+  case Policy::Kind::Sqrt: return segments(static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count)))));
+  case Policy::Kind::Nth: return grouped([&](int64_t block) { return block % policy.count ? -1 : block; });
+  case Policy::Kind::Attention: return attentionCores(graph);
+  case Policy::Kind::None:
+  case Policy::Kind::Auto: break;
+  }
+  return std::vector<bool>(graph.values.size());
+}
+
+std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped) {
+  return Rebuilder(graph, dropped).run();
+}
+
+} // namespace kedge::remat

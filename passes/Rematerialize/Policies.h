@@ -1,0 +1,23 @@
+// The named policies of --recompute as execution sequences.
+#pragma once
+#include "passes/Rematerialize/Blocks.h"
+
+namespace kedge::remat {
+
+/// none, full, segments=N, nth=N, sqrt, attention or auto.
+struct Policy {
+  enum class Kind { None, Full, Segments, Nth, Sqrt, Attention, Auto } kind = Kind::None;
+  int64_t count = 0; ///< of segments=N and nth=N
+};
+
+/// Null, with a message, when `text` is none of the policies.
+std::optional<Policy> parsePolicy(llvm::StringRef text, std::string &error);
+
+/// Which values the policy does not keep for the backward part.
+std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Blocks &blocks);
+
+/// The problem's order in which every dropped value is computed again right before its first late reader. Updates that
+/// overwrite what is read then wait. Empty when that cannot be executed.
+std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped);
+
+} // namespace kedge::remat

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Whether recomputation changes nothing but memory.
+
+recompute.py FOLDER[#RUN] TEMP OPTION... -- compiles the golden model in FOLDER without and with each OPTION (one string,
+as on the command line), runs both, and checks: equal numbers to the bit; the measured report has the plan's figures;
+the transient peak is not above that of `none`. An option that ends in `!` must lower the peak and run launches again;
+one that ends in `?` may be infeasible, and compiles at the budget that it then names.
+"""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
+STEPS = "12"
+
+
+def words(value):
+    return value if isinstance(value, list) else shlex.split(value)
+
+
+def kedge(*arguments):
+    return subprocess.run(["kedge", *arguments], capture_output=True, text=True)
+
+
+def transient(report):
+    return max(f["transient_peak_bytes"] for f in report["functions"])
+
+
+class Golden:
+    def __init__(self, folder, temp):
+        folder, _, run = folder.partition("#")
+        self.folder, self.temp = folder, temp
+        trace = json.load(open(os.path.join(folder, "trace.json")))
+        runs = trace.get("runs", {"": trace})  # ../shared has several a model
+        self.run = runs[run or next(iter(runs))]
+        self.data = [w for k, v in trace["data"].items() for w in ("--data", f"{k}={folder}/{v}")]
+        self.model = os.path.join(folder, "model.onnx")
+
+    def train(self, name, options):
+        program, log, memory = (f"{self.temp}.{name}{end}" for end in ("", ".jsonl", ".json"))
+        done = kedge("compile", self.model, *words(self.run["compile"]), *options, "-o", program)
+        if done.returncode == 2:
+            return None, done.stderr
+        if done.returncode:
+            sys.exit(done.stderr)
+        run = words(self.run["run"])
+        run[run.index("--steps") + 1] = STEPS
+        done = subprocess.run([program, *self.data, *run, "--log", log, "--memory-report", memory],
+                              capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+        steps = [{k: v for k, v in json.loads(line).items() if k not in TIMINGS} for line in open(log)]
+        return steps, json.load(open(memory))
+
+    def plan(self, options):
+        done = kedge("plan", self.model, *words(self.run["compile"]), *options, "--json")
+        return done.returncode, json.loads(done.stdout)
+
+
+def check(golden, base, option):
+    steps, none = base
+    mark = option[-1] if option[-1] in "!?" else ""
+    options = words(option.rstrip("!?"))
+    found, report = golden.train("with", options)
+    if found is None:
+        if mark != "?":
+            sys.exit(f"{option}: does not fit:\n{report}")
+        last = report.strip().splitlines()[-1]
+        budget = re.fullmatch(r"smallest feasible budget: (\d+) bytes", last)
+        if not budget:
+            sys.exit(f"{option}: the last line is not the smallest feasible budget: {last}")
+        return check(golden, base, f"--memory-budget {budget[1]} {' '.join(options[2:])}")
+    if found != steps:
+        sys.exit(f"{option}: other numbers than without")
+    code, planned = golden.plan(options)
+    for key in ("arena_bytes", "functions", "recompute", "peak_breakdown", "state_bytes", "unconstrained_peak_bytes"):
+        if code or report[key] != planned[key]:
+            sys.exit(f"{option}: exit {code}; the program reports {key} {report[key]}, the plan {planned[key]}")
+    if report["budget_bytes"] and report["arena_bytes"] > report["budget_bytes"]:
+        sys.exit(f"{option}: {report['arena_bytes']} bytes in a budget of {report['budget_bytes']}")
+    if transient(report) > transient(none) or (mark == "!" and transient(report) == transient(none)):
+        sys.exit(f"{option}: transient peak {transient(report)}, without {transient(none)}")
+    if mark == "!" and not report["recompute"]["ops"]:
+        sys.exit(f"{option}: nothing is computed again")
+    print(f"{option}: equal, {transient(report)} of {transient(none)} transient bytes, "
+          f"{report['recompute']['ops']} launches again")
+
+
+def main():
+    golden = Golden(sys.argv[1], sys.argv[2])
+    base = golden.train("none", [])
+    for option in sys.argv[3:]:
+        check(golden, base, option)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+// RUN: kedge-opt %s --kedge-choose-recompute="policy=full device=h100 threads=2" | FileCheck %s --check-prefix=FULL
+// RUN: kedge-opt %s --kedge-choose-recompute="budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
+// RUN: kedge-opt %s --kedge-choose-recompute="policy=none budget=1000 device=h100 threads=2" | FileCheck %s --check-prefix=NONE
+// RUN: kedge-opt %s --kedge-rematerialize="budget=activations=80% device=h100 threads=2" --kedge-plan-memory --kedge-check-memory | FileCheck %s --check-prefix=PLANNED
+
+// Two blocks of two exponentials, each kept for its gradient: in all four values of 4 KiB beside the input and what
+// runs. `full` keeps the value between the blocks (launch 1) and makes launches 2 and 0 again for the gradients.
+// FULL: sched.recompute = {blocks = ["h.0", "h.1"]
+// FULL-SAME: fits = true
+// FULL-SAME: ops = 2
+// FULL: func.func @step
+// FULL-SAME: sched.sequence = array<i64: 0, 1, 2, 3, 4, 2, 5, 6, 0, 7>
+
+// BUDGET: sched.recompute = {
+// BUDGET-SAME: budget_bytes
+// BUDGET-SAME: fits = true
+// BUDGET: sched.sequence
+
+// NONE: sched.recompute = {
+// NONE-SAME: budget_bytes = 1000
+// NONE-SAME: fits = false
+// NONE-NOT: sched.sequence
+
+// PLANNED: exec.arena
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+func.func @step(%x: tensor<1024xf32> {train.input = "x"})
+    -> (tensor<f32> {train.result = "loss_sum"}, tensor<1024xf32> {train.output = "dx"}) {
+  %a = sched.cluster domain [1024] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%s: f32):
+    %e = math.exp %s : f32 loc("h.0"("exp"))
+    sched.yield %e : f32
+  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.0"("exp"))
+  %b = sched.cluster domain [1024] reduced [] (%a) maps [#id] -> [#id] {
+  ^bb0(%s: f32):
+    %e = math.exp %s : f32 loc("h.0"("exp2"))
+    sched.yield %e : f32
+  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.0"("exp2"))
+  %c = sched.cluster domain [1024] reduced [] (%b) maps [#id] -> [#id] {
+  ^bb0(%s: f32):
+    %e = math.exp %s : f32 loc("h.1"("exp"))
+    sched.yield %e : f32
+  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.1"("exp"))
+  %d = sched.cluster domain [1024] reduced [] (%c) maps [#id] -> [#id] {
+  ^bb0(%s: f32):
+    %e = math.exp %s : f32 loc("h.1"("exp2"))
+    sched.yield %e : f32
+  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.1"("exp2"))
+  %loss = sched.cluster domain [1024] reduced [0] (%d) maps [#id] -> [#none] {
+  ^bb0(%s: f32):
+    %e = sched.reduce add %s : f32
+    sched.yield %e : f32
+  } : (tensor<1024xf32>) -> tensor<f32> loc("loss")
+  %dd = sched.cluster domain [1024] reduced [] (%d, %c) maps [#id, #id] -> [#id] {
+  ^bb0(%s: f32, %t: f32):
+    %e = arith.mulf %s, %t : f32
+    sched.yield %e : f32
+  } : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32> loc("backward"("g"))
+  %dc = sched.cluster domain [1024] reduced [] (%dd, %b) maps [#id, #id] -> [#id] {
+  ^bb0(%s: f32, %t: f32):
+    %e = arith.mulf %s, %t : f32
+    sched.yield %e : f32
+  } : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32> loc("backward"("g"))
+  %db = sched.cluster domain [1024] reduced [] (%dc, %a) maps [#id, #id] -> [#id] {
+  ^bb0(%s: f32, %t: f32):
+    %e = arith.mulf %s, %t : f32
+    sched.yield %e : f32
+  } : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32> loc("backward"("g"))
+  return %loss, %db : tensor<f32>, tensor<1024xf32>
+}

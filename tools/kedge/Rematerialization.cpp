@@ -1,0 +1,72 @@
+// --recompute and --memory-budget: choosing, checking against the packed arena, and saying why nothing fits.
+#include "Compilation.h"
+#include "ProgramOptions.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Export/PlanReport.h"
+#include "kedge/Support/Error.h"
+#include "kedge/Support/MemoryBudget.h"
+#include "runtime/core/Executor.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace kedge::tool {
+namespace {
+
+/// Bytes of the arena that a level-3 module gets.
+int64_t arenaBytes(ModuleOp module, int threads) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager manager(module.getContext());
+  pipelines::addMemoryPipeline(manager, threads);
+  if (failed(manager.run(*copy)))
+    fail("the memory plan could not be made (above)");
+  int64_t bytes = 0;
+  for (auto arena : copy->getOps<exec::ArenaOp>())
+    bytes = arena.getBytes();
+  return bytes;
+}
+
+int64_t fact(ModuleOp module, llvm::StringRef name) {
+  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
+  auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
+  return number ? number.getInt() : -1;
+}
+
+} // namespace
+
+void Compilation::rematerialize() {
+  int threads = rt::physicalCores();
+  pipelines::RecomputeOptions recompute{options.recomputePolicy(), options.memoryBudget, options.device, options.effort,
+                                        0, threads};
+  OwningOpRef<ModuleOp> before = ir->clone();
+  // What the pass foresees and what is packed in the end are the same; should they ever differ, the difference is
+  // left unused.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    run("rematerialize", [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
+    int64_t excess = fits() && !options.memoryBudget.empty() ? arenaBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
+    if (excess <= 0)
+      return;
+    recompute.slack += excess;
+    ir = before->clone();
+  }
+  fail("{}: not compiled: the packed arena stays above the memory budget", options.model.model);
+}
+
+bool Compilation::fits() {
+  auto facts = (*ir)->getAttrOfType<DictionaryAttr>("sched.recompute");
+  auto known = facts ? facts.getAs<BoolAttr>("fits") : BoolAttr();
+  return !known || known.getValue();
+}
+
+std::string Compilation::whyNothingFits() {
+  std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
+                                 fact(*ir, "budget_bytes"), formatBytes(fact(*ir, "budget_bytes")));
+  text += "largest values at the peak of the smallest plan:\n";
+  for (const auto &[name, bytes] : largestAtPeak(*ir, 8))
+    text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
+  text += fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
+  text += fmt::format("smallest feasible budget: {} bytes\n", fact(*ir, "smallest_feasible_bytes"));
+  return text;
+}
+
+} // namespace kedge::tool
