@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predicted against measured times of training steps, by kind of launch, as a table in Markdown.
 
-cost_model.py --kedge build/release/bin/kedge [--threads 2] [--steps 20] [--device FILE.json] [--dump FILE.csv]
+cost_model.py --kedge build/release/bin/kedge [--threads 2] [--steps 20] [--runs 1] [--device FILE.json] [--dump FILE.csv]
               [--models ../shared/models] [--gpt2 FILE.onnx] [NAME...]
 
 Every model is planned (`kedge plan --launches`), compiled and run with `--profile`; a launch's measured time is the
@@ -47,14 +47,17 @@ def known_models(options, folder):
 def measured(program, arguments, options, folder):
     """(function, launch) -> least seconds of a step but the first."""
     trace = folder / "trace.json"
-    subprocess.run([program, *arguments, "--steps", str(options.steps), "--threads", str(options.threads), "--lr", "1e-5",
-                    "--profile", trace], check=True, capture_output=True, cwd=folder)
-    seconds, seen = {}, {}
-    for event in json.loads(trace.read_text())["traceEvents"]:
-        key = event["cat"], event["args"]["launch"]
-        seen[key] = seen.get(key, 0) + 1
-        if seen[key] > 1:
-            seconds[key] = min(seconds.get(key, 1e9), event["dur"] / 1e6)
+    command = [program, *arguments, "--steps", str(options.steps), "--threads", str(options.threads), "--lr", "1e-5",
+               "--profile", trace]
+    seconds = {}
+    for _ in range(options.runs):
+        subprocess.run(command, check=True, capture_output=True, cwd=folder)
+        seen = set()
+        for event in json.loads(trace.read_text())["traceEvents"]:
+            key = event["cat"], event["args"]["launch"]
+            if key in seen:
+                seconds[key] = min(seconds.get(key, 1e9), event["dur"] / 1e6)
+            seen.add(key)
     return seconds
 
 
@@ -99,6 +102,7 @@ def main():
     parser.add_argument("--dump", help="every launch, for a closer look")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=1, help="a busy machine needs more of them for a quiet moment")
     options = parser.parse_args()
     options.kedge = pathlib.Path(options.kedge).resolve()
     kinds = ["all", "product", "attention", "convolution", "generated", "moving", "irregular"]

@@ -28,6 +28,8 @@ const Field kFields[] = {
     {"cache_bytes", &DeviceModel::cacheBytes, Range::NotNegative},
     {"cache_bytes_per_second", &DeviceModel::cacheBytesPerSecond, Range::Positive},
     {"launch_seconds", &DeviceModel::launchSeconds, Range::NotNegative},
+    {"team", &DeviceModel::team, Range::Positive},
+    {"team_seconds", &DeviceModel::teamSeconds, Range::NotNegative},
     {"matmul_efficiency", &DeviceModel::matmulEfficiency, Range::Share},
     {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
     {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},

@@ -110,7 +110,9 @@ DeviceModel processor(int cores) {
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
   device.cacheBytes = cores * 2097152.0;
   device.cacheBytesPerSecond = cores * 90 * kGiga;
-  device.launchSeconds = cores == 1 ? 0.3e-6 : 1.5e-6; // the second: threads start and meet
+  device.launchSeconds = 0.3e-6;
+  device.team = cores;
+  device.teamSeconds = cores == 1 ? 0 : 2e-6;
   device.matmulEfficiency = 0.9;
   device.convolutionEfficiency = 0.85;
   device.convolutionHalfChannels = 15;

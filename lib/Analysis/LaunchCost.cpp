@@ -128,7 +128,8 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   double computing = cost.kind == WorkKind::Attention ? 0 : cost.specialFunctions / device.specialFunctions;
   if (cost.flops > 0)
     computing += cost.flops / rateOf(cost, device);
-  return device.launchSeconds + std::max(computing, movingSeconds(cost, device));
+  double together = std::max(computing, movingSeconds(cost, device));
+  return device.launchSeconds + std::min(together * device.team, together + device.teamSeconds);
 }
 
 } // namespace kedge::analysis

@@ -152,9 +152,14 @@ void Calibration::scalars() {
   double tangents = seconds("%e = math.tanh %a : f32\n%f = math.tanh %e : f32\nsched.yield %f : f32\n");
   device.vectorFlops = 1e9 * report("additions and multiplications", 1e-9 * count * (steps + 1) / vector, "GFLOP/s");
   device.specialFunctions = 1e9 * report("special functions", 1e-9 * 2 * kTanh * count / tangents, "G/s");
-  double launch = ClusterTiming(pointwise(1 << 15, "sched.yield %a : f32\n"), threads).bestSeconds();
-  double moved = 8.0 * (1 << 15) / device.cacheBytesPerSecond;
-  device.launchSeconds = 1e-6 * report("launch", 1e6 * std::max(1e-7, launch - moved), "microseconds");
+  double launch = ClusterTiming(pointwise(16, "sched.yield %a : f32\n"), 1).bestSeconds();
+  device.launchSeconds = 1e-6 * report("launch", 1e6 * launch, "microseconds");
+  constexpr int64_t shared = 1 << 15;
+  double together = ClusterTiming(pointwise(shared, "sched.yield %a : f32\n"), threads).bestSeconds();
+  device.team = threads;
+  if (threads > 1)
+    device.teamSeconds =
+        1e-6 * report("start of threads", 1e6 * std::max(0.0, together - 8.0 * shared / device.cacheBytesPerSecond), "microseconds");
 }
 
 void calibrate(const std::string &output, int threads) {

@@ -21,6 +21,9 @@ struct DeviceModel {
   double cacheBytes = 0, cacheBytesPerSecond = 0; ///< what a launch finds there that ran just before
 
   double launchSeconds = 0; ///< of every launch, whatever it does
+  /// Threads that share a launch when it is worth `teamSeconds`, which it takes to start them and to wait for the
+  /// last; a small launch runs on one. 1 for GPUs.
+  double team = 1, teamSeconds = 0;
 
   // Shares of the peaks that large launches reach, in (0, 1].
   double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1;
