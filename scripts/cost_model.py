@@ -7,18 +7,45 @@ cost_model.py --kedge build/release/bin/kedge [--threads 2] [--steps 20] [--runs
 Every model is planned (`kedge plan --launches`), compiled and run with `--profile`; a launch's measured time is the
 least of its steps but the first, which is what it takes on a machine that does nothing else. NAMEs choose among the
 folders of --models (their trace.json holds the options), byte-gpt and, with --gpt2, the file that
-scripts/make_gpt2.py writes: gpt2-4x64, gpt2-1x1024.
+scripts/make_gpt2.py writes: gpt2-4x64, gpt2-1x1024. On a machine with other work: --processor-time, or many --runs.
 """
 import argparse
 import csv
 import json
+import os
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
+import time
 
+# Processor time in place of the clock's, which goes on while other programs run.
+SHIM = """
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *time) {
+  return syscall(SYS_clock_gettime, id == CLOCK_MONOTONIC ? CLOCK_PROCESS_CPUTIME_ID : id, time);
+}
+"""
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def processor_time(folder):
+    """The environment that makes a program read processor time, and the seconds that reading it twice adds."""
+    (folder / "shim.c").write_text(SHIM)
+    library = folder / "shim.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, folder / "shim.c"], check=True)
+    begin = time.process_time()
+    for _ in range(100000):
+        time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)
+    reading = time.process_time() - begin
+    begin = time.process_time()
+    for _ in range(100000):
+        time.clock_gettime(time.CLOCK_MONOTONIC)
+    return {**os.environ, "LD_PRELOAD": str(library)}, (reading - (time.process_time() - begin)) / 100000
 
 
 def tokens_file(folder, count, vocabulary):
@@ -51,12 +78,12 @@ def measured(program, arguments, options, folder):
                "--profile", trace]
     seconds = {}
     for _ in range(options.runs):
-        subprocess.run(command, check=True, capture_output=True, cwd=folder)
+        subprocess.run(command, check=True, capture_output=True, cwd=folder, env=options.environment)
         seen = set()
         for event in json.loads(trace.read_text())["traceEvents"]:
             key = event["cat"], event["args"]["launch"]
             if key in seen:
-                seconds[key] = min(seconds.get(key, 1e9), event["dur"] / 1e6)
+                seconds[key] = min(seconds.get(key, 1e9), max(0, event["dur"] / 1e6 - options.reading))
             seen.add(key)
     return seconds
 
@@ -103,12 +130,17 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--runs", type=int, default=1, help="a busy machine needs more of them for a quiet moment")
+    parser.add_argument("--processor-time", action="store_true", help="of one thread, where the machine is busy; needs cc")
     options = parser.parse_args()
+    if options.processor_time:
+        options.threads = 1
+        os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # so that the plan is of one core, too
     options.kedge = pathlib.Path(options.kedge).resolve()
     kinds = ["all", "product", "attention", "convolution", "generated", "moving", "irregular"]
     print("| model | " + " | ".join(kinds) + " |\n" + "|---" * (len(kinds) + 1) + "|")
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
+        options.environment, options.reading = processor_time(pathlib.Path(scratch)) if options.processor_time else (None, 0)
         models = known_models(options, pathlib.Path(scratch))
         for name in options.names or models:
             if name not in models:

@@ -108,9 +108,9 @@ DeviceModel processor(int cores) {
   device.bytesPerSecond = std::min(cores * 31.0, 400.0) * kGiga;
   device.updateWeight = 0;
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
-  device.cacheBytes = cores * 2097152.0;
+  device.cacheBytes = cores * 4194304.0;
   device.cacheBytesPerSecond = cores * 90 * kGiga;
-  device.launchSeconds = 0.3e-6;
+  device.launchSeconds = 5e-8;
   device.team = cores;
   device.teamSeconds = cores == 1 ? 0 : 2e-6;
   device.matmulEfficiency = 0.9;
@@ -119,7 +119,7 @@ DeviceModel processor(int cores) {
   device.attentionEfficiency = 0.82;
   device.attentionHalfKeys = 68;
   device.memoryEfficiency = 1;
-  device.copyEfficiency = 0.5;
+  device.copyEfficiency = 0.65;
   device.halfRateFlops = cores * 1.5e5;
   return device;
 }
