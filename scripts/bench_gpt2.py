@@ -21,7 +21,8 @@ import sys
 
 def lines_of(command):
     """The JSON lines a contender prints."""
-    run = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    fresh = dict(os.environ, TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")  # each round compiles anew, as ours does
+    run = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, env=fresh)
     found = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
     if run.returncode or not found:
         sys.exit(f"{' '.join(map(str, command))}: ended with {run.returncode} and {len(found)} results")
