@@ -1,5 +1,6 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
-# %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests).
+# %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
+# (the build tree).
 # Features: `shared`, `python-onnx`, `mpirun`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import os
 import shutil
@@ -45,6 +46,7 @@ if chromium:
     config.substitutions.append(("%chromium", f"{chromium} --headless --no-sandbox --disable-gpu --dump-dom"))
 
 config.substitutions.append(("%shared", os.path.realpath(config.kedge_shared_dir)))
+config.substitutions.append(("%build", config.kedge_binary_dir))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%test-python", test_python or "python3"))
 config.substitutions.append(("%python", config.python or "python3"))

@@ -68,10 +68,10 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
   fail("linking the program failed ({} exited with {}): {}", driver, status, message);
 }
 
-} // namespace
-
-void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
-  const std::string runtime = runtimeFolder(), driver = compilerDriver();
+/// Runs the driver on the objects and `inputs`, and puts what it makes at `output`. `flags` stand last.
+void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> inputs, StringRef flags,
+           const std::string &output) {
+  const std::string driver = compilerDriver();
   SmallString<128> folder;
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
     fail("no temporary folder for linking: {}", error.message());
@@ -87,14 +87,10 @@ void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &o
     writeFile(file, StringRef(objects[at].data(), objects[at].size()));
     command.push_back(file.str().str());
   }
-  for (StringRef archive : {kRuntimeMain, kRuntime}) {
-    SmallString<256> file(runtime);
-    path::append(file, archive);
-    command.push_back(file.str().str());
-  }
-  llvm::SmallVector<StringRef> flags;
-  StringRef(KEDGE_PROGRAM_LINK_FLAGS).split(flags, ' ', -1, false);
-  command.insert(command.end(), flags.begin(), flags.end());
+  command.insert(command.end(), inputs.begin(), inputs.end());
+  llvm::SmallVector<StringRef> words;
+  flags.split(words, ' ', -1, false);
+  command.insert(command.end(), words.begin(), words.end());
 
   SmallString<128> log(folder);
   path::append(log, "log");
@@ -103,4 +99,20 @@ void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &o
   if (std::error_code error = fs::rename(linked, output))
     fail("{}: cannot be written: {}", output, error.message());
   discard.release();
+}
+
+} // namespace
+
+void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
+  std::vector<std::string> archives;
+  for (StringRef archive : {kRuntimeMain, kRuntime}) {
+    SmallString<256> file(runtimeFolder());
+    path::append(file, archive);
+    archives.push_back(file.str().str());
+  }
+  drive(objects, archives, KEDGE_PROGRAM_LINK_FLAGS, output);
+}
+
+void kedge::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
+  drive(objects, {}, "-r -nostdlib", output);
 }

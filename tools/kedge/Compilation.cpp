@@ -208,4 +208,6 @@ Compilation::Objects Compilation::compileObjects() {
 
 void Compilation::link(const std::string &output) { linkProgram(compileObjects().files, output); }
 
+void Compilation::emitObject(const std::string &output) { linkObjects(compileObjects().files, output); }
+
 } // namespace kedge::tool

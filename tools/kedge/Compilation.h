@@ -34,6 +34,8 @@ public:
   void emitKernels();
   /// Object code, launch table, executable at `output`.
   void link(const std::string &output);
+  /// The program's kernels and data as one object file, to be linked with the runtime.
+  void emitObject(const std::string &output);
   /// Kernels as LLVM-ready IR, for --emit llvm.
   mlir::ModuleOp kernels() { return *kernelModule; }
 

@@ -17,8 +17,9 @@ void output(const CompileOptions &options, const std::string &text) {
 }
 
 int runCompile(const CompileOptions &options) {
-  if (options.emit == "exe" && options.output.empty())
-    fail("compile needs -o PROGRAM");
+  bool object = options.emit == "obj";
+  if ((options.emit == "exe" || object) && options.output.empty())
+    fail("compile needs -o {}", object ? "FILE.o" : "PROGRAM");
   checkFolder("-o", options.output);
   checkReportFile(options.report);
   Compilation compilation(options);
@@ -40,7 +41,10 @@ int runCompile(const CompileOptions &options) {
     return output(options, irText(compilation.module())), 0;
   if (!compilation.fits())
     return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
-  compilation.link(options.output);
+  if (object)
+    compilation.emitObject(options.output);
+  else
+    compilation.link(options.output);
   return 0;
 }
 } // namespace
@@ -51,7 +55,7 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
   addCompileOptions(*command, *options);
   command->add_option("-o", options->output, "the program (or the text that --emit asks for; default: standard output)")->group("Output");
   command->add_option("--emit", options->emit, "how far to go")
-      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "exe"}))
+      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "obj", "exe"}))
       ->group("Output")
       ->capture_default_str();
   command->add_option("--save-ir", options->saveIr, "DIR: the IR after each phase, numbered")->group("Output");

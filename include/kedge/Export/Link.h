@@ -11,4 +11,7 @@ namespace kedge {
 /// tree, or in ../lib of an installation. Throws Error with the driver's message when linking fails.
 void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
 
+/// Joins the objects into one relocatable object at `output`, without the runtime: for a linker of one's own.
+void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
+
 } // namespace kedge
