@@ -17,6 +17,17 @@ const char *bar(int64_t eighths) {
   return bars[std::clamp<int64_t>(eighths, 0, 8)];
 }
 
+std::string recomputation(const json &report) {
+  const json &recompute = report["recompute"];
+  if (recompute["ops"].get<int64_t>() == 0)
+    return "recomputation   none\n";
+  std::string text = fmt::format("recomputation   {} ops, {:.2f}% more time", recompute["ops"].get<int64_t>(),
+                                 100 * recompute["overhead"].get<double>());
+  if (report["budget_bytes"].is_number())
+    text += fmt::format(" (no plan within the budget: less than {:.2f}%)", 100 * recompute["lower_bound"].get<double>());
+  return text + "\n";
+}
+
 std::string summary(const json &report, const PlanView &view) {
   std::string text = fmt::format("peak            {:>12}  ({} bytes)\n", formatAmount(report["peak_bytes"]),
                                  report["peak_bytes"].get<int64_t>());
@@ -29,12 +40,7 @@ std::string summary(const json &report, const PlanView &view) {
   int64_t free = report["unconstrained_peak_bytes"];
   if (free != report["peak_bytes"].get<int64_t>())
     text += fmt::format("unconstrained   {:>12}\n", formatAmount(free));
-  const json &recompute = report["recompute"];
-  text += recompute["ops"].get<int64_t>() == 0
-              ? "recomputation   none\n"
-              : fmt::format("recomputation   {} ops, {:.2f}% more time (any plan: at least {:.2f}%)\n",
-                            recompute["ops"].get<int64_t>(), 100 * recompute["overhead"].get<double>(),
-                            100 * recompute["lower_bound"].get<double>());
+  text += recomputation(report);
   const PlanFunction &function = view.functions[view.fullest()];
   int64_t load = function.load[function.fullest()], height = view.arenaBytes - view.persistentBytes;
   if (load > 0)

@@ -84,7 +84,7 @@ ArenaPlacement firstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort
     ArenaPlacement candidate = fit.place(order);
     if (best.offsets.empty() || candidate.height < best.height)
       best = std::move(candidate);
-    if (best.height <= enough)
+    if (best.height <= enough || effort.isSpent())
       break;
   }
   return best;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -53,6 +54,8 @@ BufferTable readBufferTable(const std::string &path) {
   std::ifstream in(path);
   if (!in)
     fail("{}: cannot be read: {}", path, strerror(errno));
+  if (std::filesystem::is_directory(path))
+    fail("{}: expected a CSV file, found a folder", path);
   std::string line;
   if (!std::getline(in, line))
     fail("{}: expected a CSV file with the columns id, lower, upper, size, found an empty file", path);

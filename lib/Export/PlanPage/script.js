@@ -72,7 +72,7 @@ function tiles() {
   if (report.unconstrained_peak_bytes !== report.peak_bytes)
     list.push(["unconstrained peak", amount(report.unconstrained_peak_bytes)]);
   list.push(["added time", percent(report.recompute.overhead)]);
-  if (report.recompute.ops > 0) list.push(["proven least added time", percent(report.recompute.lower_bound)]);
+  if (report.recompute.ops > 0 && report.budget_bytes !== null) list.push(["proven least added time", percent(report.recompute.lower_bound)]);
   const load = full.total[full.peak];
   if (load > 0) list.push(["packing above the live bytes", percent((height - load) / load)]);
   for (const [name, value, bad] of list) {
@@ -155,7 +155,7 @@ function drawTimeline() {
   root.replaceChildren();
   root.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const base = el("show-state").checked ? plan.persistent : 0;
-  const budget = plan.report.budget_bytes, peak = Math.max(...fn.total);
+  const budget = plan.report.budget_bytes, peak = fn.total[fn.peak];
   const most = Math.max(base + peak, base && budget !== null && budget < 2 * (base + peak) ? budget : 0, 1) * 1.05;
   const yOf = (bytes) => height - margin.bottom - bytes / most * (height - margin.top - margin.bottom);
   for (const bytes of ticks(0, most)) {
