@@ -68,7 +68,7 @@ public:
 
   void run(int64_t enough) {
     nodeLimit = 200 + 2 * items;
-    for (; isOpen(enough); nodeLimit += nodeLimit / 2)
+    for (; isOpen(enough); nodeLimit += nodeLimit / 5)
       sweep(enough);
   }
 
@@ -88,7 +88,7 @@ private:
   }
 
   bool reaches(int64_t target) {
-    for (int turn = 0; turn < 4 && !effort.isSpent(); ++turn) {
+    for (int turn = 0; turn < ArenaSearch::roundsInTurn && !effort.isSpent(); ++turn) {
       ArenaSearch::Outcome outcome = search.run(target, round++, nodeLimit, effort);
       if (outcome == ArenaSearch::Outcome::Infeasible) {
         result.lowerBound = std::max(result.lowerBound, target + 1);

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 namespace kedge::solver {
 
-constexpr int ruleCount = 4;
 constexpr size_t longestTrail = 16'000'000; // 256 MB
 
 ArenaSearch::ArenaSearch(const ArenaProblem &problem, uint64_t seed)
@@ -34,14 +34,17 @@ ArenaSearch::Outcome ArenaSearch::run(int64_t limit, int round, int64_t maximalN
   effort = &available;
   gaveUp = false;
   reset();
+  chooseRule(round);
   choosePriorities(round);
   for (double &weight : conflicts)
     weight *= 0.9;
   for (int s = 0; s < problem.sections; ++s)
     if (exceeds(s))
       return Outcome::Infeasible;
-  if (solve(0, problem.sections - 1))
+  if (solve(0, problem.sections - 1)) {
+    ++successes[static_cast<int>(rule)];
     return Outcome::Found;
+  }
   return gaveUp ? Outcome::GaveUp : Outcome::Infeasible;
 }
 
@@ -74,15 +77,25 @@ void ArenaSearch::reset() {
     }
 }
 
+/// The first rounds pair each rule with each priority; then rules that found packings come more often.
+void ArenaSearch::chooseRule(int round) {
+  int chosen = (round + round / ruleCount) % ruleCount;
+  if (round >= roundsInTurn) {
+    size_t at = random.below(std::accumulate(successes.begin(), successes.end(), size_t(ruleCount)));
+    for (chosen = 0; at >= 1 + successes[chosen]; ++chosen)
+      at -= 1 + successes[chosen];
+  }
+  rule = static_cast<Rule>(chosen);
+}
+
 /// Which item is tried first: the large ones, in one of four senses; from the second turn on with noise.
 void ArenaSearch::choosePriorities(int round) {
-  rule = static_cast<Rule>((round + round / ruleCount) % ruleCount);
   priority.resize(problem.items.size());
   for (size_t i = 0; i < priority.size(); ++i) {
     const ArenaItem &item = problem.items[i];
     double length = item.last - item.first + 1, size = static_cast<double>(item.size);
     double large[] = {size * length, length + size / (size + 1e6), size * std::sqrt(length), size};
-    double noise = round < ruleCount * ruleCount ? 1 : 0.4 + random.unit();
+    double noise = round < roundsInTurn ? 1 : 0.4 + random.unit();
     priority[i] = large[round % 4] * noise;
   }
 }

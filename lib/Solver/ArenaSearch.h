@@ -12,12 +12,14 @@
 // idea of placing in canonical order with pruning by section is MiniMalloc's (ASPLOS 2023).
 #pragma once
 #include "ArenaFirstFit.h"
+#include <array>
 
 namespace kedge::solver {
 
 class ArenaSearch {
 public:
   enum class Outcome { Found, Infeasible, GaveUp };
+  static constexpr int ruleCount = 4, roundsInTurn = 16; ///< each rule with each of four priorities
 
   ArenaSearch(const ArenaProblem &problem, uint64_t seed);
 
@@ -34,6 +36,7 @@ private:
   };
 
   void reset();
+  void chooseRule(int round);
   void choosePriorities(int round);
   bool solve(int first, int last);
   bool solveSection(int section, int first, int last);
@@ -59,6 +62,7 @@ private:
   ArenaRandom random;
 
   Rule rule = Rule::Lowest;
+  std::array<size_t, ruleCount> successes{};
   std::vector<double> priority;
   std::vector<double> conflicts; ///< of each section: branches that ended there, fading
   int64_t height = 0, nodes = 0, nodeLimit = 0;
