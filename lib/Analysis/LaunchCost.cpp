@@ -1,6 +1,7 @@
 #include "kedge/Analysis/LaunchCost.h"
 #include "ClusterCost.h"
 #include "kedge/Analysis/LibraryCall.h"
+#include "runtime/core/Error.h"
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -24,6 +25,16 @@ std::string keyOf(const rt::LibraryCall &call) {
   return key;
 }
 
+/// A call that no kernel takes only moves its operands: memory planning, which needs the kernel, is where it fails,
+/// with its place in the model.
+rt::KernelWork askKernel(const rt::LibraryCall &call) {
+  try {
+    return rt::makeKernel(call, 1)->work();
+  } catch (const rt::Error &) {
+    return {};
+  }
+}
+
 /// Making a kernel may be slow, and a model asks for the same few hundreds of times.
 rt::KernelWork workOf(const rt::LibraryCall &call) {
   static std::mutex guard;
@@ -32,7 +43,7 @@ rt::KernelWork workOf(const rt::LibraryCall &call) {
   std::lock_guard lock(guard);
   auto found = known.find(key);
   if (found == known.end())
-    found = known.emplace(std::move(key), rt::makeKernel(call, 1)->work()).first;
+    found = known.emplace(std::move(key), askKernel(call)).first;
   return found->second;
 }
 

@@ -26,7 +26,8 @@ struct LaunchCost {
   double bytes() const { return bytesRead + bytesWritten; }
 };
 
-/// Work of a sched.cluster or sched.library op; nothing for any other op.
+/// Work of a sched.cluster or sched.library op; nothing for any other op. A call that the runtime has no kernel
+/// for counts its bytes only: kedge-plan-memory reports it.
 LaunchCost costOf(mlir::Operation *launch);
 
 /// Roofline: the longer of computing and moving, and the launch itself. Seconds; 0 when nothing is launched.

@@ -92,6 +92,36 @@ TEST_F(LaunchCostTest, GatherReadsOnlyWhatItTakes) {
   EXPECT_EQ(cost.flops, 0);
 }
 
+TEST_F(LaunchCostTest, PoolsGoThroughEveryTap) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32> {
+    %y = sched.library "onnx.MaxPool"(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]}
+        : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
+    return %y : tensor<2x3x4x4xf32> })");
+  EXPECT_EQ(cost.kind, WorkKind::Irregular);
+  EXPECT_EQ(cost.flops, 2.0 * 3 * 16 * 9);
+}
+
+TEST_F(LaunchCostTest, RecurrentNetworksCountEveryGate) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<5x2x6xf32>, %w: tensor<1x16x6xf32>, %r: tensor<1x16x4xf32>) -> tensor<5x1x2x4xf32> {
+    %y = sched.library "onnx.LSTM"(%x, %w, %r) {hidden_size = 4 : i64, results = [true, false, false]}
+        : (tensor<5x2x6xf32>, tensor<1x16x6xf32>, tensor<1x16x4xf32>) -> tensor<5x1x2x4xf32>
+    return %y : tensor<5x1x2x4xf32> })");
+  EXPECT_EQ(cost.flops, 2.0 * 5 * 2 * 16 * (6 + 4));
+  EXPECT_EQ(cost.specialFunctions, 5.0 * 2 * 4 * 5); // four gates and the cell's tanh
+}
+
+TEST_F(LaunchCostTest, NewValuesOfStatesAreUpdates) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%w: tensor<64xf32> {train.state = @w}) -> (tensor<64xf32> {train.state = @w}, tensor<64xf32>) {
+    %r:2 = sched.cluster domain [64] reduced [] (%w) maps [#id1] -> [#id1, #id1] {
+    ^bb0(%a: f32):
+      %b = arith.addf %a, %a : f32
+      sched.yield %b, %a : f32, f32
+    } : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+    return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32> })");
+  EXPECT_EQ(cost.bytesWritten, 512);
+  EXPECT_EQ(cost.bytesUpdated, 256);
+}
+
 TEST_F(LaunchCostTest, ClusterReadsBroadcastOperandsOnceAndHoistsWhatIsConstant) {
   LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<8x16xf32>, %b: tensor<16xbf16>) -> (tensor<8x16xf32>, tensor<8xf32>) {
     %y:2 = sched.cluster domain [8, 16] reduced [1] (%x, %b, %x) maps [#id, #column, #id] -> [#id, #row] {
@@ -122,6 +152,13 @@ TEST_F(LaunchCostTest, ClusterReadsOnlyTheElementsThatItsMapsName) {
     } : (tensor<100xf32>, tensor<100xf32>, tensor<8x100xi8>) -> tensor<6x4xf32>
     return %r : tensor<6x4xf32> })");
   EXPECT_EQ(cost.bytesRead, 4.0 * 6 + 4 * 9 + 24);
+}
+
+TEST_F(LaunchCostTest, CallsWithoutAKernelCountTheirBytes) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<4xf32>) -> tensor<2xf32> {
+    %y = sched.library "onnx.NoSuch"(%x) {} : (tensor<4xf32>) -> tensor<2xf32>
+    return %y : tensor<2xf32> })");
+  EXPECT_EQ(cost.bytes(), 24);
 }
 
 TEST_F(LaunchCostTest, ViewsCostNothing) {
