@@ -148,18 +148,20 @@ namespace {
 class Focus {
 public:
   Focus(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
-        const std::function<bool()> &stopped)
-      : model(model), front(front), budget(budget), stopped(stopped), search(model, seed + 1000),
-        random(seed + 2000), base(front.all().front().peak) {}
+        const std::function<double()> &timeUsed, const std::function<bool()> &enough)
+      : model(model), front(front), budget(budget), timeUsed(timeUsed), enough(enough),
+        search(model, seed + 1000), random(seed + 2000), base(front.all().front().peak) {}
 
+  /// Small graphs get many short walks, large ones a slow one that takes half of the time, then shorter ones.
   void run() {
-    int64_t work = 100'000 + 1000 * static_cast<int64_t>(model.nodeCount);
+    int64_t work = 50'000 + 20 * static_cast<int64_t>(model.nodeCount) * model.nodeCount;
     for (int round = 0; !stopped(); ++round) {
       const RematFront::Entry *best = front.within(budget);
+      double share = 0.5 * (1 - timeUsed());
       if (round % 2 == 1 && best)
-        anneal(std::vector<int>(best->sequence), budget, 3 * work, heats[random.below(4)]);
+        anneal(std::vector<int>(best->sequence), budget, 3 * work, heats[random.below(4)], share / 2);
       else
-        walkDown(work);
+        walkDown(work, share);
       if (round % 4 == 3)
         work += work / 3;
     }
@@ -168,12 +170,18 @@ public:
 private:
   static constexpr double heats[] = {0.05, 0.1, 0.2, 0.4};
 
-  std::vector<int> anneal(const std::vector<int> &start, int64_t limit, int64_t work, double heat) {
+  bool stopped() const { return timeUsed() >= 1 || enough(); }
+
+  /// `share` of the time limit at most.
+  std::vector<int> anneal(const std::vector<int> &start, int64_t limit, int64_t work, double heat,
+                          double share) {
+    double begin = timeUsed();
     AnnealOptions annealing;
     annealing.work = work;
     annealing.startHeat = heat;
     annealing.endHeat = 0.002;
-    annealing.outOfTime = stopped;
+    annealing.progress = [&] { return (timeUsed() - begin) / std::max(share, 1e-9); };
+    annealing.outOfTime = [&] { return stopped(); };
     std::vector<int> found = search.anneal(start, limit, annealing).sequence;
     front.add(found);
     return found;
@@ -181,25 +189,28 @@ private:
 
   /// From a plan for a large budget down to this one: a little at a time, so that the order follows the
   /// budget.
-  void walkDown(int64_t work) {
-    static constexpr int shares[] = {1, 40, 20, 10};
-    int parts = shares[random.below(4)];
+  void walkDown(int64_t work, double share) {
+    static constexpr int partsOfBase[] = {1, 10, 20, 40};
+    int parts = partsOfBase[model.nodeCount > 250 ? 3 : random.below(4)];
     double heat = heats[random.below(4)];
-    std::vector<int> sequence =
-        front.all()[random.chance(0.75) ? 0 : random.below(static_cast<int>(front.all().size()))].sequence;
-    int64_t limit = std::max(budget, peakOf(model.problem, sequence));
+    int origin = random.chance(0.75) ? 0 : random.below(static_cast<int>(front.all().size()));
+    std::vector<int> sequence = front.all()[origin].sequence;
+    int64_t limit = std::max(budget, front.all()[origin].peak), step = std::max<int64_t>(1, base / parts);
+    double rungShare = share / static_cast<double>(3 + (limit - budget) / step);
     while (limit > budget && !stopped()) {
-      limit = std::max(budget, limit - std::max<int64_t>(1, base / parts));
-      sequence = anneal(sequence, limit, limit == budget ? 2 * work : work, heat);
+      limit = std::max(budget, limit - step);
+      int longer = limit == budget ? 2 : 1;
+      sequence = anneal(sequence, limit, longer * work, heat, longer * rungShare);
     }
     if (!stopped())
-      anneal(sequence, budget, work, heat / 4);
+      anneal(sequence, budget, work, heat / 4, rungShare);
   }
 
   const RematModel &model;
   RematFront &front;
   int64_t budget;
-  const std::function<bool()> &stopped;
+  const std::function<double()> &timeUsed;
+  const std::function<bool()> &enough;
   RematSearch search;
   RematRandom random;
   int64_t base;
@@ -208,8 +219,8 @@ private:
 } // namespace
 
 void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
-             const std::function<bool()> &outOfTime) {
-  Focus(model, front, budget, seed, outOfTime).run();
+             const std::function<double()> &timeUsed, const std::function<bool()> &enough) {
+  Focus(model, front, budget, seed, timeUsed, enough).run();
 }
 
 } // namespace kedge::solver

@@ -39,8 +39,8 @@ struct LadderOptions {
 /// Walks down the ladder of budgets and up again.
 void climbLadder(const RematModel &model, RematFront &front, const LadderOptions &options);
 
-/// Restarts at one budget until the time is over.
+/// Restarts at one budget until `timeUsed`, a share of the time limit, is 1, or `enough` holds.
 void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
-             const std::function<bool()> &outOfTime);
+             const std::function<double()> &timeUsed, const std::function<bool()> &enough);
 
 } // namespace kedge::solver

@@ -298,7 +298,11 @@ AnnealResult RematSearch::anneal(const std::vector<int> &start, int64_t budget,
       sinceAdapted = 0;
       pressure.adapt(sequence.excess() == 0);
     }
-    for (; cooled < coolings && sequence.work() + proposals - start0 > share * (cooled + 1); ++cooled)
+    double timeDone = options.progress ? options.progress() * coolings : 0;
+    auto due = [&] {
+      return sequence.work() + proposals - start0 > share * (cooled + 1) || timeDone > cooled + 1;
+    };
+    for (; cooled < coolings && due(); ++cooled)
       heat *= factor;
     if (options.outOfTime && options.outOfTime())
       break;

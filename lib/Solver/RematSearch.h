@@ -8,7 +8,9 @@ namespace kedge::solver {
 struct AnnealOptions {
   int64_t work = 0;                       ///< RematSequence::work
   double startHeat = 0.5, endHeat = 0.01; ///< in mean costs of a node
-  std::function<bool()> outOfTime;        ///< asked now and then; may be empty
+  std::function<double()>
+      progress;                    ///< share of the time that is over, at most that of the work; may be empty
+  std::function<bool()> outOfTime; ///< asked now and then; may be empty
 };
 
 /// Best sequence that an annealing run met.

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 int64_t defaultEffort(const RematModel &model) { return 30'000'000 + 10'000 * model.nodeCount; }
 
 /// Share of the time limit for the ladder, before the search turns to the budget alone.
-constexpr double ladderShare = 0.3;
+constexpr double ladderShare = 0.15;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 class Solver {
@@ -44,8 +44,8 @@ public:
     if (!proven())
       climb(options.timeLimit > 0 && possible ? options.budget : 0);
     if (options.timeLimit > 0 && possible)
-      focusOn(model, front, options.budget, options.seed,
-              [&] { return after(options.timeLimit) || proven(); });
+      focusOn(
+          model, front, options.budget, options.seed, [&] { return elapsed() / options.timeLimit; }, proven);
     const RematFront::Entry *best = front.within(options.budget);
     RematPlan plan = unbounded(best ? *best : front.smallestPeak(), options.budget);
     if (options.timeLimit <= 0)
@@ -64,9 +64,7 @@ public:
   }
 
 private:
-  bool after(double seconds) const {
-    return std::chrono::duration<double>(Clock::now() - started).count() >= seconds;
-  }
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - started).count(); }
 
   void climb(int64_t lowestBudget) {
     LadderOptions ladder;
@@ -75,7 +73,7 @@ private:
     ladder.lowestBudget = lowestBudget;
     ladder.seed = options.seed;
     if (options.timeLimit > 0)
-      ladder.outOfTime = [this] { return after(ladderShare * options.timeLimit); };
+      ladder.outOfTime = [this] { return elapsed() >= ladderShare * options.timeLimit; };
     climbLadder(model, front, ladder);
   }
 
