@@ -63,13 +63,14 @@ int64_t peakOf(const RematProblem &problem, const std::vector<int> &sequence);
 /// Bytes that live at each step of a valid sequence.
 std::vector<int64_t> bytesPerStep(const RematProblem &problem, const std::vector<int> &sequence);
 
+/// Throws std::invalid_argument where the problem contradicts itself or its order is no execution.
 /// The cheapest plan found within the budget. Over a sweep of budgets with the same other options (and no time
 /// limit) the added cost never rises with the budget.
 RematPlan rematerialize(const RematProblem &problem, const RematOptions &options);
 
 /// The plans among which `rematerialize` without a time limit chooses, by falling peak and rising cost: each is the
 /// cheapest found for budgets from its peak up to that of the plan before it, and the last has the smallest peak
-/// found. Budget and time limit of the options do not matter; lower bounds are those that need no search.
+/// found. The budget of the options does not matter. Lower bounds are left at 0: rematBound tells them.
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options);
 
 /// Lower bounds alone: `lowerBound` and `peakLowerBound` of a plan for this budget.
