@@ -2,18 +2,23 @@
 """GPT-2's training step beside PyTorch's and JAX's, in one run, one after the other, round by round.
 
 bench_gpt2.py --kedge build/release/bin/kedge-bench --model gpt2.onnx [--tools ../shared/tools] [--python python3]
-              [--rounds 3 --steps 5 --threads 2 --shapes 4x64,1x1024]
+              [--rounds 3 --steps 5 --threads 2 --shapes 4x64,1x1024 --modes eager,compile]
+              [--processor-time]
 
 --model: what scripts/make_gpt2.py writes (made when it is missing; needs torch and onnx). --python: an interpreter with
 torch and jax. --tools: the folder of pytorch_step.py and jax_step.py. Each contender is a process of its own and is
 measured in the same way: median seconds of the steps after three, growth of the resident set over what is resident when
 its libraries are loaded. Prints a line a run, then the table of medians over the rounds, with ratios of the better of
 the others to ours: above 1 we are faster, or smaller.
+
+--processor-time, for a busy machine: one thread, and processor seconds a step, from the difference of a run with --steps
+and one with 1. Waiting for a processor does not count then; what several threads gain or lose does not show.
 """
 import argparse
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -30,11 +35,27 @@ def lines_of(command):
 
 
 def contenders(o, batch, length):
-    shape = ["--batch", batch, "--length", length, "--threads", o.threads, "--steps", o.steps, "--precision", "fp32"]
-    yield [o.kedge, "step", "--model", o.model, "--shape", f"input_ids={batch}x{length}", "--threads", o.threads,
-           "--steps", o.steps]
-    yield [o.python, o.tools / "pytorch_step.py", *shape]
+    shape = ["--batch", batch, "--length", length, "--threads", o.threads, "--precision", "fp32"]
+    yield [o.kedge, "step", "--model", o.model, "--shape", f"input_ids={batch}x{length}", "--threads", o.threads]
+    for mode in o.modes.split(","):
+        yield [o.python, o.tools / "pytorch_step.py", *shape, "--mode", mode]
     yield [o.python, o.tools / "jax_step.py", *shape]
+
+
+def processor_seconds():
+    """Of all processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run_one(o, command):
+    begin = processor_seconds()
+    result, = lines_of(command + ["--steps", o.steps])
+    if o.processor_time:
+        middle = processor_seconds()
+        lines_of(command + ["--steps", 1])
+        result["seconds"] = (2 * middle - begin - processor_seconds()) / (o.steps - 1)
+    return result
 
 
 def measure(o, shape):
@@ -42,11 +63,10 @@ def measure(o, shape):
     batch, length = shape.split("x")
     results = {}
     for command in contenders(o, batch, length):
-        for result in lines_of(command):
-            results[result["mode"]] = result
-            load = os.getloadavg()[0]
-            print(f"{shape:8} {result['mode']:8} {result['seconds']:8.3f} s {result['peak_bytes'] / 1e9:6.2f} GB "
-                  f"(load {load:.1f})", flush=True)
+        result = run_one(o, command)
+        results[result["mode"]] = result
+        print(f"{shape:8} {result['mode']:8} {result['seconds']:8.3f} s {result['peak_bytes'] / 1e9:6.2f} GB "
+              f"(load {os.getloadavg()[0]:.1f})", flush=True)
     return results
 
 
@@ -55,7 +75,7 @@ def compile_seconds(result):
     return result.get("compile_seconds", result["first_step_seconds"] - result["seconds"])
 
 
-def table(shape, rounds):
+def table(o, shape, rounds):
     def median(mode, value):
         return statistics.median(value(results[mode]) for results in rounds)
 
@@ -63,7 +83,8 @@ def table(shape, rounds):
         """Within a round, so that both have the same company; then the median."""
         return statistics.median(min(value(r[m]) for m in r if m != "kedge") / value(r["kedge"]) for r in rounds)
 
-    print(f"\n| {shape} | seconds a step | peak GB | compile seconds |\n|---|---|---|---|")
+    seconds = "processor seconds" if o.processor_time else "seconds"
+    print(f"\n| {shape} | {seconds} a step | peak GB | compile seconds |\n|---|---|---|---|")
     for mode in rounds[0]:
         print(f"| {mode} | {median(mode, lambda r: r['seconds']):.3f} | {median(mode, lambda r: r['peak_bytes']) / 1e9:.2f} "
               f"| {median(mode, compile_seconds):.1f} |")
@@ -80,7 +101,12 @@ def main():
     parser.add_argument("--shapes", default="4x64,1x1024")
     for name, value in dict(rounds=3, steps=5, threads=2).items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--modes", default="eager,compile")
+    parser.add_argument("--processor-time", action="store_true")
     o = parser.parse_args()
+    if o.processor_time:
+        o.threads = 1
+        o.steps = max(2, o.steps)
     if not o.model.exists():
         subprocess.run([o.python, root / "scripts/make_gpt2.py", o.model], check=True, stdout=subprocess.DEVNULL)
     shapes, rounds = o.shapes.split(","), []
@@ -88,7 +114,7 @@ def main():
         print(f"round {number + 1} of {o.rounds}", flush=True)
         rounds.append({shape: measure(o, shape) for shape in shapes})
     for shape in shapes:
-        table(shape, [results[shape] for results in rounds])
+        table(o, shape, [results[shape] for results in rounds])
 
 
 if __name__ == "__main__":
