@@ -90,7 +90,19 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.bytes = choice.unconstrained = choice.smallest = packedBytes(choice.graph.problem, choice.sequence);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
+    keepSmall(choice);
     return choice;
+  }
+
+  /// Scalars and rows of statistics are not worth a search: what makes less than a 4096th of the peak runs once.
+  static void keepSmall(Choice &choice) {
+    for (solver::RematNode &node : choice.graph.problem.nodes) {
+      int64_t bytes = 0;
+      for (int output : node.outputs)
+        bytes += choice.graph.problem.values[output].bytes;
+      if (node.required && bytes < choice.unconstrained / 4096)
+        node.repeatable = false;
+    }
   }
 
   std::optional<int64_t> limitBytes(int64_t persistent, int64_t unconstrained) {
