@@ -167,20 +167,23 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     options.effort = effort;
     options.starts = starts(choice);
     std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
-    llvm::stable_sort(front, [](const auto &a, const auto &b) { return a.addedCost < b.addedCost; });
+    if (front.empty())
+      fail("@{}: the solver found no plan at all", choice.graph.function.getName().str());
     bool found = false;
-    for (solver::RematPlan &plan : front) {
-      int64_t packed = packedBytes(choice.graph.problem, plan.sequence);
-      bool better = found ? false : packed <= left || packed < choice.bytes;
-      if (packed < choice.smallest)
-        choice.smallest = packed;
-      if (!better)
+    // By falling peak and rising cost; what does not fit when it is packed leaves the place to the next.
+    for (size_t i = 0; i < front.size() && !found; ++i) {
+      if (front[i].peak > left && i + 1 < front.size())
         continue;
+      int64_t packed = packedBytes(choice.graph.problem, front[i].sequence);
       found = packed <= left;
-      choice.bytes = packed;
-      choice.added = plan.addedCost;
-      choice.sequence = std::move(plan.sequence);
+      if (!found && packed >= choice.bytes)
+        continue;
+      choice.bytes = choice.smallest = packed;
+      choice.added = front[i].addedCost;
+      choice.sequence = front[i].sequence;
     }
+    if (found)
+      choice.smallest = std::min(choice.bytes, packedBytes(choice.graph.problem, front.back().sequence));
     solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
     choice.lowerBound = std::min(bound.lowerBound, choice.added);
     choice.peakLowerBound = bound.peakLowerBound;
