@@ -20,7 +20,7 @@ struct CompileOptions {
   std::string target = "cpu", output, emit = "exe", saveIr, report;
   bool embedWeights = false;
   int64_t seed = 0;
-  bool json = false;
+  bool json = false, compare = false;
   std::string maxBatchInput; ///< --max-batch
   int64_t maxBatch = 0;      ///< what it found
   bool isTrial = false;      ///< one of several compilations: lint's findings have been printed

@@ -1,5 +1,6 @@
 // kedge plan MODEL: memory of a step, before running it.
 #include "Commands.h"
+#include "Compare.h"
 #include "Compilation.h"
 #include "MaxBatch.h"
 #include "ProgramOptions.h"
@@ -25,7 +26,12 @@ int runPlan(const CompileOptions &options) {
   if (!options.launchFile.empty())
     writeText(options.launchFile, analysis::launchTable(compilation.launches()));
   writeReport(compilation, options);
-  std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module());
+  std::string rows;
+  if (options.compare) {
+    report["compare"] = comparePolicies(options);
+    rows = "\n" + compareText(report["compare"]);
+  }
+  std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
   if (compilation.fits())
     return 0;
@@ -49,7 +55,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
   command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
-  command->add_flag_callback("--compare", [] { fail("--compare is not available yet"); }, "not available yet")->group("Output");
+  command->add_flag("--compare", options->compare, "a row for each way to compute again: peak, added time, fits")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
   command->callback([=, &exitCode] {
     if (options->maxBatchInput.empty())
