@@ -175,11 +175,14 @@ def lesson_table(title, named, auto, hopeless):
     return lines + [""]
 
 
-def oddities(title, plans, named):
-    """Plans over their budget, costs that fall with the memory, auto behind a policy at its peak."""
+def oddities(title, plans, named, smallest):
+    """Plans over their budget or below the smallest one, costs that fall with the memory, auto behind a policy."""
     found = [f"{title}: {plan['peak']} bytes planned in a budget of {plan['budget']}"
              for plan in plans if plan["found"] and plan["peak"] > plan["budget"]]
     plans = sorted((p for p in plans if p["found"]), key=lambda p: -p["budget"])
+    found += [f"{title}: {smallest} bytes reported as the smallest feasible budget, but a plan of {plan['peak']} was "
+              "found"
+              for plan in plans if plan["budget"] < smallest]
     found += [f"{title}: {percent(less['overhead'])} within {gigabytes(less['budget'])} GB, but "
               f"{percent(more['overhead'])} within {gigabytes(more['budget'])} GB"
               for more, less in zip(plans, plans[1:]) if less["overhead"] < more["overhead"] - 1e-9]
@@ -229,13 +232,14 @@ def all_tables(planner, names):
         title, shape = CURVES[name]
         curve = finished[title] = finish_curve(planner, name, shape, started)
         tables += curve_table(title, curve)
-        odd += oddities(title, [*curve["shares"].values(), *curve["peers"].values(), curve["smallest"]], curve["named"])
+        odd += oddities(title, [*curve["shares"].values(), *curve["peers"].values(), curve["smallest"]], curve["named"],
+                        curve["smallest"]["budget"])
         yield finished, tables, odd
     tables += lesson_preamble() if lessons else []
     for name, (named, hopeless, auto) in lessons.items():
         plans = {title: plan.result() for title, plan in auto.items()}
         tables += lesson_table(LESSON[name][0], named, plans, hopeless.result())
-        odd += oddities(LESSON[name][0], list(plans.values()), named)
+        odd += oddities(LESSON[name][0], list(plans.values()), named, hopeless.result()["smallest"])
         yield finished, tables, odd
 
 

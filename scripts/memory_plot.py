@@ -4,7 +4,7 @@ from xml.sax.saxutils import escape
 WIDTH, HEIGHT, COLUMNS = 400, 300, 2
 LEFT, TOP, RIGHT, BOTTOM = 52, 34, 16, 44
 # Colour of a policy, and where its name stands beside its dot, so that neighbours stay readable.
-MARKS = {"none": ("#222222", (-4, -9)), "attention": ("#2a7f3f", (-8, -9)), "sqrt": ("#b8860b", (0, -8)),
+MARKS = {"none": ("#222222", (14, -6)), "attention": ("#2a7f3f", (-8, -9)), "sqrt": ("#b8860b", (0, -8)),
          "full": ("#c0392b", (18, 12))}
 AUTO, BOUND = "#1f5fbf", "#7a7a7a"
 
