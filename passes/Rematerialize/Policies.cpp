@@ -8,15 +8,6 @@ using namespace mlir;
 namespace kedge::remat {
 namespace {
 
-/// Positions of launches behind the last one that the loss follows from.
-int lastForward(const Graph &graph) {
-  int last = -1;
-  for (size_t i = 0; i < graph.problem.order.size(); ++i)
-    if (graph.forward[graph.problem.order[i]])
-      last = static_cast<int>(i);
-  return last;
-}
-
 /// For each value the blocks whose results follow from it directly (through no other result of the same launch).
 std::vector<SmallVector<int>> readingBlocks(const Graph &graph, const std::vector<int> &blockOf) {
   std::vector<SmallVector<int>> readers(graph.values.size());
@@ -73,7 +64,7 @@ public:
   }
 
   std::vector<int> run() {
-    int late = lastForward(graph) + 1;
+    int late = lastForward() + 1;
     for (int at = 0; at < static_cast<int>(graph.problem.order.size()); ++at) {
       int node = graph.problem.order[at];
       if (at >= late)
@@ -86,6 +77,20 @@ public:
   }
 
 private:
+  /// Place of the last launch on the way to the loss that has to do with dropped values: what runs later and reads one
+  /// reads it late. (The loss itself may be summed up at the very end.)
+  int lastForward() const {
+    int last = -1;
+    auto isDropped = [&](int value) { return dropped[value]; };
+    for (size_t i = 0; i < graph.problem.order.size(); ++i) {
+      const solver::RematNode &node = graph.problem.nodes[graph.problem.order[i]];
+      if (graph.forward[graph.problem.order[i]] &&
+          (llvm::any_of(node.inputs, isDropped) || llvm::any_of(node.outputs, isDropped)))
+        last = static_cast<int>(i);
+    }
+    return last;
+  }
+
   /// Folds (means of a norm, running statistics) are cheap to keep and would cost their whole launch, where the rest
   /// of the launch can be made alone or stays anyway.
   void keepStatistics() {

@@ -32,6 +32,16 @@ int64_t fact(ModuleOp module, llvm::StringRef name) {
   return number ? number.getInt() : -1;
 }
 
+/// A policy that changes nothing should not look as if it had.
+void noteWithoutEffect(const CompileOptions &options, ModuleOp module) {
+  std::string policy = options.recomputePolicy();
+  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
+  auto ops = facts ? facts.getAs<IntegerAttr>("ops") : IntegerAttr();
+  if (ops && ops.getInt() == 0 && policy != "none" && policy != "auto" && !options.isTrial)
+    fprintf(stderr, "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
+            policy.c_str());
+}
+
 } // namespace
 
 void Compilation::rematerialize() {
@@ -45,7 +55,7 @@ void Compilation::rematerialize() {
     run("rematerialize", [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
     int64_t excess = fits() && !options.memoryBudget.empty() ? arenaBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
     if (excess <= 0)
-      return;
+      return noteWithoutEffect(options, *ir);
     recompute.slack += excess;
     ir = before->clone();
   }
