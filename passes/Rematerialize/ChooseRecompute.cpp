@@ -148,45 +148,63 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.sequence = std::move(sequence);
   }
 
-  /// The plans that policies give: places for the solver to begin.
+  /// The plans that policies give: places for the solver to begin, and plans in their own right.
   std::vector<std::vector<int>> starts(const Choice &choice) {
     std::vector<std::vector<int>> found;
     for (Policy::Kind kind : {Policy::Kind::Attention, Policy::Kind::Sqrt, Policy::Kind::Full}) {
       std::vector<int> sequence =
           rebuildLazily(choice.graph, droppedBy({kind, 0}, choice.graph, choice.blocks));
-      if (solver::peakOf(choice.graph.problem, sequence) >= 0)
-        found.push_back(std::move(sequence));
+      if (solver::peakOf(choice.graph.problem, sequence) < 0)
+        continue;
+      lowerPeakByOrder(choice.graph.problem, sequence);
+      found.push_back(std::move(sequence));
     }
     return found;
   }
 
-  /// The cheapest plan of the solver's front that fits when it is packed.
+  void take(Choice &choice, const std::vector<int> &sequence, int64_t packed) {
+    choice.bytes = packed;
+    choice.added = addedBy(choice, sequence);
+    choice.sequence = sequence;
+  }
+
+  /// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are found
+  /// without a look at the budget, so that a larger one never costs more.
   void search(Choice &choice, int64_t left) {
     solver::RematOptions options;
     options.budget = left;
     options.effort = effort;
     options.starts = starts(choice);
-    std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
-    if (front.empty())
-      fail("@{}: the solver found no plan at all", choice.graph.function.getName().str());
+    std::vector<std::vector<int>> plans = options.starts;
+    for (solver::RematPlan &plan : solver::rematFront(choice.graph.problem, options))
+      plans.push_back(std::move(plan.sequence));
+    llvm::stable_sort(plans, [&](const auto &a, const auto &b) { return addedBy(choice, a) < addedBy(choice, b); });
     bool found = false;
-    // By falling peak and rising cost; what does not fit when it is packed leaves the place to the next.
-    for (size_t i = 0; i < front.size() && !found; ++i) {
-      if (front[i].peak > left && i + 1 < front.size())
+    for (const std::vector<int> &plan : plans) {
+      if (found || solver::peakOf(choice.graph.problem, plan) > left)
         continue;
-      int64_t packed = packedBytes(choice.graph.problem, front[i].sequence);
+      int64_t packed = packedBytes(choice.graph.problem, plan);
+      if (packed <= left)
+        take(choice, plan, packed);
       found = packed <= left;
-      if (!found && packed >= choice.bytes)
-        continue;
-      choice.bytes = choice.smallest = packed;
-      choice.added = front[i].addedCost;
-      choice.sequence = front[i].sequence;
     }
-    if (found)
-      choice.smallest = std::min(choice.bytes, packedBytes(choice.graph.problem, front.back().sequence));
+    findSmallest(choice, plans, found);
     solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
     choice.lowerBound = std::min(bound.lowerBound, choice.added);
     choice.peakLowerBound = bound.peakLowerBound;
+  }
+
+  /// The dearest plans are those of the least memory; packed, the last need not be the smallest.
+  void findSmallest(Choice &choice, const std::vector<std::vector<int>> &plans, bool found) {
+    for (size_t i = plans.size() - std::min<size_t>(plans.size(), 8); i < plans.size(); ++i) {
+      int64_t packed = packedBytes(choice.graph.problem, plans[i]);
+      if (packed >= choice.smallest)
+        continue;
+      choice.smallest = packed;
+      if (!found)
+        take(choice, plans[i], packed);
+    }
+    choice.smallest = std::min(choice.smallest, choice.bytes);
   }
 
   void mark(Choice &choice) {
