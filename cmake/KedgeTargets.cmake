@@ -27,10 +27,10 @@ function(kedge_library name)
   set_property(GLOBAL APPEND PROPERTY KEDGE_LIBRARIES ${name})
 endfunction()
 
-# kedge_pass_library(PHASE [LINK libs...]): passes/PHASE with its Passes.td -> library kedge_passes_<phase>.
+# kedge_pass_library(PHASE [SOURCES ...] [LINK libs...]): passes/PHASE with its Passes.td -> library kedge_passes_<phase>.
 # Passes.h in the folder includes the generated declarations (passes/PHASE/Passes.h.inc).
 function(kedge_pass_library phase)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK;SOURCES" ${ARGN})
   string(TOLOWER ${phase} lower)
   set(LLVM_TARGET_DEFINITIONS Passes.td)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/Passes.h.inc)
@@ -39,6 +39,6 @@ function(kedge_pass_library phase)
             ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td -o ${out} --write-if-changed
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td COMMENT "tablegen passes/${phase}")
   add_custom_target(kedge-td-passes-${lower} DEPENDS ${out})
-  kedge_mlir_library(kedge_passes_${lower} DEPENDS kedge-td-passes-${lower} LINK ${ARG_LINK})
+  kedge_mlir_library(kedge_passes_${lower} DEPENDS kedge-td-passes-${lower} SOURCES ${ARG_SOURCES} LINK ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY KEDGE_PASS_LIBRARIES kedge_passes_${lower})
 endfunction()

@@ -1,0 +1,86 @@
+// Clusters and library calls -> gpu.func kernels, and those -> PTX and machine code for NVIDIA GPUs.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+#include <array>
+#include <string>
+#include <vector>
+
+namespace kedge::lower::gpu {
+
+/// One kernel of a launch. The kernels of a launch run in order on one stream.
+struct KernelLaunch {
+  struct Operand {
+    enum Kind {
+      Tensor,   ///< first byte of operand number `value` of the op: its inputs, then its outputs
+      Workspace ///< the launch's workspace + `value` bytes
+    };
+    Kind kind = Tensor;
+    int64_t value = 0;
+  };
+  std::string name; ///< gpu.func of the module; equal kernels share one
+  std::array<int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  llvm::SmallVector<Operand> operands; ///< the kernel's arguments, in order
+};
+
+struct LaunchCode {
+  llvm::SmallVector<KernelLaunch> kernels; ///< empty: nothing to do (tensors without elements)
+  int64_t workspaceBytes = 0;              ///< contents undefined before and after the launch; 256-byte aligned
+};
+
+/// Emits kernels into one gpu.module, equal ones once. A kernel's arguments are bare pointers to global memory
+/// (!llvm.ptr<1>) that are aligned to 16 bytes; shapes are constants. An output may share its bytes with an
+/// input under the rule of KernelEmitter.h. What is emitted depends on the op only: emitting again, into any
+/// module, gives equal workspaces.
+class GpuEmitter {
+public:
+  explicit GpuEmitter(mlir::gpu::GPUModuleOp module);
+
+  /// Fails after a diagnostic at the op.
+  mlir::FailureOr<LaunchCode> emit(sched::ClusterOp cluster);
+  /// Kernels of the generator that passes/Lower/Gpu/library has for the call.
+  mlir::FailureOr<LaunchCode> emit(sched::LibraryOp call);
+  /// Products and convolutions: the runtime calls cuBLASLt and cuDNN.
+  static bool isRuntimeCall(sched::LibraryOp call);
+
+  /// For generators: the kernel of this `key` (all that decides its code), made by `body` when it is new.
+  /// `body` finds the builder in the entry block of a function of `pointers` arguments; a return follows.
+  /// Gives the function's name: "k<number>_<hint>".
+  using Body = llvm::function_ref<void(mlir::OpBuilder &, mlir::gpu::GPUFuncOp)>;
+  std::string kernel(llvm::StringRef key, llvm::StringRef hint, unsigned pointers, std::array<int64_t, 3> block,
+                     Body body);
+  size_t kernelCount() const { return byKey.size(); }
+
+private:
+  mlir::gpu::GPUModuleOp module;
+  llvm::StringMap<std::string> byKey;
+};
+
+/// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global of
+/// the kernel's module.
+mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes);
+
+/// What ptxas says of a kernel.
+struct KernelStatistics {
+  std::string name;
+  int registers = 0;       ///< of a thread
+  int64_t sharedBytes = 0; ///< of a block
+  int64_t stackBytes = 0, spillStores = 0, spillLoads = 0; ///< bytes of a thread
+};
+
+struct GpuCode {
+  std::string ptx;
+  std::vector<char> cubin; ///< empty when there is no ptxas
+  std::vector<KernelStatistics> statistics; ///< by name; empty when there is no ptxas
+  std::string note; ///< why there is no cubin, for the user; "" when there is one
+};
+
+/// Lowers the kernels (destroying the module's contents) for `arch` ("sm_90"). Without fast-math, without
+/// contraction, without calls: results depend on the IR only, not on `optLevel` (0 to 3) or `arch`. ptxas is
+/// looked for in CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda. On failure `error` says what was wrong.
+mlir::FailureOr<GpuCode> compileGpu(mlir::gpu::GPUModuleOp module, llvm::StringRef arch, int optLevel,
+                                    std::string *error);
+
+} // namespace kedge::lower::gpu
