@@ -85,6 +85,17 @@ json functionsJson(ModuleOp module, int64_t persistent) {
   return list;
 }
 
+json reservationsJson(ModuleOp module) {
+  json list = json::array();
+  for (auto arena : module.getOps<exec::ArenaOp>())
+    if (auto reservations = arena->getAttrOfType<ArrayAttr>("reservations"))
+      for (auto entry : reservations.getAsRange<DictionaryAttr>())
+        list.push_back({{"name", entry.getAs<StringAttr>("name").str()},
+                        {"bytes", entry.getAs<IntegerAttr>("bytes").getInt()},
+                        {"source", entry.getAs<StringAttr>("source").str()}});
+  return list;
+}
+
 int64_t paddingBytes(ModuleOp module) {
   int64_t padding = 0;
   for (auto state : module.getOps<train::StateOp>())
@@ -117,6 +128,10 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
   int64_t arena = 0, persistent = 0;
   for (auto op : module.getOps<exec::ArenaOp>())
     arena = op.getBytes(), persistent = op.getPersistent();
+  json reservations = reservationsJson(module);
+  int64_t peak = arena;
+  for (const json &entry : reservations)
+    peak += entry["bytes"].get<int64_t>();
   StateBytes state = stateBytes(module);
   Fullest fullest;
   for (auto function : module.getOps<exec::FunctionOp>()) {
@@ -134,10 +149,10 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
   json report = {{"schema", 1},
           {"fits", true},
           {"budget_bytes", nullptr},
-          {"peak_bytes", arena},
-          {"unconstrained_peak_bytes", arena},
+          {"peak_bytes", peak},
+          {"unconstrained_peak_bytes", peak},
           {"unconstrained_transient_bytes", arena - persistent},
-          {"smallest_feasible_bytes", arena},
+          {"smallest_feasible_bytes", peak},
           {"arena_bytes", arena},
           {"host_bytes", 0},
           {"padding_bytes", paddingBytes(module)},
@@ -146,7 +161,7 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
                            {"buffers", state.buffers}, {"scaler", 0}}},
           {"peak_breakdown", breakdown},
           {"functions", functionsJson(module, persistent)},
-          {"reservations", json::array()},
+          {"reservations", reservations},
           {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
           {"communication", json::array()},
           {"composites", composites},

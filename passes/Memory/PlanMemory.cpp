@@ -1,5 +1,6 @@
 #include "FunctionPlan.h"
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Solver/ArenaPacking.h"
@@ -111,13 +112,23 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToEnd(getOperation().getBody());
     Location loc = getOperation().getLoc();
-    exec::ArenaOp::create(builder, loc, persistentBytes + transient, persistentBytes, alignment);
+    auto arena = exec::ArenaOp::create(builder, loc, persistentBytes + transient, persistentBytes, alignment);
+    arena->setAttr("reservations", reservations(builder));
     for (FunctionPlan &plan : plans) {
       emitFunction(builder, plan);
       plan.function.erase();
     }
     addStatistic("kedge-plan-memory", "arena bytes", persistentBytes + transient);
     addStatistic("kedge-plan-memory", "persistent bytes", persistentBytes);
+  }
+
+  Attribute reservations(Builder &builder) {
+    SmallVector<Attribute> list;
+    for (const analysis::Reservation &entry : analysis::cpuReservations(threads > 0 ? threads.getValue() : rt::physicalCores()))
+      list.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(entry.name)),
+                                                builder.getNamedAttr("bytes", builder.getI64IntegerAttr(entry.bytes)),
+                                                builder.getNamedAttr("source", builder.getStringAttr(entry.source))}));
+    return builder.getArrayAttr(list);
   }
 
   void emitFunction(OpBuilder &builder, FunctionPlan &plan) {

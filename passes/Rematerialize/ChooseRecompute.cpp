@@ -2,6 +2,7 @@
 #include "kedge/Analysis/LaunchCost.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Analysis/Reservations.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include "kedge/Support/Statistics.h"
@@ -60,7 +61,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         choices.push_back(begin(function));
-    int64_t persistent = analysis::persistentBytes(getOperation()), unconstrained = 0;
+    // Held all the time, whatever is recomputed.
+    int64_t persistent = analysis::persistentBytes(getOperation()) + analysis::sumOf(analysis::cpuReservations(team()));
+    int64_t unconstrained = 0;
     for (const Choice &choice : choices)
       unconstrained = std::max(unconstrained, choice.unconstrained);
     std::optional<int64_t> limit = limitBytes(persistent, unconstrained);
@@ -74,10 +77,11 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     report(choices, persistent, unconstrained, limit);
   }
 
+  int team() const { return threads > 0 ? threads.getValue() : rt::physicalCores(); }
+
   Choice begin(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
-    int team = threads > 0 ? threads.getValue() : rt::physicalCores();
-    auto workspace = [&](sched::LibraryOp op) -> FailureOr<int64_t> {
+    auto workspace = [team = team()](sched::LibraryOp op) -> FailureOr<int64_t> {
       return static_cast<int64_t>(rt::makeKernel(analysis::libraryCallOf(op), team)->workspaceBytes());
     };
     GraphCosts costs{seconds, workspace};

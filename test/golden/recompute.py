@@ -79,8 +79,10 @@ def check(golden, base, option):
     for key in ("arena_bytes", "functions", "recompute", "peak_breakdown", "state_bytes", "unconstrained_peak_bytes"):
         if code or report[key] != planned[key]:
             sys.exit(f"{option}: exit {code}; the program reports {key} {report[key]}, the plan {planned[key]}")
-    if report["budget_bytes"] and report["arena_bytes"] > report["budget_bytes"]:
-        sys.exit(f"{option}: {report['arena_bytes']} bytes in a budget of {report['budget_bytes']}")
+    if report["peak_bytes"] > planned["peak_bytes"]:
+        sys.exit(f"{option}: {report['peak_bytes']} bytes were held, {planned['peak_bytes']} planned: {report['reservations']}")
+    if planned["budget_bytes"] and planned["peak_bytes"] > planned["budget_bytes"]:
+        sys.exit(f"{option}: {planned['peak_bytes']} bytes in a budget of {planned['budget_bytes']}")
     if transient(report) > transient(none) or (mark == "!" and transient(report) == transient(none)):
         sys.exit(f"{option}: transient peak {transient(report)}, without {transient(none)}")
     if mark == "!" and not report["recompute"]["ops"]:

@@ -1,6 +1,7 @@
 // --recompute and --memory-budget: choosing, checking against the packed arena, and saying why nothing fits.
 #include "Compilation.h"
 #include "ProgramOptions.h"
+#include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Export/PlanReport.h"
 #include "kedge/Support/Error.h"
@@ -13,8 +14,8 @@ using namespace mlir;
 namespace kedge::tool {
 namespace {
 
-/// Bytes of the arena that a level-3 module gets.
-int64_t arenaBytes(ModuleOp module, int threads) {
+/// Bytes of the arena that a level-3 module gets, with what is reserved beside it.
+int64_t peakBytes(ModuleOp module, int threads) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext());
   pipelines::addMemoryPipeline(manager, threads);
@@ -23,7 +24,7 @@ int64_t arenaBytes(ModuleOp module, int threads) {
   int64_t bytes = 0;
   for (auto arena : copy->getOps<exec::ArenaOp>())
     bytes = arena.getBytes();
-  return bytes;
+  return bytes + analysis::sumOf(analysis::cpuReservations(threads));
 }
 
 int64_t fact(ModuleOp module, llvm::StringRef name) {
@@ -53,7 +54,7 @@ void Compilation::rematerialize() {
   // left unused.
   for (int attempt = 0; attempt < 4; ++attempt) {
     run("rematerialize", [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
-    int64_t excess = fits() && !options.memoryBudget.empty() ? arenaBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
+    int64_t excess = fits() && !options.memoryBudget.empty() ? peakBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
     if (excess <= 0)
       return noteWithoutEffect(options, *ir);
     recompute.slack += excess;

@@ -1,0 +1,20 @@
+#include "kedge/Analysis/Reservations.h"
+
+namespace kedge::analysis {
+namespace {
+constexpr int64_t kKernelObjects = 64 << 10; ///< launch tables and kernel objects that only some paths touch
+constexpr int64_t kThread = 16 << 10;        ///< the part of a stack that kernels touch
+} // namespace
+
+std::vector<Reservation> cpuReservations(int threads) {
+  return {{"openmp_threads", threads * kThread, "allowance"}, {"library_kernels", kKernelObjects, "allowance"}};
+}
+
+int64_t sumOf(const std::vector<Reservation> &reservations) {
+  int64_t sum = 0;
+  for (const Reservation &reservation : reservations)
+    sum += reservation.bytes;
+  return sum;
+}
+
+} // namespace kedge::analysis
