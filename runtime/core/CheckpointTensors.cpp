@@ -25,18 +25,30 @@ TensorOut outputOf(const Executor &executor, const State &state, const std::stri
   laidOut.perm = layoutOf(executor.program(), state);
   return {name,
           {state.desc.type, laidOut.fileShape()},
-          executor.at(state.offset),
+          nullptr,
           state.desc.type,
-          inversePerm(laidOut.perm)};
+          inversePerm(laidOut.perm),
+          [&executor, &state] { return executor.read(state.offset, state.desc.bytes()); }};
 }
 
 std::string describe(const TensorDesc &desc) {
   return fmt::format("{}[{}]", dtypeName(desc.type), fmt::join(desc.shape, ", "));
 }
 
-/// Sets states from one file and reports what is missing, differs or is left over.
+using StateTest = bool (*)(const State &);
+bool inOptimizerFile(const State &state) { return isSaved(state) && !inModelFile(state); }
+
+std::vector<const State *> statesThat(const Program &program, StateTest test) {
+  std::vector<const State *> states;
+  for (const State &state : program.states)
+    if (test(state))
+      states.push_back(&state);
+  return states;
+}
+
+/// Sets states from one file and reports what is missing, differs or is left over. `expected`: of `states`.
 void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name,
-              const std::vector<TensorOut> &expected) {
+              const std::vector<const State *> &states, const std::vector<TensorOut> &expected) {
   const std::string path = checkpoint.folder + "/" + name;
   const TensorFile file = TensorFile::openSafetensors(path);
   std::set<std::string> used;
@@ -55,13 +67,16 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
     if (!used.count(found))
       fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks; {}",
            path, found, describe(view.desc), kRemedy);
-  for (const TensorOut &tensor : expected) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const TensorOut &tensor = expected[i];
     const TensorView *view = file.find(tensor.name);
     const std::vector<int> perm = inversePerm(tensor.perm);
     std::vector<int64_t> shape = tensor.desc.shape;
     for (size_t k = 0; k < perm.size(); ++k)
       shape[k] = tensor.desc.shape[static_cast<size_t>(perm[k])];
-    transpose(const_cast<void *>(tensor.data), tensor.dataType, shape, view->data, view->desc.type, perm);
+    executor.write(states[i]->offset, states[i]->desc.bytes(), [&](char *destination) {
+      transpose(destination, tensor.dataType, shape, view->data, view->desc.type, perm);
+    });
   }
 }
 
@@ -76,17 +91,15 @@ std::vector<int> layoutOf(const Program &program, const State &state) {
 
 std::vector<TensorOut> modelTensors(const Executor &executor) {
   std::vector<TensorOut> tensors;
-  for (const State &state : executor.program().states)
-    if (inModelFile(state))
-      tensors.push_back(outputOf(executor, state, state.onnxName));
+  for (const State *state : statesThat(executor.program(), inModelFile))
+    tensors.push_back(outputOf(executor, *state, state->onnxName));
   return tensors;
 }
 
 std::vector<TensorOut> optimizerTensors(const Executor &executor) {
   std::vector<TensorOut> tensors;
-  for (const State &state : executor.program().states)
-    if (isSaved(state) && !inModelFile(state))
-      tensors.push_back(outputOf(executor, state, optimizerName(executor.program(), state)));
+  for (const State *state : statesThat(executor.program(), inOptimizerFile))
+    tensors.push_back(outputOf(executor, *state, optimizerName(executor.program(), *state)));
   return tensors;
 }
 
@@ -95,8 +108,9 @@ void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor) {
   if (checkpoint.optimizer != expected)
     fail("{}: a checkpoint of the optimizer {}, the program was compiled for {}: compile with --optimizer {}",
          checkpoint.folder, checkpoint.optimizer, expected, checkpoint.optimizer);
-  loadFile(checkpoint, executor, kModelFile, modelTensors(executor));
-  loadFile(checkpoint, executor, kOptimizerFile, optimizerTensors(executor));
+  const Program &program = executor.program();
+  loadFile(checkpoint, executor, kModelFile, statesThat(program, inModelFile), modelTensors(executor));
+  loadFile(checkpoint, executor, kOptimizerFile, statesThat(program, inOptimizerFile), optimizerTensors(executor));
 }
 
 void exportSafetensors(const std::string &path, const Executor &executor) {

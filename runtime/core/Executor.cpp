@@ -1,61 +1,23 @@
 #include "runtime/core/Executor.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/ExecutorInternal.h"
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <omp.h>
-#include <sys/mman.h>
 
 namespace kedge::rt {
 namespace {
-
-constexpr uint64_t kAlign = 64;
-constexpr uint64_t kPage = 4096;
-
-uint64_t alignUp(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-constexpr uint64_t kHugePage = uint64_t(1) << 21;
-
-/// Zeroed and resident; on huge pages where there are any, which saves address translation in large models.
-char *mapArena(uint64_t bytes, int threads) {
-  const uint64_t slack = bytes >= 2 * kHugePage ? kHugePage : 0;
-  void *mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED)
-    fail("cannot allocate the arena of {} bytes: {}; compile with a smaller batch or a memory budget", bytes,
-         std::strerror(errno));
-  char *begin = static_cast<char *>(mapped);
-  if (slack != 0) {
-    const uint64_t skip = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
-    if (skip != 0)
-      munmap(begin, skip);
-    begin += skip;
-    const uint64_t used = (bytes + kPage - 1) / kPage * kPage;
-    if (skip + used < bytes + slack)
-      munmap(begin + used, bytes + slack - skip - used);
-    madvise(begin, bytes, MADV_HUGEPAGE);
-  }
-  // Touched by the threads that will work on it.
-  const int64_t pages = static_cast<int64_t>((bytes + kPage - 1) / kPage);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t page = 0; page < pages; ++page)
-    std::memset(begin + static_cast<uint64_t>(page) * kPage, 0,
-                std::min<uint64_t>(kPage, bytes - static_cast<uint64_t>(page) * kPage));
-  return begin;
-}
-
-int64_t nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void checkRange(const Program &program, uint64_t offset, uint64_t bytes, const std::string &what) {
   if (offset > program.arenaBytes || bytes > program.arenaBytes - offset)
     fail("the program is damaged: {} at {}+{} lies outside its arena of {} bytes", what, offset, bytes,
          program.arenaBytes);
+}
+
+void checkLaunch(const Program &program, const std::string &function, size_t at, const Launch &launch) {
+  if (launch.reads > launch.args.size())
+    fail("the program is damaged: launch {} of @{} reads {} of {} operands", at, function, launch.reads,
+         launch.args.size());
+  for (uint64_t offset : launch.args)
+    checkRange(program, offset, 0, "an operand at " + launch.loc);
+  checkRange(program, launch.workspaceOffset, launch.workspaceBytes, "the workspace at " + launch.loc);
 }
 
 void checkRanges(const Program &program) {
@@ -68,134 +30,76 @@ void checkRanges(const Program &program) {
   for (const auto &[name, function] : program.functions) {
     for (const BufferLife &buffer : function.buffers)
       checkRange(program, buffer.offset, buffer.bytes, "buffer '" + buffer.name + "' of @" + name);
-    for (const Launch &launch : function.launches)
-      for (uint64_t offset : launch.args)
-        checkRange(program, offset, 0, "an operand at " + launch.loc);
+    for (size_t at = 0; at < function.launches.size(); ++at)
+      checkLaunch(program, name, at, function.launches[at]);
   }
+}
+
+const Place *placeNamed(const std::vector<Place> &places, const std::string &name) {
+  for (const Place &place : places)
+    if (place.name == name)
+      return &place;
+  return nullptr;
+}
+
+std::unique_ptr<Device> makeDevice(const Program &program, const ProgramImage &image, int threads) {
+  checkRanges(program);
+  if (image.device)
+    return image.device(program, image, threads);
+  if (program.target.kind != "cpu")
+    fail("the program '{}' was compiled for {}, and this runtime has no such device: link it with the runtime of that "
+         "target",
+         program.name, program.target.kind);
+  return makeHostDevice(program, image, threads);
 }
 
 } // namespace
 
 Executor::Executor(const Program &program, const ProgramImage &image, int threads)
-    : prog(program), threadCount(std::max(1, threads)) {
-  checkFeatures(program.features);
-  checkRanges(program);
-  omp_set_num_threads(threadCount);
-  omp_set_dynamic(0);
-  base = mapArena(std::max<uint64_t>(alignUp(program.arenaBytes), kAlign), threadCount);
-  prepare(image);
-}
+    : prog(program), threadCount(std::max(1, threads)), target(makeDevice(program, image, threadCount)) {}
 
-Executor::~Executor() {
-  functions.clear();
-  munmap(base, std::max<uint64_t>(alignUp(prog.arenaBytes), kAlign));
-  if (extra)
-    munmap(extra, extraBytes);
-}
+Executor::~Executor() = default;
 
-void Executor::prepare(const ProgramImage &image) {
-  std::vector<Prepared *> oversized;
-  for (const auto &[name, function] : prog.functions) {
-    auto ready = std::make_unique<PreparedFunction>();
-    ready->function = &function;
-    ready->launches.resize(function.launches.size());
-    for (size_t i = 0; i < function.launches.size(); ++i) {
-      const Launch &source = function.launches[i];
-      Prepared &entry = ready->launches[i];
-      entry.iterations = source.iterations;
-      entry.grain = source.grain;
-      for (uint64_t offset : source.args)
-        entry.args.push_back(base + offset);
-      if (source.reads > entry.args.size())
-        fail("the program is damaged: launch {} of @{} reads {} of {} operands", i, name, source.reads,
-             entry.args.size());
-      entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
-      entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
-      if (!source.kernel.empty()) {
-        entry.kernel = image.kernel ? image.kernel(source.kernel) : nullptr;
-        if (!entry.kernel)
-          fail("the program is damaged: it has no kernel '{}'", source.kernel);
-        continue;
-      }
-      entry.library = makeKernel({source.library, source.attrs, source.inputs, source.outputs}, threadCount);
-      entry.workspace = base + source.workspaceOffset;
-      if (entry.library->workspaceBytes() > source.workspaceBytes) {
-        oversized.push_back(&entry);
-        extraBytes = std::max(extraBytes, alignUp(entry.library->workspaceBytes()));
-      }
-    }
-    functions.emplace(name, std::move(ready));
-  }
-  if (extraBytes != 0)
-    extra = mapArena(extraBytes, threadCount);
-  for (Prepared *entry : oversized)
-    entry->workspace = extra;
-}
-
-void Executor::launch(const Prepared &entry) {
-  if (entry.library) {
-    entry.library->run(entry.inputs.data(), entry.outputs.data(), entry.workspace);
-    return;
-  }
-  char *const *args = entry.args.data();
-  const KedgeKernel kernel = entry.kernel;
-  const int64_t iterations = entry.iterations, grain = entry.grain;
-  const int64_t blocks = (iterations + grain - 1) / grain;
-  if (blocks <= 1 || threadCount == 1) {
-    kernel(args, 0, iterations);
-    return;
-  }
-  // Always the whole team: libgomp ends the threads that a smaller team has no use for.
-#pragma omp parallel num_threads(threadCount)
-  {
-    const int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
-    const int64_t begin = blocks * thread / team * grain;
-    const int64_t end = std::min(iterations, blocks * (thread + 1) / team * grain);
-    if (begin < end)
-      kernel(args, begin, end);
-  }
-}
-
-Executor::PreparedFunction &Executor::prepared(const std::string &function) {
-  auto found = functions.find(function);
-  if (found == functions.end())
-    fail("the program '{}' has no function @{}", prog.name, function);
-  return *found->second;
+const Function &Executor::functionNamed(const std::string &name) const {
+  const Function *found = prog.function(name);
+  if (!found)
+    fail("the program '{}' has no function @{}", prog.name, name);
+  return *found;
 }
 
 bool Executor::run(const std::string &name, LaunchObserver *observer) {
-  PreparedFunction &ready = prepared(name);
-  const Function &function = *ready.function;
+  const Function &function = functionNamed(name);
+  const int count = static_cast<int>(function.launches.size());
+  const auto watched = [&](int launch) { return observer && observer->watches(function, launch); };
+  target->begin(function);
   if (poisoning)
-    poison(ready, -1);
-  if (observer && !observer->afterLaunch(function, -1))
+    poison(function, -1);
+  if (watched(-1) && !observer->afterLaunch(function, -1))
     return false;
-  for (size_t i = 0; i < ready.launches.size(); ++i) {
-    const int64_t begin = clock ? nanoseconds() : 0;
-    launch(ready.launches[i]);
-    if (clock)
-      clock->record(function, static_cast<int>(i), begin, nanoseconds());
-    if (observer && !observer->afterLaunch(function, static_cast<int>(i)))
+  for (int first = 0, end = 0; first < count; first = end) {
+    bool stop = false;
+    for (end = first; end < count && !stop; ++end)
+      stop = poisoning || watched(end);
+    target->run(function, first, end, clock);
+    if (watched(end - 1) && !observer->afterLaunch(function, end - 1))
       return false;
     if (poisoning)
-      poison(ready, static_cast<int>(i));
+      poison(function, end - 1);
   }
   return true;
 }
 
 char *Executor::input(const std::string &function, const std::string &name) const {
   if (const Function *found = prog.function(function))
-    for (const Place &place : found->inputs)
-      if (place.name == name)
-        return base + place.offset;
+    if (const Place *place = placeNamed(found->inputs, name))
+      return target->input(*found, *place);
   fail("@{} has no input '{}'", function, name);
 }
 
-char *Executor::output(const std::string &function, const std::string &name) const {
+const char *Executor::output(const std::string &function, const std::string &name) const {
   if (const Function *found = prog.function(function))
-    for (const Place &place : found->outputs)
-      if (place.name == name)
-        return base + place.offset;
+    if (const Place *place = placeNamed(found->outputs, name))
+      return target->read(place->offset, place->desc.bytes());
   fail("@{} has no output '{}'", function, name);
 }
 

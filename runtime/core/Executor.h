@@ -1,25 +1,17 @@
-// Runs the functions of a program: one arena, mapped once, and a walk over launches. No allocation in run().
+// Runs the functions of a program: a walk over launches on a device. No allocation in run().
 #pragma once
-#include "runtime/core/LibraryKernel.h"
-#include "runtime/core/Program.h"
-#include <memory>
-#include <span>
+#include "runtime/core/Device.h"
 
 namespace kedge::rt {
 
-/// Called after a launch; returns false to leave the function early.
+/// Watches a run from launch to launch.
 class LaunchObserver {
 public:
   virtual ~LaunchObserver() = default;
-  /// `launch` is -1 before the first one.
+  /// Whether afterLaunch is to be called. A device may run what lies between two such launches in one go.
+  virtual bool watches(const Function &function, int launch) const { return true; }
+  /// Called after a launch; returns false to leave the function early. `launch` is -1 before the first one.
   virtual bool afterLaunch(const Function &function, int launch) = 0;
-};
-
-/// Where time goes, for --profile. Nanoseconds of the steady clock.
-class LaunchTimer {
-public:
-  virtual ~LaunchTimer() = default;
-  virtual void record(const Function &function, int launch, int64_t begin, int64_t end) = 0;
 };
 
 /// The first value of a run that is not finite.
@@ -31,8 +23,8 @@ struct NonFinite {
 
 class Executor {
 public:
-  /// Maps the arena (zeroed) and makes every library kernel. Throws rt::Error when the machine lacks an
-  /// instruction set that the program uses, a kernel is missing or the arena cannot be had.
+  /// Makes the device (image.device, else the host). Throws rt::Error when it cannot run the program, or the
+  /// program is damaged.
   Executor(const Program &program, const ProgramImage &image, int threads);
   ~Executor();
   Executor(const Executor &) = delete;
@@ -40,19 +32,23 @@ public:
 
   const Program &program() const { return prog; }
   int threads() const { return threadCount; }
-  char *arena() const { return base; }
-  /// Pointer to an arena offset.
-  template <typename T = char> T *at(uint64_t offset) const { return reinterpret_cast<T *>(base + offset); }
+  Device &device() const { return *target; }
 
-  /// Where a function's named input or output lies; throws when there is none of that name.
+  /// The arena's bytes as the host sees them; valid until the next call of this object.
+  const char *read(uint64_t offset, uint64_t bytes) const { return target->read(offset, bytes); }
+  /// Gives a range new content: `body(char *)` fills all of it.
+  template <typename Body> void write(uint64_t offset, uint64_t bytes, Body &&body) {
+    body(target->beginWrite(offset, bytes));
+    target->endWrite();
+  }
+
+  /// Where the host writes a function's named input before a run; throws when there is none of that name.
   char *input(const std::string &function, const std::string &name) const;
-  char *output(const std::string &function, const std::string &name) const;
+  /// A named output after a run; throws when there is none of that name. Valid until the next call of this object.
+  const char *output(const std::string &function, const std::string &name) const;
 
   /// Returns false when the observer left early. Outputs and results are valid until the next run.
   bool run(const std::string &function, LaunchObserver *observer = nullptr);
-
-  /// Bytes outside the arena that libraries need at this thread count; 0 at the one compiled for.
-  size_t extraWorkspaceBytes() const { return extraBytes; }
 
   /// Runs launches 0..last again and looks at every floating-point operand: states first, then outputs.
   std::optional<NonFinite> firstNonFinite(const std::string &function, int last);
@@ -64,22 +60,17 @@ public:
   void setTimer(LaunchTimer *timer) { clock = timer; }
 
 private:
-  struct Prepared;
-  struct PreparedFunction;
-  void prepare(const ProgramImage &image);
-  void launch(const Prepared &entry);
-  void poison(const PreparedFunction &function, int after);
-  bool runPoisoned(PreparedFunction &function, LaunchObserver *observer);
-  PreparedFunction &prepared(const std::string &function);
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+  const Function &functionNamed(const std::string &name) const;
+  void poison(const Function &function, int after);
 
   const Program &prog;
   int threadCount;
-  char *base = nullptr;
-  char *extra = nullptr;
-  size_t extraBytes = 0;
+  std::unique_ptr<Device> target;
   bool poisoning = false;
   LaunchTimer *clock = nullptr;
-  std::map<std::string, std::unique_ptr<PreparedFunction>> functions;
+  /// Byte ranges to poison after launch i - 1 (0: before the first); filled when poisoning is on.
+  std::map<const Function *, std::vector<Ranges>> dead;
 };
 
 /// Throws rt::Error that names the instruction sets this machine lacks.

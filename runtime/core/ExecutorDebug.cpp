@@ -1,10 +1,8 @@
 // What a run does when something is wrong: finding the first value that is not finite, poisoning dead bytes.
 #include "runtime/core/Convert.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/ExecutorInternal.h"
+#include "runtime/core/Executor.h"
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace kedge::rt {
 namespace {
@@ -56,22 +54,22 @@ Ranges live(const Function &function, int after) {
 std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int last) {
   for (const State &state : prog.states)
     if (state.role != StateRole::Constant && state.role != StateRole::Accumulator)
-      if (auto found = scan(state.desc, base + state.offset,
+      if (auto found = scan(state.desc, read(state.offset, state.desc.bytes()),
                             std::string(roleName(state.role)) + " '" +
                                 (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step"))
         return found;
-  PreparedFunction &ready = prepared(name);
-  const Function &function = *ready.function;
+  const Function &function = functionNamed(name);
+  target->begin(function);
   for (const Place &place : function.inputs)
     if (const InputSpec *input = prog.input(place.name))
-      if (auto found = scan(input->desc, base + place.offset, "input '" + place.name + "'"))
+      if (auto found = scan(input->desc, read(place.offset, input->desc.bytes()), "input '" + place.name + "'"))
         return found;
-  const int end = std::min(last < 0 ? INT32_MAX : last + 1, static_cast<int>(ready.launches.size()));
+  const int end = std::min(last < 0 ? INT32_MAX : last + 1, static_cast<int>(function.launches.size()));
   for (int i = 0; i < end; ++i) {
     const Launch &source = function.launches[static_cast<size_t>(i)];
-    launch(ready.launches[static_cast<size_t>(i)]);
+    target->run(function, i, i + 1, nullptr);
     for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
-      if (auto found = scan(source.outputs[k], base + source.args[source.reads + k],
+      if (auto found = scan(source.outputs[k], read(source.args[source.reads + k], source.outputs[k].bytes()),
                             (source.library.empty() ? "the result of " + source.kernel
                                                     : "the result of " + source.library) +
                                 (source.loc.empty() ? "" : " at " + source.loc)))
@@ -82,11 +80,10 @@ std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int l
 
 void Executor::poisonDeadRanges() {
   poisoning = true;
-  for (auto &[name, ready] : functions) {
-    const Function &function = *ready->function;
+  for (const auto &[name, function] : prog.functions) {
     const int count = static_cast<int>(function.launches.size());
-    ready->dead.clear();
-    ready->dead.push_back(subtract({{prog.persistentBytes, prog.arenaBytes}}, live(function, -1)));
+    std::vector<Ranges> &ranges = dead[&function];
+    ranges.assign(1, subtract({{prog.persistentBytes, prog.arenaBytes}}, live(function, -1)));
     for (int i = 0; i < count; ++i) {
       Ranges dying;
       for (const BufferLife &buffer : function.buffers)
@@ -95,14 +92,14 @@ void Executor::poisonDeadRanges() {
       const Launch &source = function.launches[static_cast<size_t>(i)];
       if (source.workspaceBytes != 0)
         dying.push_back({source.workspaceOffset, source.workspaceOffset + source.workspaceBytes});
-      ready->dead.push_back(subtract(std::move(dying), live(function, i)));
+      ranges.push_back(subtract(std::move(dying), live(function, i)));
     }
   }
 }
 
-void Executor::poison(const PreparedFunction &function, int after) {
-  for (const auto &[begin, end] : function.dead[static_cast<size_t>(after + 1)])
-    std::memset(base + begin, 0xff, end - begin);
+void Executor::poison(const Function &function, int after) {
+  for (const auto &[begin, end] : dead.find(&function)->second[static_cast<size_t>(after + 1)])
+    target->fill(begin, end - begin, 0xff);
 }
 
 } // namespace kedge::rt

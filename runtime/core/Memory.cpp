@@ -43,7 +43,7 @@ void MemoryMeter::startThreads(int count) {
 
 void MemoryMeter::noteKernels(const Executor &executor) {
   afterKernels = afterSteps = anonymousBytes();
-  workspaces = executor.extraWorkspaceBytes();
+  workspaces = executor.device().extraWorkspaceBytes();
 }
 
 void MemoryMeter::noteStep(int64_t done) {
@@ -53,6 +53,7 @@ void MemoryMeter::noteStep(int64_t done) {
 }
 
 std::string MemoryMeter::report(const Executor &executor) const {
+  Device &device = executor.device();
   const uint64_t arena = executor.program().arenaBytes;
   nlohmann::ordered_json report = nlohmann::ordered_json::object();
   for (const auto &[key, value] : executor.program().plan.items())
@@ -68,12 +69,20 @@ std::string MemoryMeter::report(const Executor &executor) const {
     list.back()["rss_anon_before"] = before;
     list.back()["rss_anon_after"] = after;
   };
-  measured("openmp_threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
-  measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + workspaces,
-           "measured: RssAnon around the mapping of the arena and the making of the kernels, less the arena");
-  if (workspaces != 0)
-    add("library_workspaces", workspaces, "computed: more threads than compiled for");
-  measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
+  for (const Reservation &entry : device.reservations())
+    add(entry.name.c_str(), entry.bytes, entry.source.c_str());
+  // A device of its own has its own memory: the host's is no part of the budget.
+  const bool onHost = list.empty();
+  if (onHost) {
+    measured("openmp_threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
+    measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + workspaces,
+             "measured: RssAnon around the mapping of the arena and the making of the kernels, less the arena");
+    if (workspaces != 0)
+      add("library_workspaces", workspaces, "computed: more threads than compiled for");
+    measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
+  }
+  if (nlohmann::json figures = device.memoryFigures(); !figures.is_null())
+    report["device"] = std::move(figures);
   report["reservations"] = list;
   report["arena_bytes"] = arena;
   report["peak_bytes"] = arena + sum;

@@ -3,8 +3,10 @@
 #include "runtime/abi/kedge_abi.h"
 #include "runtime/core/GraphHash.h"
 #include "runtime/core/Tensor.h"
+#include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,12 +15,19 @@
 
 namespace kedge::rt {
 
+class Device;
+struct Program;
+struct ProgramImage;
+/// Makes what a program runs on (runtime/core/Device.h).
+using DeviceFactory = std::unique_ptr<Device> (*)(const Program &, const ProgramImage &, int threads);
+
 /// What the object file (or the compiler, in-process) hands over. Must outlive everything made from it.
 struct ProgramImage {
   std::string_view json;
   const unsigned char *data = nullptr;
   size_t dataSize = 0;
   std::function<KedgeKernel(const std::string &name)> kernel; ///< null when there is none of that name
+  DeviceFactory device = nullptr;                           ///< null: the host
 };
 
 enum class StateRole : uint8_t {
@@ -92,9 +101,22 @@ struct BufferLife {
   std::string name;
 };
 
+/// A kernel of a GPU: its function in the program's module and the operands it is given.
+struct GpuKernel {
+  struct Operand {
+    bool workspace = false; ///< `value` bytes into the launch's workspace; else argument number `value`
+    uint64_t value = 0;
+  };
+  std::string name;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::vector<Operand> operands;
+};
+
 struct Launch {
   std::string kernel;  ///< generated, or empty
   std::string library; ///< op name, or empty
+  bool onGpu = false;  ///< `kernels` does the work, in order (none: nothing to do)
+  std::vector<GpuKernel> kernels;
   nlohmann::json attrs;
   std::vector<uint64_t> args;
   size_t reads = 0;
@@ -126,6 +148,15 @@ struct ModelFile {
   uint64_t bytes = 0;
 };
 
+/// What the program was compiled for.
+struct Target {
+  std::string kind = "cpu"; ///< cpu or cuda
+  std::string arch;         ///< of cuda: "sm_90"
+  /// Code for the GPU in the program's data; a length of 0: none.
+  uint64_t ptxOffset = 0, ptxBytes = 0, cubinOffset = 0, cubinBytes = 0;
+  nlohmann::json algorithms; ///< entries of the algorithm table (runtime/cuda/AlgorithmTable.h)
+};
+
 enum class LossKind : uint8_t { Items, Mean, None };
 
 struct CompileOptions {
@@ -149,9 +180,11 @@ struct Program {
   std::string graphHash;
   std::vector<WeightPlace> weightPlaces; ///< what graphHash leaves out
   bool embedded = false;
+  Target target;
   std::vector<std::string> features;
   int defaultThreads = 0; ///< 0: unknown
   uint64_t arenaBytes = 0, persistentBytes = 0;
+  uint64_t arenaAlign = 64; ///< buffers lie at multiples of it
   std::vector<State> states;
   std::vector<ScalarSlot> scalars;
   std::vector<ResultSlot> results;

@@ -88,12 +88,32 @@ std::vector<Place> placesOf(const json &function, const char *key) {
   return result;
 }
 
+std::array<uint32_t, 3> extentOf(const json &value) {
+  return {value.at(0).get<uint32_t>(), value.at(1).get<uint32_t>(), value.at(2).get<uint32_t>()};
+}
+
+GpuKernel gpuKernelOf(const json &value) {
+  GpuKernel kernel;
+  kernel.name = value.at("name");
+  kernel.grid = extentOf(value.at("grid"));
+  kernel.block = extentOf(value.at("block"));
+  for (const json &operand : value.at("operands"))
+    kernel.operands.push_back(operand.is_object() ? GpuKernel::Operand{true, operand.at("workspace")}
+                                                  : GpuKernel::Operand{false, operand.get<uint64_t>()});
+  return kernel;
+}
+
 Launch launchOf(const json &value) {
   Launch launch;
   launch.kernel = value.value("kernel", "");
   launch.library = value.value("library", "");
   if (launch.kernel.empty() == launch.library.empty())
     fail("a launch names neither or both of a generated and a library kernel");
+  if (auto kernels = value.find("kernels"); kernels != value.end()) {
+    launch.onGpu = true;
+    for (const json &entry : *kernels)
+      launch.kernels.push_back(gpuKernelOf(entry));
+  }
   launch.attrs = value.value("attrs", json::object());
   launch.args = value.at("args").get<std::vector<uint64_t>>();
   launch.reads = value.at("reads");
@@ -164,6 +184,22 @@ CompileOptions optionsOf(const json &value) {
   return options;
 }
 
+Target targetOf(const json &value) {
+  Target target;
+  target.kind = value.value("kind", "cpu");
+  target.arch = value.value("arch", "");
+  const auto blob = [&](const char *key, uint64_t &offset, uint64_t &bytes) {
+    if (auto found = value.find(key); found != value.end()) {
+      offset = found->at("offset");
+      bytes = found->at("length");
+    }
+  };
+  blob("ptx", target.ptxOffset, target.ptxBytes);
+  blob("cubin", target.cubinOffset, target.cubinBytes);
+  target.algorithms = value.value("algorithms", json::array());
+  return target;
+}
+
 void readModel(const json &value, Program &program) {
   for (const json &entry : value.value("files", json::array()))
     program.files.push_back({entry.at("path"), entry.at("bytes")});
@@ -182,10 +218,12 @@ Program programOf(const json &root) {
   if (root.contains("model"))
     readModel(root["model"], program);
   const json target = root.value("target", json::object());
+  program.target = targetOf(target);
   program.features = target.value("features", std::vector<std::string>{});
   program.defaultThreads = target.value("threads", 0);
   program.arenaBytes = root.at("arena").at("bytes");
   program.persistentBytes = root.at("arena").value("persistent_bytes", uint64_t(0));
+  program.arenaAlign = root.at("arena").value("align", uint64_t(64));
   program.options = optionsOf(root.value("options", json::object()));
   for (const json &entry : root.value("states", json::array()))
     program.states.push_back(stateOf(entry));

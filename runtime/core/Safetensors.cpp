@@ -105,8 +105,9 @@ void writeTensorData(FileWriter &writer, const TensorOut &tensor) {
   const int64_t elements = tensor.desc.elements();
   if (elements == 0)
     return;
+  const void *data = tensor.data ? tensor.data : tensor.fetch();
   if (tensor.perm.empty() && tensor.dataType == tensor.desc.type) {
-    writer.write(tensor.data, tensor.desc.bytes());
+    writer.write(data, tensor.desc.bytes());
     return;
   }
   // In slices of about 1 MiB, so that a checkpoint needs no copy of a tensor.
@@ -118,8 +119,7 @@ void writeTensorData(FileWriter &writer, const TensorOut &tensor) {
   std::vector<char> slice(static_cast<size_t>(rows * rowBytes));
   for (int64_t begin = 0; begin < shape[0]; begin += rows) {
     const int64_t end = std::min(shape[0], begin + rows);
-    transposeRows(slice.data(), tensor.desc.type, shape, tensor.data, tensor.dataType, tensor.perm, begin,
-                  end);
+    transposeRows(slice.data(), tensor.desc.type, shape, data, tensor.dataType, tensor.perm, begin, end);
     writer.write(slice.data(), static_cast<size_t>((end - begin) * rowBytes));
   }
 }

@@ -120,7 +120,7 @@ ScalarWriter::ScalarWriter(const Program &program) : program(program) {
 void ScalarWriter::write(Executor &executor, const RunScalars &scalars, const StepPoint &point) const {
   const Context context{program.options, scalars, point};
   for (const ScalarSlot &slot : program.scalars) {
-    char *place = executor.at(slot.offset);
+    char *place = executor.device().scalar(slot);
     if (slot.name == "seed")
       convert(place, slot.type, 1, &scalars.seed, DType::I64, 1, 1);
     else

@@ -1,25 +1,29 @@
 #include "runtime/core/Step.h"
 #include "runtime/core/Convert.h"
 #include "runtime/core/Error.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace kedge::rt {
 namespace {
 
-/// Looks at the loss as soon as it is there, and shows gradients to the watcher.
+/// Looks at the loss as soon as it is there when that may end the run, else at the end; shows gradients to the
+/// watcher.
 class StepObserver : public LaunchObserver {
 public:
   StepObserver(Executor &executor, const ResultSlot *loss, const ResultSlot *items, bool stop)
       : executor(executor), loss(loss), items(items), stop(stop) {}
 
+  bool watches(const Function &function, int launch) const override {
+    return (loss && (stop || watcher) && launch == readyIn(function)) ||
+           (watcher && std::any_of(function.gradients.begin(), function.gradients.end(),
+                                   [&](const GradientPlace &place) { return place.afterLaunch == launch; }));
+  }
+
   bool afterLaunch(const Function &function, int launch) override {
-    const int ready =
-        function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
-    if (launch == ready && loss) {
-      lossSum = readResult(executor, *loss);
-      if (items)
-        itemCount = readResult(executor, *items);
+    if (loss && launch == readyIn(function)) {
+      readLoss();
       if (stop && !std::isfinite(lossSum))
         return false;
     }
@@ -28,20 +32,34 @@ public:
     return true;
   }
 
+  /// After the run, unless it was read within.
+  void readLoss() {
+    if (!loss || seen)
+      return;
+    lossSum = readResult(executor, *loss);
+    if (items)
+      itemCount = readResult(executor, *items);
+    seen = true;
+  }
+
   GradientWatch *watcher = nullptr;
   int64_t step = 0;
   double lossSum = 0, itemCount = 0;
 
 private:
+  static int readyIn(const Function &function) {
+    return function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
+  }
+
   Executor &executor;
   const ResultSlot *loss, *items;
-  bool stop;
+  bool stop, seen = false;
 };
 
 } // namespace
 
 double readResult(const Executor &executor, const ResultSlot &slot, int64_t element) {
-  return loadAsDouble(slot.desc.type, executor.at(slot.offset), element);
+  return loadAsDouble(slot.desc.type, executor.read(slot.offset, slot.desc.bytes()), element);
 }
 
 StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars,
@@ -69,8 +87,28 @@ StepPoint StepRunner::pointOf(const Progress &progress, int64_t micro) const {
   return point;
 }
 
+void StepRunner::fill(const Progress &progress, int64_t micro) {
+  const int64_t first = firstRow(progress, micro);
+  if (stagedRow != first)
+    data.fill(executor, forward, first);
+  stagedRow.reset();
+}
+
+/// The next batch, while the device is busy with this one. What is wrong with it is told when its turn comes.
+void StepRunner::readAhead(const Progress &progress, int64_t micro) {
+  if (!executor.device().isAsynchronous())
+    return;
+  const int64_t next = firstRow(progress, micro + 1);
+  try {
+    data.fill(executor, forward, next);
+    stagedRow = next;
+  } catch (const Error &) {
+    stagedRow.reset();
+  }
+}
+
 void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
-  data.fill(executor, forward, firstRow(progress, micro));
+  fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
   StepObserver observer(executor, loss, items, stopOnNonFinite);
   observer.step = progress.step;
@@ -79,6 +117,8 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
     observer.watcher = watcher;
   if (!executor.run(forward, &observer))
     explain(progress, micro);
+  readAhead(progress, micro);
+  observer.readLoss();
   sums.loss += observer.lossSum;
   sums.items += program.options.loss == LossKind::Items ? observer.itemCount : 1;
 }
@@ -119,6 +159,7 @@ StepResult StepRunner::run(const Progress &progress) {
 
 void StepRunner::explain(const Progress &progress, int64_t micro) {
   const double value = readResult(executor, *loss);
+  stagedRow.reset();
   data.fill(executor, forward, firstRow(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
   const Function *function = program.function(forward);

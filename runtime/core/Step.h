@@ -36,6 +36,8 @@ private:
     double loss = 0, items = 0;
   };
   void runMicro(const Progress &progress, int64_t micro, Sums &sums);
+  void fill(const Progress &progress, int64_t micro);
+  void readAhead(const Progress &progress, int64_t micro);
   void runUpdate(const Progress &progress, const Sums &sums);
   [[noreturn]] void explain(const Progress &progress, int64_t micro);
   double lossOf(const Sums &sums) const;
@@ -51,9 +53,10 @@ private:
   GradientWatch *watcher = nullptr;
   std::string forward; ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
+  std::optional<int64_t> stagedRow; ///< first row of the batch that was read ahead
 };
 
-/// Value of a result of rank 0.
+/// An element of a result.
 double readResult(const Executor &executor, const ResultSlot &slot, int64_t element = 0);
 
 } // namespace kedge::rt

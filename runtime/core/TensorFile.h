@@ -3,6 +3,7 @@
 #include "runtime/core/FileMap.h"
 #include "runtime/core/FileWriter.h"
 #include "runtime/core/Tensor.h"
+#include <functional>
 #include <map>
 
 namespace kedge::rt {
@@ -37,6 +38,8 @@ struct TensorOut {
   const void *data = nullptr;
   DType dataType = DType::F32;
   std::vector<int> perm; ///< file tensor = transpose(data, perm); empty: as it is
+  /// Where `data` is null: gives it when its turn comes; valid until the next tensor's turn.
+  std::function<const void *()> fetch = {};
 };
 
 void writeSafetensors(FileWriter &writer, const std::vector<TensorOut> &tensors);

@@ -32,7 +32,7 @@ LogLine Session::runStep(StepRunner &runner) {
   line.optimizerSteps = progress.optimizerSteps;
   line.seconds = taken.count();
   line.tokensPerSecond = static_cast<double>(rows) * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
-  line.memoryBytes = program.arenaBytes + executor->extraWorkspaceBytes();
+  line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
   return line;
 }
 

@@ -79,7 +79,11 @@ public:
   }
 
   void load(const State &state) {
-    char *destination = executor.at(state.offset);
+    executor.write(state.offset, state.desc.bytes(), [&](char *destination) { loadInto(state, destination); });
+  }
+
+private:
+  void loadInto(const State &state, char *destination) {
     if (isModelTensor(state)) {
       if (const InitSpec *spec = specFor(state.onnxName)) {
         fillFrom(*spec, state, sources.seed, destination);
@@ -93,7 +97,6 @@ public:
     loadInit(state, destination);
   }
 
-private:
   const InitSpec *specFor(const std::string &name) const {
     const InitSpec *last = nullptr;
     for (const InitSpec &spec : sources.init)

@@ -136,7 +136,7 @@ void CompiledFunction::run() { loaded->executor->run("model"); }
 
 HostTensor CompiledFunction::output(const std::string &name) const {
   const rt::Place &place = loaded->place(name);
-  const char *bytes = loaded->executor->at(place.offset);
+  const char *bytes = loaded->executor->read(place.offset, place.desc.bytes());
   return {loaded->outputs.at(name), std::vector<char>(bytes, bytes + place.desc.bytes())};
 }
 

@@ -1,0 +1,186 @@
+// The host as a device: the arena is the process's own memory, mapped once; nothing is copied. No allocation in run().
+#include "runtime/core/Device.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Executor.h"
+#include "runtime/core/LibraryKernel.h"
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <omp.h>
+#include <sys/mman.h>
+
+namespace kedge::rt {
+namespace {
+
+constexpr uint64_t kAlign = 64;
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHugePage = uint64_t(1) << 21;
+
+uint64_t alignUp(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// Zeroed and resident; on huge pages where there are any, which saves address translation in large models.
+char *mapArena(uint64_t bytes, int threads) {
+  const uint64_t slack = bytes >= 2 * kHugePage ? kHugePage : 0;
+  void *mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    fail("cannot allocate the arena of {} bytes: {}; compile with a smaller batch or a memory budget", bytes,
+         std::strerror(errno));
+  char *begin = static_cast<char *>(mapped);
+  if (slack != 0) {
+    const uint64_t skip = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+    if (skip != 0)
+      munmap(begin, skip);
+    begin += skip;
+    const uint64_t used = (bytes + kPage - 1) / kPage * kPage;
+    if (skip + used < bytes + slack)
+      munmap(begin + used, bytes + slack - skip - used);
+    madvise(begin, bytes, MADV_HUGEPAGE);
+  }
+  // Touched by the threads that will work on it.
+  const int64_t pages = static_cast<int64_t>((bytes + kPage - 1) / kPage);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t page = 0; page < pages; ++page)
+    std::memset(begin + static_cast<uint64_t>(page) * kPage, 0,
+                std::min<uint64_t>(kPage, bytes - static_cast<uint64_t>(page) * kPage));
+  return begin;
+}
+
+int64_t nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A launch with every pointer resolved.
+struct Prepared {
+  KedgeKernel kernel = nullptr;
+  std::unique_ptr<LibraryKernel> library;
+  std::vector<char *> args;
+  std::vector<const void *> inputs;
+  std::vector<void *> outputs;
+  void *workspace = nullptr;
+  int64_t iterations = 1, grain = 1;
+};
+
+class HostDevice final : public Device {
+public:
+  HostDevice(const Program &program, const ProgramImage &image, int threads) : threads(std::max(1, threads)) {
+    checkFeatures(program.features);
+    omp_set_num_threads(this->threads);
+    omp_set_dynamic(0);
+    baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
+    base = mapArena(baseBytes, this->threads);
+    for (const auto &[name, function] : program.functions)
+      prepare(function, image);
+    placeOversized();
+  }
+
+  ~HostDevice() override {
+    functions.clear();
+    munmap(base, baseBytes);
+    if (extra)
+      munmap(extra, extraBytes);
+  }
+
+  const char *read(uint64_t offset, uint64_t) override { return base + offset; }
+  char *beginWrite(uint64_t offset, uint64_t) override { return base + offset; }
+  void endWrite() override {}
+  void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
+    std::memset(base + offset, value, bytes);
+  }
+  char *input(const Function &, const Place &place) override { return base + place.offset; }
+  char *scalar(const ScalarSlot &slot) override { return base + slot.offset; }
+  void begin(const Function &) override {}
+  uint64_t extraWorkspaceBytes() const override { return extraBytes; }
+
+  void run(const Function &function, int first, int end, LaunchTimer *timer) override {
+    std::vector<Prepared> &launches = functions.find(&function)->second;
+    for (int i = first; i < end; ++i) {
+      const int64_t begin = timer ? nanoseconds() : 0;
+      launch(launches[static_cast<size_t>(i)]);
+      if (timer)
+        timer->record(function, i, begin, nanoseconds());
+    }
+  }
+
+private:
+  void prepare(const Function &function, const ProgramImage &image) {
+    std::vector<Prepared> &ready = functions[&function];
+    ready.resize(function.launches.size());
+    for (size_t i = 0; i < ready.size(); ++i) {
+      const Launch &source = function.launches[i];
+      Prepared &entry = ready[i];
+      entry.iterations = source.iterations;
+      entry.grain = source.grain;
+      for (uint64_t offset : source.args)
+        entry.args.push_back(base + offset);
+      entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
+      entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
+      if (source.library.empty())
+        bindKernel(entry, source, image);
+      else
+        bindLibrary(entry, source);
+    }
+  }
+
+  static void bindKernel(Prepared &entry, const Launch &source, const ProgramImage &image) {
+    entry.kernel = image.kernel ? image.kernel(source.kernel) : nullptr;
+    if (!entry.kernel)
+      fail("the program is damaged: it has no kernel '{}'", source.kernel);
+  }
+
+  void bindLibrary(Prepared &entry, const Launch &source) {
+    entry.library = makeKernel({source.library, source.attrs, source.inputs, source.outputs}, threads);
+    entry.workspace = base + source.workspaceOffset;
+    if (entry.library->workspaceBytes() <= source.workspaceBytes)
+      return;
+    oversized.push_back(&entry);
+    extraBytes = std::max(extraBytes, alignUp(entry.library->workspaceBytes()));
+  }
+
+  void placeOversized() {
+    if (extraBytes != 0)
+      extra = mapArena(extraBytes, threads);
+    for (Prepared *entry : oversized)
+      entry->workspace = extra;
+  }
+
+  void launch(const Prepared &entry) {
+    if (entry.library) {
+      entry.library->run(entry.inputs.data(), entry.outputs.data(), entry.workspace);
+      return;
+    }
+    char *const *args = entry.args.data();
+    const KedgeKernel kernel = entry.kernel;
+    const int64_t iterations = entry.iterations, grain = entry.grain;
+    const int64_t blocks = (iterations + grain - 1) / grain;
+    if (blocks <= 1 || threads == 1) {
+      kernel(args, 0, iterations);
+      return;
+    }
+    // Always the whole team: libgomp ends the threads that a smaller team has no use for.
+#pragma omp parallel num_threads(threads)
+    {
+      const int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
+      const int64_t begin = blocks * thread / team * grain;
+      const int64_t end = std::min(iterations, blocks * (thread + 1) / team * grain);
+      if (begin < end)
+        kernel(args, begin, end);
+    }
+  }
+
+  int threads;
+  char *base = nullptr, *extra = nullptr;
+  uint64_t baseBytes = 0, extraBytes = 0;
+  std::map<const Function *, std::vector<Prepared>> functions;
+  std::vector<Prepared *> oversized;
+};
+
+} // namespace
+
+std::unique_ptr<Device> makeHostDevice(const Program &program, const ProgramImage &image, int threads) {
+  return std::make_unique<HostDevice>(program, image, threads);
+}
+
+} // namespace kedge::rt
