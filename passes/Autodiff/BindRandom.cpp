@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -24,7 +25,14 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
         bypass(op);
       op.erase();
     }
-    addStatistic("kedge-bind-random", "random ops", dropouts.size());
+    SmallVector<train::AttentionOp> attentions;
+    getOperation().walk([&](train::AttentionOp op) {
+      if (!op.getRatio().isZero() && op.getRandom().empty())
+        attentions.push_back(op);
+    });
+    for (train::AttentionOp op : attentions)
+      op.getTrainingMode() ? bind(op) : bypass(op);
+    addStatistic("kedge-bind-random", "random ops", dropouts.size() + attentions.size());
   }
 
   Value scalar(StringRef name) {
@@ -41,6 +49,17 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
                                             op.getWithMaskAttr());
     op->replaceAllUsesWith(dropout);
   }
+
+  /// Its probabilities have the batch of Q as dim 0.
+  void bind(train::AttentionOp op) {
+    int64_t samples = shapeOf(op.getLSE())[0], rows = batchRows();
+    bool keyedByRow = rows > 0 && samples % rows == 0;
+    op.setRowSize(std::max<int64_t>(1, keyedByRow ? samples / rows : samples));
+    op.setTrainingMode(false);
+    op.getRandomMutable().assign(ValueRange{scalar("seed"), scalar("step"), scalar("row_base")});
+  }
+
+  void bypass(train::AttentionOp op) { op.setRatio(APFloat(0.0f)); }
 
   void bypass(onnx::DropoutOp op) {
     op.getResult().replaceAllUsesWith(op.getX());

@@ -49,7 +49,8 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let summary = "Give random ops their seed, step and row as arguments";
   let description = [{
     onnx.Dropout becomes train.dropout, keyed by the run's seed and its own id, counted by step, row and
-    element; in evaluation mode it becomes its operand. Statistic: random ops.
+    element; in evaluation mode it becomes its operand. Likewise the dropout of train.Attention. Statistic: random
+    ops.
   }];
 }
 

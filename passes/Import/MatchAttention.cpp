@@ -137,6 +137,16 @@ Value withoutNaNGuard(Value v) {
   return test && zero && *zero == 0 && same(test.getX(), guard.getB()) ? guard.getB() : v;
 }
 
+/// The value that `v` drops elements of, noted in `match`; v itself without a Dropout.
+Value withoutDropout(Value v, AttentionMatch &match) {
+  auto dropout = defining<DropoutOp>(v);
+  if (!dropout || skip(v) != dropout.getResult())
+    return v;
+  match.dropoutRatio = dropout.getRatio().convertToFloat();
+  match.dropoutId = dropout.getOpId();
+  return dropout.getX();
+}
+
 bool operandsFit(const AttentionMatch &m) {
   auto batch = [](const AttentionOperand &o) { return shapeOf(o.value)[0]; };
   for (const AttentionOperand *o : {&m.q, &m.k, &m.v})
@@ -150,7 +160,7 @@ bool operandsFit(const AttentionMatch &m) {
 bool kedge::raise::matchAttention(MatMulOp weighted, AttentionMatch &match) {
   if (weighted.getTransA() || weighted.getTransB() || rankOf(weighted.getY()) != 4)
     return false;
-  auto softmax = defining<SoftmaxOp>(withoutNaNGuard(weighted.getA()));
+  auto softmax = defining<SoftmaxOp>(withoutNaNGuard(withoutDropout(weighted.getA(), match)));
   if (!softmax || (int64_t)softmax.getAxis() != 3)
     return false;
   ScoreMatcher scores(match);
@@ -175,12 +185,18 @@ bool kedge::raise::matchAttention(MatMulOp weighted, AttentionMatch &match) {
 }
 
 bool kedge::raise::matchAttention(train::AttentionOp op, AttentionMatch &match) {
+  if (!op.getRandom().empty())
+    return false;
   if (op.getMask())
     match.masks.push_back({op.getMask(), elementOf(op.getMask()).isInteger(1), false});
   if (op.getCausal())
     match.causalOffset = op.getCausalOffset();
   match.outputBthd = op.getOLayout() == "bthd";
   match.softcap = op.getSoftcap().convertToDouble();
+  if (op.getTrainingMode()) {
+    match.dropoutRatio = op.getRatio().convertToFloat();
+    match.dropoutId = op.getOpId();
+  }
   for (bool unrepeat : {true, false}) {
     match.q = {op.getQ(), op.getQLayout() == "bthd"};
     match.k = {op.getK(), op.getKLayout() == "bthd"};

@@ -1,4 +1,4 @@
-// Reads softmax(scale Q K^T + mask) V from primitives.
+// Reads dropout(softmax(scale Q K^T + mask)) V from primitives.
 #pragma once
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/Train/GradientOps.h"
@@ -29,6 +29,9 @@ struct AttentionMatch {
   std::optional<int64_t> causalOffset;
   bool outputBthd = false;
   llvm::SmallVector<Mask> masks;
+  /// Dropout of the probabilities in training; 0: none.
+  float dropoutRatio = 0.0f;
+  int64_t dropoutId = 0;
 };
 
 /// An attention that the model has as one op: what lies around its operands.

@@ -52,9 +52,9 @@ def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax 
   let description = [{
     softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.Attention`: scales fold into one, a softcap
     is taken along, transposes to and from [B, T, H, D] become layouts, keys and values repeated for groups of
-    heads are taken unrepeated, a constant causal mask becomes `causal`; the same for attentions that the
-    model has as one op. Dropout of the probabilities in
-    training leaves the primitives. Statistics: attentions, causal masks, repeats undone.
+    heads are taken unrepeated, a constant causal mask becomes `causal`, a Dropout of the probabilities becomes
+    `ratio` with its `op_id`; the same for attentions that the model has as one op. Statistics: attentions, causal
+    masks, dropouts, repeats undone.
   }];
 }
 def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed operands"> {

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
-  int64_t attentions = 0, causalMasks = 0, repeatsUndone = 0;
+  int64_t attentions = 0, causalMasks = 0, dropouts = 0, repeatsUndone = 0;
 
   void runOnOperation() override {
     SmallVector<Operation *> roots;
@@ -34,6 +34,7 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
     eraseDead(getOperation());
     addStatistic("kedge-raise-attention", "attentions", attentions);
     addStatistic("kedge-raise-attention", "causal masks", causalMasks);
+    addStatistic("kedge-raise-attention", "dropouts", dropouts);
     addStatistic("kedge-raise-attention", "repeats undone", repeatsUndone);
   }
 
@@ -56,14 +57,16 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
       result = turned.getTransposed();
     auto attention = train::AttentionOp::create(
         builder, root->getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(),
-        APFloat(match.scale), mask.causalOffset.has_value(), mask.causalOffset.value_or(0),
+        /*random=*/ValueRange(), APFloat(match.scale), mask.causalOffset.has_value(), mask.causalOffset.value_or(0),
         APFloat(match.softcap), match.q.layout(), match.k.layout(), match.v.layout(),
-        foldsOutput != match.outputBthd ? "bthd" : "bhtd");
+        foldsOutput != match.outputBthd ? "bthd" : "bhtd", APFloat(match.dropoutRatio), match.dropoutId,
+        /*row_size=*/1, /*training_mode=*/match.dropoutRatio > 0);
     result.replaceAllUsesWith(attention.getO());
     if (isa<train::AttentionOp>(root))
       root->getResult(1).replaceAllUsesWith(attention.getLSE());
     ++attentions;
     causalMasks += mask.causalOffset.has_value();
+    dropouts += match.dropoutRatio > 0;
     repeatsUndone += match.k.repeats > 1;
   }
 };

@@ -1,5 +1,6 @@
 // What train.Attention and train.AttentionGrad read from their calls. docs/library-kernels.md has the rules.
 #pragma once
+#include "runtime/cpu/AttentionRows.h"
 #include "runtime/cpu/Call.h"
 #include <algorithm>
 
@@ -18,6 +19,15 @@ struct AttentionMask {
   int64_t batch = 0, head = 0, query = 0, key = 0; ///< strides, 0 where it broadcasts
 };
 
+/// Dropout of the probabilities. Sample b of the batch is row row_base + b / rowSize of the step.
+struct AttentionDropout {
+  int firstInput = -1; ///< seed, step, row_base among the inputs; -1: none
+  uint32_t opId = 0;
+  uint32_t smallest = 0; ///< DropoutRow's
+  int64_t rowSize = 1;
+  double kept = 1; ///< what a kept probability is multiplied by
+};
+
 struct AttentionShape {
   int64_t batch, queryHeads, keyHeads, queries, keys, depth, valueDepth;
   double scale, softcap;
@@ -25,7 +35,16 @@ struct AttentionShape {
   int64_t causalOffset;
   HeadView q, k, v, o;
   AttentionMask mask;
+  AttentionDropout dropout;
   bool packed;
+
+  bool drops() const { return dropout.firstInput >= 0; }
+  /// The random numbers of sample b, with the call's inputs.
+  DropoutRow dropoutRow(const void *const *inputs, int64_t b) const;
+  /// Number within the row of the element of sample b, head h, query i, key j.
+  uint64_t dropoutElement(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return static_cast<uint64_t>((((b % dropout.rowSize) * queryHeads + h) * queries + i) * keys + j);
+  }
 
   int64_t group() const { return keyHeads == 0 ? 0 : queryHeads / keyHeads; }
   /// Keys that query i may see are [0, visibleKeys(i)).
@@ -43,7 +62,9 @@ struct AttentionShape {
   KernelWork work(int depthProducts, int valueProducts) const {
     double width = static_cast<double>(depthProducts * depth + valueProducts * valueDepth);
     double rows = static_cast<double>(std::max<int64_t>(1, batch * queryHeads * queries));
-    return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs(), {}, {}, visiblePairs() / rows};
+    // Special functions: an exponential a pair, and as generated kernels count ten rounds of Philox.
+    return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
+            visiblePairs() / rows};
   }
   /// Queries from this one on may see key j.
   int64_t firstQuery(int64_t j) const {
@@ -52,7 +73,8 @@ struct AttentionShape {
 };
 
 /// `o`: the description of O (an output of the forward call, an input of the backward one). `first`: index of
-/// the input Q (or QKV); `maskOperand`: number of the optional operand that is the mask.
+/// the input Q (or QKV); `maskOperand`: number of the optional operand that is the mask; seed, step and row_base of a
+/// dropout follow it.
 AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand);
 
 /// Scratch of one thread, cut into aligned pieces.

@@ -36,6 +36,7 @@ public:
     valueColumns_ = add(keyBlock_ * Dv);
     scores_ = add(queryBlock_ * keyBlock_), grads_ = add(queryBlock_ * keyBlock_);
     factors_ = add(s_.softcap != 0 ? queryBlock_ * keyBlock_ : 0);
+    drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0), line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
     turned_ = add(queryBlock_ * keyBlock_);
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
     dQSum_ = add(T_q * s_.group() * D);
@@ -61,7 +62,8 @@ public:
               0,
               s_.queries,
               true,
-              true};
+              true,
+              s_.drops() ? s_.dropoutRow(in, head / s_.keyHeads) : DropoutRow{}};
       if (split_)
         restrict(job, part, parts / 2);
       keyHead(job);
@@ -74,7 +76,10 @@ private:
     char *scratch;
     int64_t b, hk, keyBegin, keyEnd, queryBegin, queryEnd;
     bool wantKV, wantQ;
+    DropoutRow dropout;
   };
+
+  static constexpr int64_t kBehindLine = 64;
 
   int64_t panels(int64_t size) const { return (size + MR_ - 1) / MR_ * MR_; }
   size_t add(int64_t count) { return scratch_.template add<T>(count); }
@@ -205,6 +210,8 @@ private:
   void blockPair(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
                  bool accumulate) const {
     int64_t h = job.hk * s_.group() + g;
+    if (s_.drops())
+      drawDropout(job, h, query, queries, key, keys);
     for (int64_t j = 0; j < keys; j += NR_) {
       int64_t row = firstRow(query, queries, key + j), base = j * queryBlock_;
       T *scores = at(job, scores_) + base, *grads = at(job, grads_) + base;
@@ -216,7 +223,7 @@ private:
                  at(job, valueColumns_) + j * s_.valueDepth, grads + i * NR_, count, NR_, false);
       }
       weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads,
-            at(job, factors_) + base);
+            at(job, factors_) + base, at(job, drops_) + base);
       if (job.wantKV)
         addKeyGradients(job, query, row, queries, j, scores, grads, accumulate);
       if (job.wantQ)
@@ -232,7 +239,7 @@ private:
   }
 
   void weigh(const Job &job, int64_t h, int64_t query, int64_t row, int64_t queries, int64_t key,
-             int64_t keys, T *scores, T *grads, T *factors) const {
+             int64_t keys, T *scores, T *grads, T *factors, const T *drops) const {
     int64_t count = queries - row;
     if (count <= 0)
       return;
@@ -248,11 +255,30 @@ private:
       hideFutureKeysInColumns(tile, NR_, count, query, key, s_.causalOffset);
     for (int64_t r = 0; keys < NR_ && r < count; ++r)
       std::fill(tile + r * NR_ + keys, tile + (r + 1) * NR_, -std::numeric_limits<T>::infinity());
+    auto multiply = [&](T *values, const T *by) {
+      for (int64_t i = row * NR_; i < queries * NR_; ++i)
+        values[i] *= by[i];
+    };
+    if (s_.drops())
+      multiply(grads, drops);
     const T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
     rows_.backward(count, tile, grads + row * NR_, lse2 + query, delta + query, static_cast<T>(s_.scale));
+    if (s_.drops())
+      multiply(scores, drops);
     if (s_.softcap != 0)
-      for (int64_t i = row * NR_; i < queries * NR_; ++i)
-        grads[i] *= factors[i];
+      multiply(grads, factors);
+  }
+
+  /// Factors of the probabilities, as the panels of scores lie; zeros behind the last key that is seen.
+  void drawDropout(const Job &job, int64_t h, int64_t query, int64_t queries, int64_t key, int64_t keys) const {
+    T *line = at(job, line_), *drops = at(job, drops_);
+    for (int64_t i = firstRow(query, queries, key); i < queries; ++i) {
+      int64_t seen = std::clamp<int64_t>(s_.visibleKeys(query + i) - key, 0, keys);
+      rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + i, key), seen, static_cast<T>(s_.dropout.kept), line);
+      std::fill(line + seen, line + (keys + NR_ - 1) / NR_ * NR_, T(0));
+      for (int64_t j = 0; j < keys; j += NR_)
+        std::copy_n(line + j, NR_, drops + j * queryBlock_ + i * NR_);
+    }
   }
 
   void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j,
@@ -325,13 +351,13 @@ private:
   bool split_;
   Scratch scratch_;
   size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
-      grads_, factors_, turned_, dKSum_, dVSum_, dQSum_, stats_;
+      grads_, factors_, drops_, line_, turned_, dKSum_, dVSum_, dQSum_, stats_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {
   bool packed = boolAttr(call, "packed", false);
   size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3;
-  expectCounts(call, tensors, tensors + 1, results, results);
+  expectCounts(call, tensors, tensors + 4, results, results);
   const TensorDesc &o = call.inputs[packed ? 2 : 4];
   AttentionShape shape = readAttention(call, 1, o, tensors);
   expectShape(call, call.inputs[0], o.shape, "dO");

@@ -33,6 +33,7 @@ public:
     scoresAt_ = scratch_.template add<T>(width_ * keyBlock_);
     outAt_ = scratch_.template add<T>(width_ * panels(s_.valueDepth) * tile_.rows);
     statsAt_ = scratch_.template add<T>(3 * width_);
+    lineAt_ = scratch_.template add<T>(s_.drops() ? keyBlock_ + kBehindLine : 0);
   }
 
   size_t workspaceBytes() const override { return scratch_.bytes() * threads_; }
@@ -53,7 +54,8 @@ public:
               static_cast<S *>(out[0]),
               static_cast<T *>(out[1]),
               static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(),
-              head / s_.keyHeads};
+              head / s_.keyHeads,
+              s_.drops() ? s_.dropoutRow(in, head / s_.keyHeads) : DropoutRow{}};
       keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
               queryPanels_ * (split + 1) / splits_);
     }
@@ -67,6 +69,7 @@ private:
     T *lse;
     char *scratch;
     int64_t b;
+    DropoutRow dropout;
   };
 
   int64_t panels(int64_t size) const { return (size + tile_.rows - 1) / tile_.rows; }
@@ -134,12 +137,25 @@ private:
     if (s_.causal && key + keys - 1 > query + s_.causalOffset)
       hideFutureKeysInRows(scores, width_, keys, key, query, s_.causalOffset);
     rows_.forward(keys, scores, maximum, sum, rescale);
+    if (s_.drops())
+      drop(job, h, query, count, key, keys, scores);
     if (key > 0)
       rows_.scaleColumns(s_.valueDepth, sums, rescale);
     for (int64_t d = 0; d < s_.valueDepth; d += MR) {
       int64_t rows = std::min(MR, s_.valueDepth - d), width = tile_.panelRows(rows);
       tile_.run(keys, valuePanels + d * s_.keys + key * width, scores, sums + d * width_, width_,
                 static_cast<int>(rows), static_cast<int>(width_), key > 0, nullptr);
+    }
+  }
+
+  /// Zeroes weights; finish() multiplies those that stay.
+  void drop(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys, T *scores) const {
+    T *line = at(job, lineAt_);
+    for (int64_t c = 0; c < count; ++c) {
+      int64_t seen = std::min(keys, s_.visibleKeys(query + c) - key);
+      rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + c, key), seen, T(1), line);
+      for (int64_t r = 0; r < seen; ++r)
+        scores[r * width_ + c] *= line[r];
     }
   }
 
@@ -157,8 +173,9 @@ private:
   void finish(const Job &job, int64_t h, int64_t query, int64_t count, const T *maximum, const T *sum,
               T *inverse, T *sums) const {
     T *lse = job.lse + (job.b * s_.queryHeads + h) * s_.queries + query;
+    T kept = static_cast<T>(s_.dropout.kept);
     for (int64_t i = 0; i < width_; ++i)
-      inverse[i] = sum[i] == 0 ? T(0) : 1 / sum[i];
+      inverse[i] = sum[i] == 0 ? T(0) : kept / sum[i];
     for (int64_t i = 0; i < count; ++i)
       lse[i] = sum[i] == 0 ? -std::numeric_limits<T>::infinity()
                            : (maximum[i] + std::log2(sum[i])) * static_cast<T>(kLn2);
@@ -167,7 +184,7 @@ private:
     storeTransposed(sums, width_, o, s_.o.row, count, s_.valueDepth);
   }
 
-  static constexpr int64_t kMostTile = 12 * 32;
+  static constexpr int64_t kMostTile = 12 * 32, kBehindLine = 64;
 
   AttentionShape s_;
   int threads_;
@@ -175,12 +192,12 @@ private:
   AttentionRows<T> rows_;
   int64_t width_, keyBlock_, queryPanels_, splits_;
   Scratch scratch_;
-  size_t keysAt_, valuesAt_, queryAt_, scoresAt_, outAt_, statsAt_;
+  size_t keysAt_, valuesAt_, queryAt_, scoresAt_, outAt_, statsAt_, lineAt_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int threads) {
   bool packed = boolAttr(call, "packed", false);
-  expectCounts(call, packed ? 1 : 3, packed ? 2 : 4, 2, 2);
+  expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
   AttentionShape shape = readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectShape(call, call.outputs[1], {shape.batch, shape.queryHeads, shape.queries}, "LSE");

@@ -6,6 +6,14 @@
 
 namespace kedge::rt::cpu {
 
+/// Dropout of the probabilities of one row of the step: the random numbers of runtime/core/Philox.h.
+struct DropoutRow {
+  uint32_t key[2];   ///< of Philox
+  uint32_t row;      ///< of the step
+  uint32_t step[2];  ///< low, high word
+  uint32_t smallest; ///< an element is kept when the upper 24 bits of its word are at least this
+};
+
 template <typename T> struct AttentionRows {
   /// Forward; rows are keys, columns queries. With the maximum and sum so far of every query: turns scores
   /// into weights exp2(score - maximum), updates both, sets rescale = exp2(old maximum - new maximum).
@@ -17,6 +25,8 @@ template <typename T> struct AttentionRows {
   void (*backward)(int64_t rows, T *scores, T *gradients, const T *lse, const T *delta, T scale);
   /// score (natural units) -> log2(e) * cap * tanh(score / cap), factor (when not null) = 1 - tanh^2.
   void (*cap)(int64_t rows, T *scores, T *factor, T cap);
+  /// factors[i] = `kept` where element first + i of the row is kept, else 0; i < count. Writes up to 64 behind.
+  void (*drop)(const DropoutRow &row, uint64_t first, int64_t count, T kept, T *factors);
 };
 
 template <typename T> const AttentionRows<T> &attentionRows();

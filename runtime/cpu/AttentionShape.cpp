@@ -68,7 +68,38 @@ AttentionMask readMask(const LibraryCall &call, const AttentionShape &shape, siz
   return mask;
 }
 
+AttentionDropout readDropout(const LibraryCall &call, int64_t batch, size_t firstOperand) {
+  AttentionDropout dropout;
+  float ratio = static_cast<float>(floatAttr(call, "ratio", 0));
+  if (!(ratio >= 0 && ratio <= 1))
+    failCall(call, "ratio {}, expected one of [0, 1]", ratio);
+  dropout.firstInput = inputIndex(call, firstOperand);
+  if ((ratio > 0) != (dropout.firstInput >= 0))
+    failCall(call, "ratio {} {} seed, step and row_base", ratio, ratio > 0 ? "without" : "with");
+  if (ratio == 0)
+    return dropout;
+  for (size_t k = firstOperand; k < firstOperand + 3; ++k)
+    if (const TensorDesc &counter = input(call, k); counter.type != DType::I64 || product(counter.shape) != 1)
+      failCall(call, "seed, step and row_base are one i64 each");
+  dropout.opId = static_cast<uint32_t>(intAttr(call, "op_id", 0));
+  dropout.rowSize = intAttr(call, "row_size", 1);
+  if (dropout.rowSize < 1 || batch % dropout.rowSize != 0)
+    failCall(call, "row_size {} does not divide the batch of {}", dropout.rowSize, batch);
+  // uniform(word) >= ratio in whole numbers; both sides are exact.
+  dropout.smallest = static_cast<uint32_t>(std::ceil(static_cast<double>(ratio) * 0x1p24));
+  dropout.kept = ratio < 1 ? 1 / (1 - static_cast<double>(ratio)) : 0;
+  return dropout;
+}
+
 } // namespace
+
+DropoutRow AttentionShape::dropoutRow(const void *const *inputs, int64_t b) const {
+  auto counter = [&](int k) { return static_cast<uint64_t>(*static_cast<const int64_t *>(inputs[dropout.firstInput + k])); };
+  auto low = [](uint64_t v) { return static_cast<uint32_t>(v); };
+  auto high = [](uint64_t v) { return static_cast<uint32_t>(v >> 32); };
+  uint64_t seed = counter(0), step = counter(1), row = counter(2) + static_cast<uint64_t>(b / dropout.rowSize);
+  return {{low(seed), dropout.opId ^ high(seed)}, low(row), {low(step), high(step)}, dropout.smallest};
+}
 
 AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand) {
   AttentionShape shape{};
@@ -100,6 +131,7 @@ AttentionShape readAttention(const LibraryCall &call, size_t first, const Tensor
   shape.causal = boolAttr(call, "causal", false);
   shape.causalOffset = intAttr(call, "causal_offset", 0);
   shape.mask = readMask(call, shape, maskOperand);
+  shape.dropout = readDropout(call, shape.batch, maskOperand + 1);
   return shape;
 }
 

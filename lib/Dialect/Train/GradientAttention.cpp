@@ -44,19 +44,52 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-bool AttentionOp::isDifferentiableOperand(unsigned) { return true; }
+namespace {
+/// What both directions say of their dropout. `batch`: of Q.
+template <typename Op> LogicalResult verifyDropout(Op op, int64_t batch) {
+  double ratio = op.getRatio().convertToDouble();
+  if (!(ratio >= 0 && ratio <= 1))
+    return op.emitOpError("has ratio ") << ratio << ", expected one of [0, 1]";
+  OperandRange random = op.getRandom();
+  if (!random.empty() && (random.size() != 3 || ratio == 0))
+    return op.emitOpError("has ratio ") << ratio << " and " << random.size()
+                                        << " random operands, expected seed, step and row_base with a ratio above 0";
+  for (Value counter : random)
+    if (rankOf(counter) != 0 || !elementOf(counter).isSignlessInteger(64))
+      return op.emitOpError("draws by ") << counter.getType() << ", expected seed, step and row_base as tensor<i64>";
+  int64_t rowSize = op.getRowSize();
+  if (rowSize < 1 || batch % rowSize != 0)
+    return op.emitOpError("has row_size ") << rowSize << ", which does not divide the batch of " << batch;
+  return success();
+}
+} // namespace
+
+LogicalResult AttentionOp::verify() { return verifyDropout(*this, shapeOf(getLSE())[0]); }
+
+LogicalResult AttentionGradOp::verify() {
+  if (!getRatio().isZero() && getRandom().empty())
+    return emitOpError("has a ratio above 0 without seed, step and row_base");
+  return verifyDropout(*this, shapeOf(getLSE())[0]);
+}
+
+/// Without a mask operand 3 is a seed: an integer, which no gradient passes anyway.
+bool AttentionOp::isDifferentiableOperand(unsigned index) { return index < 4; }
 
 LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                          SmallVectorImpl<Value> &operandGrads) {
   if (resultGrads[1])
     return emitOpError("has no gradient through its log-sum-exp");
+  if (getTrainingMode() && getRandom().empty() && !getRatio().isZero())
+    return emitOpError("drops out in training, which the step's builder binds to its random numbers first");
   auto grad = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), resultGrads[0], getQ(), getK(),
-      getV(), getO(), getLSE(), getMask(), getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(),
-      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr());
+      getV(), getO(), getLSE(), getMask(), getRandom(), getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(),
+      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr(), getRatioAttr(),
+      getOpIdAttr(), getRowSizeAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
   if (getMask())
     operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));
+  operandGrads.resize(getNumOperands());
   return success();
 }
 

@@ -6,6 +6,7 @@
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -68,7 +69,7 @@ struct Primitives {
 };
 } // namespace
 
-// With P = exp(S - LSE): dS = P (dO V^T - sum(dO O)), summed to the mask's shape.
+// With P = exp(S - LSE): dS = P (dropped(dO V^T) - sum(dO O)), summed to the mask's shape.
 Value train::attentionMaskGradient(OpBuilder &builder, AttentionOp op, Value dO) {
   Value mask = op.getMask();
   if (!mayTrain(mask))
@@ -89,6 +90,9 @@ Value train::attentionMaskGradient(OpBuilder &builder, AttentionOp op, Value dO)
   if (op.getCausal())
     probabilities = TriluOp::create(builder, b.loc, probabilities, /*upper=*/false, op.getCausalOffset());
   Value along = b.cast(MatMulOp::create(builder, b.loc, grad, v, false, true), element);
+  if (OperandRange random = op.getRandom(); !random.empty())
+    along = DropoutGradOp::create(builder, b.loc, along, random[0], random[1], random[2], op.getRatioAttr(),
+                                  op.getOpIdAttr(), builder.getI64IntegerAttr(0), op.getRowSizeAttr());
   Value products = b.cast(b.mul(grad, o), element);
   Value mean = ReduceSumOp::create(builder, b.loc, products, {3}, /*keepdims=*/true);
   Value dScores = b.mul(probabilities, b.sub(along, mean));

@@ -160,8 +160,9 @@ void AttentionImport::run() {
     c.unsupported("Attention with qk_matmul_output_mode " + std::to_string(mode));
   Value hidden = mask();
   auto op =
-      train::AttentionOp::create(builder, loc, q, k, v, hidden, llvm::APFloat(scale), causal, causalOffset,
-                                 llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout);
+      train::AttentionOp::create(builder, loc, q, k, v, hidden, ValueRange(), llvm::APFloat(scale), causal, causalOffset,
+                                 llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout,
+                                 /*ratio=*/llvm::APFloat(0.0f), /*op_id=*/0, /*row_size=*/1, /*training_mode=*/false);
   Value y = op.getO();
   if (flat)
     y = reshape(builder, loc, y, {shapeOf(y)[0], shapeOf(y)[1], shapeOf(y)[2] * shapeOf(y)[3]});

@@ -27,6 +27,22 @@ func.func @heads(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x6x16xf32>) {
 
 // -----
 
+func.func @attention_dropout(%q: tensor<3x2x4x8xf32>, %n: tensor<i64>) {
+  // expected-error @+1 {{has ratio 5.000000e-01 and 2 random operands, expected seed, step and row_base}}
+  %0:2 = train.Attention %q, %q, %q random(%n, %n) {scale = 0.25, ratio = 0.5 : f32} : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_rows(%q: tensor<3x2x4x8xf32>, %n: tensor<i64>) {
+  // expected-error @+1 {{has row_size 2, which does not divide the batch of 3}}
+  %0:2 = train.Attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32, row_size = 2 : i64} : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  return
+}
+
+// -----
+
 func.func @labels(%x: tensor<4x10xf32>, %y: tensor<3xi64>) {
   // expected-error @+2 {{labels 'tensor<3xi64>' do not fit scores 'tensor<4x10xf32>'}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -68,12 +68,11 @@ func.func @groups(%q: tensor<2x4x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2
   return %12 : tensor<2x4x3x4xf32>
 }
 
-// A mask that is an operand of Where; probabilities that are dropped out in training stay primitives.
+// A mask that is an operand of Where; a Dropout of the probabilities in training is taken along with its id.
 // CHECK-LABEL: @dropout
-// CHECK: %[[P:.*]] = onnx.Dropout %{{.*}} {op_id = 2
-// CHECK: train.Attention %arg0, %arg1, %arg2, %arg3 {scale = 1.000000e+00 : f64}
-// CHECK: onnx.MatMul %[[P]], %arg2
-// CHECK-NOT: train.Attention
+// CHECK-NEXT: %[[NONE:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2, %arg3 {scale = 1.000000e+00 : f64}
+// CHECK-NEXT: %[[SOME:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2, %arg3 {op_id = 2 : i64, ratio = 2.000000e-01 : f32, scale = 1.000000e+00 : f64, training_mode = true}
+// CHECK-NEXT: return %[[NONE]], %[[SOME]]
 func.func @dropout(%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>, %m: tensor<2x1x3x3xi1>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>) {
   %lowest = onnx.Constant dense<0xFF800000> : tensor<f32>
   %0 = onnx.MatMul %q, %k {transB = true} : (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>) -> tensor<2x2x3x3xf32>

@@ -1,3 +1,4 @@
+#include "runtime/core/Philox.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
 
@@ -12,7 +13,12 @@ struct Case {
   Shape maskShape = {}; ///< of four dimensions, empty: none
   bool maskIsBool = false;
   double scale = 0; ///< 0: default
+  float ratio = 0;
+  int64_t rowSize = 1; ///< of the dropout
 };
+
+constexpr uint64_t kSeed = (uint64_t(3) << 32) + 11, kStep = (uint64_t(1) << 32) + 5;
+constexpr uint32_t kOpId = 9, kRowBase = 40;
 
 /// Attention written down in double, with its gradient, on tensors [B,H,T,D].
 struct Reference {
@@ -29,6 +35,16 @@ struct Reference {
     for (int d = 0; d < 4; ++d)
       at[d] = c.maskShape[d] == 1 ? 0 : at[d];
     return mask[flatten(c.maskShape, at)];
+  }
+
+  /// What the probability is multiplied by.
+  double dropout(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    if (c.ratio == 0)
+      return 1;
+    int64_t element = ((b % c.rowSize * c.heads + h) * c.queries + i) * c.keys + j;
+    PhiloxBlock words = randomBlock(kSeed, kOpId, kStep, static_cast<uint32_t>(kRowBase + b / c.rowSize),
+                                    static_cast<uint32_t>(element / 4));
+    return c.ratio < 1 && uniform(words[element % 4]) >= c.ratio ? 1 / (1 - double(c.ratio)) : 0;
   }
 
   void run() {
@@ -67,11 +83,12 @@ struct Reference {
     std::vector<double> dP(c.keys);
     for (int64_t j = 0; j < c.keys; ++j) {
       weight[j] /= sum;
+      double kept = dropout(b, h, i, j);
       for (int64_t d = 0; d < c.valueDepth; ++d) {
         int64_t place = (kv * c.keys + j) * c.valueDepth + d;
-        o[query * c.valueDepth + d] += weight[j] * v[place];
-        dP[j] += dORow[d] * v[place];
-        dV[place] += weight[j] * dORow[d];
+        o[query * c.valueDepth + d] += kept * weight[j] * v[place];
+        dP[j] += kept * dORow[d] * v[place];
+        dV[place] += kept * weight[j] * dORow[d];
       }
       delta += weight[j] * dP[j];
     }
@@ -88,6 +105,17 @@ json attributes(const Case &c) {
   json attrs = {{"causal", c.causal}, {"causal_offset", c.offset}, {"softcap", c.softcap}};
   if (c.scale != 0)
     attrs["scale"] = c.scale;
+  if (c.ratio != 0)
+    attrs["ratio"] = c.ratio, attrs["op_id"] = kOpId, attrs["row_size"] = c.rowSize;
+  return attrs;
+}
+
+/// `attrs` with the list of operands: `first` ones, mask, random numbers.
+json withOperands(json attrs, const Case &c, size_t first) {
+  std::vector<bool> there(first, true);
+  there.push_back(!c.maskShape.empty());
+  there.insert(there.end(), 3, c.ratio != 0);
+  attrs["operands"] = there;
   return attrs;
 }
 
@@ -118,15 +146,17 @@ template <typename T> void check(const Case &c, double tolerance) {
   std::vector<Array> inputs = {q, k, v};
   if (!c.maskShape.empty())
     inputs.push_back(makeMask(c, reference));
+  if (c.ratio != 0)
+    for (uint64_t counter : {kSeed, kStep, uint64_t(kRowBase)})
+      inputs.push_back(Array::of<int64_t>({}, {static_cast<int64_t>(counter)}));
   reference.run();
-  auto forward = runKernel("train.Attention", attributes(c), inputs,
+  auto forward = runKernel("train.Attention", withOperands(attributes(c), c, 3), inputs,
                            {{type, dO.desc.shape}, {wide, {c.batch, c.heads, c.queries}}});
   expectNear(forward[0], reference.o, tolerance);
   expectNear(forward[1], reference.lse, tolerance);
   std::vector<Array> back = {dO, q, k, v, forward[0], forward[1]};
-  if (!c.maskShape.empty())
-    back.push_back(inputs[3]);
-  auto gradients = runKernel("train.AttentionGrad", attributes(c), back, {q.desc, k.desc, v.desc});
+  back.insert(back.end(), inputs.begin() + 3, inputs.end());
+  auto gradients = runKernel("train.AttentionGrad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
   expectNear(gradients[0], reference.dQ, tolerance);
   expectNear(gradients[1], reference.dK, tolerance);
   expectNear(gradients[2], reference.dV, tolerance);
@@ -168,6 +198,32 @@ TEST(KernelAttention, Masks) {
     }
   c.causal = true;
   check<float>(c, 1e-5);
+}
+
+/// The masks are those of Philox.h whatever blocks, panels and lanes the kernels work in.
+TEST(KernelAttention, Dropout) {
+  Case c{4, 2, 2, 33, 70, 16, 8};
+  c.ratio = 0.3f;
+  for (int64_t keys : {1, 3, 64, 70, 253, 512}) {
+    c.keys = keys;
+    check<float>(c, 1e-5);
+  }
+  c.rowSize = 2, c.kvHeads = 1, c.keys = 131, c.queries = 120;
+  c.causal = true, c.offset = 11;
+  check<float>(c, 1e-5);
+  c.softcap = 0.7, c.maskShape = {4, 1, 1, 131}, c.maskIsBool = true;
+  check<float>(c, 1e-5);
+  check<double>(c, 1e-13);
+  check<BFloat16>(c, 3e-2);
+}
+
+TEST(KernelAttention, DropoutOfAllAndItsErrors) {
+  Case c{1, 1, 1, 5, 6, 4, 4};
+  c.ratio = 1;
+  check<float>(c, 1e-6);
+  Array x = Array::random<float>({1, 1, 5, 4}, 1), sums({DType::F32, {1, 1, 5}});
+  std::string error = errorOf("train.Attention", {{"ratio", 0.5}}, {x, x, x}, {x.desc, sums.desc});
+  EXPECT_NE(error.find("ratio 0.5 without seed, step and row_base"), std::string::npos) << error;
 }
 
 TEST(KernelAttention, OtherTypesAndEmptyDimensions) {

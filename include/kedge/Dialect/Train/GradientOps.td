@@ -129,24 +129,41 @@ defvar AttentionAttrs = (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "false"
   DefaultValuedAttr<I64Attr, "0">:$causal_offset, DefaultValuedAttr<F64Attr, "0.0">:$softcap,
   DefaultValuedAttr<StrAttr, "\"bhtd\"">:$q_layout, DefaultValuedAttr<StrAttr, "\"bhtd\"">:$k_layout,
   DefaultValuedAttr<StrAttr, "\"bhtd\"">:$v_layout, DefaultValuedAttr<StrAttr, "\"bhtd\"">:$o_layout);
+/// Dropout of the probabilities, drawn as train.dropout over [B, Hq, Tq, Tk] draws: (seed, step, row_base) are
+/// `random`; sample b is row row_base + b / row_size, elements count within a row.
+defvar AttentionDropoutAttrs = (ins DefaultValuedAttr<F32Attr, "0.0f">:$ratio,
+  DefaultValuedAttr<I64Attr, "0">:$op_id, DefaultValuedAttr<I64Attr, "1">:$row_size);
 
-def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands]> {
+def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSizedOperandSegments]> {
   let summary = "softmax(softcap(scale Q K^T) + mask) V without a T x T matrix";
   let description = [{
     Operands Q, K, V and optionally mask (bool: true is visible; float: added), each [B, H, T, D] or, by its
     layout, [B, T, H, D]. Query head h uses key head h / (Hq / Hk). Query i sees key j when not `causal` or
-    j <= i + `causal_offset`. LSE [B, Hq, Tq]: log of the sum of exp of the scores. docs/library-kernels.md.
+    j <= i + `causal_offset`. LSE [B, Hq, Tq]: log of the sum of exp of the scores. With a `ratio` above 0 the
+    probabilities pass a Dropout: in the model that of `training_mode`, in a step the one whose seed, step and
+    row are `random`. docs/library-kernels.md.
   }];
-  let arguments = !con((ins ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, Optional<ONNX_Tensor>:$mask),
-    AttentionAttrs);
+  let arguments = !con((ins ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, Optional<ONNX_Tensor>:$mask,
+    Variadic<ONNX_Tensor>:$random), AttentionAttrs, AttentionDropoutAttrs,
+    (ins DefaultValuedAttr<BoolAttr, "false">:$training_mode));
   let results = (outs ONNX_Tensor:$O, ONNX_Tensor:$LSE);
+  let assemblyFormat = [{
+    $Q `,` $K `,` $V (`,` $mask^)? (`random` `(` $random^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
 }
 
-def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad"> {
+def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad", [AttrSizedOperandSegments]> {
   let summary = "Gradients of train.Attention but for its mask's";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
-    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask), AttentionAttrs);
+    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<ONNX_Tensor>:$random), AttentionAttrs,
+    AttentionDropoutAttrs);
   let results = (outs ONNX_Tensor:$dQ, ONNX_Tensor:$dK, ONNX_Tensor:$dV);
+  let assemblyFormat = [{
+    $dO `,` $Q `,` $K `,` $V `,` $O `,` $LSE (`,` $mask^)? (`random` `(` $random^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
 }
 
 //===--- Losses -----------------------------------------------------------------------------------------===//

@@ -17,3 +17,11 @@ func.func @hidden(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x3x4xf64>, %v: tensor<2
   %0:2 = train.Attention %q, %k, %v, %m {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x1x1x3xi1>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
   return %0#0 : tensor<2x2x3x4xf64>
 }
+// Probabilities drop out: two samples a row; keys no multiple of Philox's four; a causal mask; a mask that trains.
+func.func @dropout(%q: tensor<4x2x3x4xf64>, %k: tensor<4x1x5x4xf64>, %v: tensor<4x1x5x3xf64>, %s: tensor<i64> {check.below = 1000}, %t: tensor<i64> {check.below = 1000}, %r: tensor<i64> {check.below = 1000}, %m: tensor<1x2x3x3xf64> {train.state = @m}, %w: tensor<2x2x3x4xf64>) -> (tensor<4x2x3x3xf64>, tensor<2x2x3x4xf64>) attributes {check.random} {
+  %0:2 = train.Attention %q, %k, %v random(%s, %t, %r) {scale = 0.5, causal = true, causal_offset = 2, ratio = 0.3 : f32, op_id = 5 : i64, row_size = 2 : i64}
+    : (tensor<4x2x3x4xf64>, tensor<4x1x5x4xf64>, tensor<4x1x5x3xf64>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<4x2x3x3xf64>, tensor<4x2x3xf64>)
+  %1:2 = train.Attention %w, %w, %w, %m random(%s, %t, %r) {scale = 0.5, ratio = 0.6 : f32, op_id = 6 : i64}
+    : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<1x2x3x3xf64>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
+  return %0#0, %1#0 : tensor<4x2x3x3xf64>, tensor<2x2x3x4xf64>
+}
