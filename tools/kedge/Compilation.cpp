@@ -58,28 +58,66 @@ Compilation::Compilation(const CompileOptions &options)
          "NAME can)",
          options.model.model, fmt::join(options.trainingOptions, ", "));
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
-  if (!findings.findings.empty() && !options.isTrial)
+  bool shown = options.isTrial || !options.resumedFrom.empty();
+  if (!findings.findings.empty() && !shown)
     fprintf(stderr, "%s", lint::toText(findings, model).c_str());
   if (findings.hasErrors())
     fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, --train-mode "
          "or --allow CODE",
          options.model.model);
+  if (!options.resumedFrom.empty())
+    resume();
 }
 
 Compilation::~Compilation() = default;
 
-void Compilation::run(const char *phase, llvm::function_ref<void(OpPassManager &)> build) {
+void Compilation::run(Phase phase, llvm::function_ref<void(OpPassManager &)> build) {
   PassManager manager(&context);
   build(manager);
   if (failed(manager.run(*ir)))
-    fail("{}: not compiled: {} failed (above)", options.model.model, phase);
+    fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
+}
+
+void Compilation::save(Phase phase) {
   if (options.saveIr.empty())
     return;
+  SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
+                composites, facts, {}, rt::physicalCores()};
+  OwningOpRef<ModuleOp> copy = ir->clone();
+  if (phase == Phase::Exec) {
+    saved.report = report();
+    copy->push_back(kernelModule->clone());
+  }
+  saved.putOn(*copy);
   std::filesystem::create_directories(options.saveIr);
-  writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, ++phaseNumber, phase), irText(*ir));
+  writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), wholeText(*copy));
+}
+
+void Compilation::resume() {
+  ir = parseIr(context, options.resumedFrom);
+  SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
+  if (saved.graphHash != model.graphHash)
+    fail("{}: was compiled from {}, which is another model now: its graph has the hash {}, expected {}", options.resumedFrom,
+         saved.model, model.graphHash, saved.graphHash);
+  done = saved.phase;
+  composites = saved.composites;
+  facts = saved.facts;
+  savedReport = saved.report;
+  if (done != Phase::Exec)
+    return;
+  if (saved.threads != rt::physicalCores())
+    fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
+         options.resumedFrom, saved.threads, rt::physicalCores());
+  auto kernels = ir->getOps<ModuleOp>();
+  if (kernels.empty())
+    fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
+  kernelModule = *kernels.begin();
+  kernelModule.get()->remove();
 }
 
 void Compilation::import() {
+  if (done >= Phase::Model)
+    return;
   ImportOptions importing;
   importing.shapes = options.model.shapes;
   for (const lint::Initializer &initializer : findings.initializers)
@@ -87,7 +125,8 @@ void Compilation::import() {
   ir = importModel(context, model, importing);
   applyParameterOptions();
   recordBounds(*ir, options.model.labels);
-  run("model", [](OpPassManager &manager) { pipelines::addRaisePipeline(manager); });
+  run(Phase::Model, [](OpPassManager &manager) { pipelines::addRaisePipeline(manager); });
+  save(Phase::Model);
 }
 
 void Compilation::applyParameterOptions() {
@@ -105,6 +144,8 @@ void Compilation::applyParameterOptions() {
 }
 
 void Compilation::step() {
+  if (done >= Phase::Step)
+    return;
   pipelines::StepOptions step;
   const ModelOptions &m = options.model;
   step.loss = !m.loss.empty() ? m.loss : m.lossOutput.empty() ? "cross-entropy" : "none";
@@ -124,22 +165,32 @@ void Compilation::step() {
   step.momentum = options.momentum;
   step.nesterov = options.nesterov;
   step.clipNorm = options.clipNorm;
-  run("step", [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
+  run(Phase::Step, [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
   auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
   composites = countComposites(function);
   facts = lossFacts(*ir, function, step);
   facts["training_info"] = !model.trainingInfo.empty();
+  save(Phase::Step);
 }
 
 void Compilation::schedule() {
+  if (done >= Phase::Exec)
+    return;
   analysis::DeviceModel device = options.device.empty() ? analysis::thisMachine() : analysis::loadDevice(options.device);
-  run("schedule", [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
-  if (options.rematerializes())
+  if (done < Phase::Schedule) {
+    run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
+    save(Phase::Schedule);
+  }
+  if (options.rematerializes() && done < Phase::Rematerialize) {
     rematerialize();
+    save(Phase::Rematerialize);
+  }
   scheduled = analysis::launchesOf(*ir, device);
 }
 
 void Compilation::emitKernels() {
+  if (done >= Phase::Exec)
+    return;
   kernelModule = ModuleOp::create(UnknownLoc::get(&context));
   lower::KernelEmitter emitter(*kernelModule);
   bool ok = true;
@@ -157,10 +208,15 @@ void Compilation::emitKernels() {
 }
 
 void Compilation::plan() {
-  run("exec", [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, rt::physicalCores()); });
+  if (done >= Phase::Exec)
+    return;
+  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, rt::physicalCores()); });
+  save(Phase::Exec);
 }
 
 nlohmann::json Compilation::report() {
+  if (!savedReport.is_null())
+    return savedReport;
   nlohmann::json report = planReport(*ir, composites);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};

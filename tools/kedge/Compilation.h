@@ -1,6 +1,7 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
 #include "CompileOptions.h"
+#include "SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Import/Lint.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,7 +16,8 @@ public:
   explicit Compilation(const CompileOptions &options);
   ~Compilation();
 
-  // Phases in order; each throws kedge::Error (diagnostics are printed before).
+  // Phases in order; each throws kedge::Error (diagnostics are printed before). Those that a file of --save-ir has
+  // behind it do nothing.
   void import();   ///< level 1, composites raised
   void step();     ///< level 2
   void schedule(); ///< level 3, with what is computed again
@@ -42,7 +44,9 @@ public:
 private:
   struct Objects;
   Objects compileObjects();
-  void run(const char *phase, llvm::function_ref<void(mlir::OpPassManager &)> build);
+  void run(Phase phase, llvm::function_ref<void(mlir::OpPassManager &)> build);
+  void save(Phase phase);
+  void resume();
   void applyParameterOptions();
   void rematerialize();
 
@@ -51,10 +55,11 @@ private:
   model::Model model;
   lint::Report findings;
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
+  Phase done = Phase::None;
+  nlohmann::json savedReport; ///< when the plan was made before
   std::map<std::string, int64_t> composites;
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
   std::vector<analysis::ScheduledLaunch> scheduled;
-  int phaseNumber = 0;
 };
 
 } // namespace kedge::tool

@@ -3,6 +3,7 @@
 #include "Compilation.h"
 #include "ProgramOptions.h"
 #include "Report.h"
+#include "SavedIr.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 
@@ -53,14 +54,14 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand("compile", "make the training program");
   auto options = std::make_shared<CompileOptions>();
   addCompileOptions(*command, *options);
-  command->add_option("-o", options->output, "the program (or the text that --emit asks for; default: standard output)")->group("Output");
-  command->add_option("--emit", options->emit, "how far to go")
-      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "obj", "exe"}))
-      ->group("Output")
-      ->capture_default_str();
-  command->add_option("--save-ir", options->saveIr, "DIR: the IR after each phase, numbered")->group("Output");
-  command->add_flag("--embed-weights", options->embedWeights, "put the weights into the program")->group("Output");
-  command->callback([=, &exitCode] { exitCode = runCompile(*options); });
+  addProgramOptions(*command, *options);
+  command->callback([=, &exitCode] {
+    if (isSavedIr(options->model.model))
+      *options = resumedOptions(*command, *options);
+    else
+      options->arguments = argumentsOf(*command);
+    exitCode = runCompile(*options);
+  });
 }
 
 } // namespace kedge::tool

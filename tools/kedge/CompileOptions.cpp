@@ -87,4 +87,15 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);
 }
 
+void addProgramOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Output";
+  command.add_option("-o", o.output, "the program (or the text that --emit asks for; default: standard output)")->group(group);
+  command.add_option("--emit", o.emit, "how far to go")
+      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "obj", "exe"}))
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--save-ir", o.saveIr, "DIR: the IR after each phase, numbered; compile goes on from such a file")->group(group);
+  command.add_flag("--embed-weights", o.embedWeights, "put the weights into the program")->group(group);
+}
+
 } // namespace kedge::tool

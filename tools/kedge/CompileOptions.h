@@ -5,6 +5,9 @@
 
 namespace kedge::tool {
 
+/// Options by name, with their values; a flag's is "".
+using SavedArguments = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
 struct CompileOptions {
   ModelOptions model;
   std::string optimizer = "adamw";
@@ -28,6 +31,8 @@ struct CompileOptions {
   std::string device; ///< empty: this machine
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
+  SavedArguments arguments; ///< for --save-ir
+  std::string resumedFrom;  ///< the file of --save-ir that MODEL was; `model.model` is then the ONNX file behind it
 
   /// --recompute, or what it is without: auto when there is a budget to keep.
   std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() ? "none" : "auto"; }
@@ -37,5 +42,7 @@ struct CompileOptions {
 
 /// Adds every option of plan and compile; those of later features fail with 'not available yet'.
 void addCompileOptions(CLI::App &command, CompileOptions &options);
+/// Adds what only compile takes: where the program goes and what is in it.
+void addProgramOptions(CLI::App &command, CompileOptions &options);
 
 } // namespace kedge::tool

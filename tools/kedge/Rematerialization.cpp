@@ -53,7 +53,7 @@ void Compilation::rematerialize() {
   // What the pass foresees and what is packed in the end are the same; should they ever differ, the difference is
   // left unused.
   for (int attempt = 0; attempt < 4; ++attempt) {
-    run("rematerialize", [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
+    run(Phase::Rematerialize, [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
     int64_t excess = fits() && !options.memoryBudget.empty() ? peakBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
     if (excess <= 0)
       return noteWithoutEffect(options, *ir);

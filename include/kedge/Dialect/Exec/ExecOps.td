@@ -53,6 +53,6 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments]> {
     UnitAttr:$library, OptionalAttr<DictionaryAttr>:$attrs);
   let assemblyFormat = [{ (`library` $library^)? $kernel `reads` `(` $reads `)` `writes` `(` $writes `)`
     (`workspace` $workspace^)? `iterations` $iterations `grain` $grain `stream` $stream
-    `types` $read_types `->` $write_types attr-dict ($attrs^)? }];
+    `types` $read_types `->` $write_types (`with` $attrs^)? attr-dict }];
 }
 #endif

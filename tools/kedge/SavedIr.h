@@ -1,0 +1,41 @@
+// Files of --save-ir: IR with what `compile` needs to go on from it.
+#pragma once
+#include "CompileOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <nlohmann/json.hpp>
+
+namespace kedge::tool {
+
+/// Phases in order, by the names that the files have.
+enum class Phase { None, Model, Step, Schedule, Rematerialize, Exec };
+const char *nameOf(Phase phase);
+
+struct SavedIr {
+  Phase phase = Phase::None;
+  std::string model, graphHash; ///< the ONNX file (absolute), and what its graph was
+  SavedArguments arguments;     ///< of the compile command
+  std::map<std::string, int64_t> composites;
+  nlohmann::json facts, report; ///< of the loss, from Step on; of the plan, at Exec
+  int threads = 0;              ///< that the plan counts with
+
+  /// Notes all of it on the module, as one attribute, which `takeFrom` reads and removes (throws kedge::Error when there
+  /// is none: `path` is named).
+  void putOn(mlir::ModuleOp module) const;
+  static SavedIr takeFrom(mlir::ModuleOp module, const std::string &path);
+};
+
+/// Parses and verifies a file; throws kedge::Error (diagnostics are printed before).
+mlir::OwningOpRef<mlir::ModuleOp> parseIr(mlir::MLIRContext &context, const std::string &path);
+/// IR as --save-ir writes it: whole, to be parsed again.
+std::string wholeText(mlir::ModuleOp module);
+
+/// What was given to `command`, but for where its results go.
+SavedArguments argumentsOf(const CLI::App &command);
+/// The options of the command that saved the file, and those given now (`command` was parsed for MODEL.mlir), which may
+/// only say what later phases do.
+CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &given);
+/// Whether MODEL is a file of --save-ir.
+bool isSavedIr(const std::string &path);
+
+} // namespace kedge::tool
