@@ -6,21 +6,6 @@
 namespace kedge::rt::cpu {
 namespace {
 
-/// Row-major in dst; dimensions that follow each other in both are one.
-std::vector<CopyDim> simplify(std::vector<CopyDim> dims) {
-  std::erase_if(dims, [](const CopyDim &d) { return d.size == 1; });
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const CopyDim &a, const CopyDim &b) { return a.dst > b.dst; });
-  std::vector<CopyDim> merged;
-  for (const CopyDim &d : dims) {
-    if (!merged.empty() && merged.back().src == d.src * d.size && merged.back().dst == d.dst * d.size)
-      merged.back() = {merged.back().size * d.size, d.src, d.dst};
-    else
-      merged.push_back(d);
-  }
-  return merged;
-}
-
 template <typename T>
 void transposeTile(const T *src, int64_t srcStride, T *dst, int64_t dstStride, int64_t rows,
                    int64_t columns) {
@@ -56,6 +41,20 @@ void transposeBlocked(const T *src, int64_t srcStride, T *dst, int64_t dstStride
 constexpr int64_t kPieceRows = 64;
 
 } // namespace
+
+std::vector<CopyDim> simplify(std::vector<CopyDim> dims) {
+  std::erase_if(dims, [](const CopyDim &d) { return d.size == 1; });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [](const CopyDim &a, const CopyDim &b) { return a.dst > b.dst; });
+  std::vector<CopyDim> merged;
+  for (const CopyDim &d : dims) {
+    if (!merged.empty() && merged.back().src == d.src * d.size && merged.back().dst == d.dst * d.size)
+      merged.back() = {merged.back().size * d.size, d.src, d.dst};
+    else
+      merged.push_back(d);
+  }
+  return merged;
+}
 
 StridedCopy::StridedCopy(std::vector<CopyDim> dims, int64_t srcOffset, int64_t dstOffset, DType type,
                          int threads)

@@ -10,6 +10,9 @@ struct CopyDim {
   int64_t size, src, dst;
 };
 
+/// Row-major in dst; dimensions that follow each other in both are one.
+std::vector<CopyDim> simplify(std::vector<CopyDim> dims);
+
 class StridedCopy {
 public:
   StridedCopy() = default;

@@ -10,5 +10,7 @@ using LibraryGenerator = mlir::FailureOr<LaunchCode> (*)(GpuEmitter &, sched::Li
 /// The generator for a kernel's name ("onnx.Gather"); null when there is none. The table is in
 /// passes/Lower/Gpu/library/Table.cpp.
 LibraryGenerator libraryGenerator(llvm::StringRef kernel);
+/// Names of all kernels that have one, sorted.
+llvm::SmallVector<llvm::StringRef> generatedKernels();
 
 } // namespace kedge::lower::gpu

@@ -1,0 +1,86 @@
+#include "passes/Lower/Gpu/library/Attention.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower::gpu;
+
+namespace kedge::lower::gpu::attention {
+
+namespace {
+/// Columns in a group: wide ones unless they waste more than a quarter.
+int64_t groupWidth(int64_t depth) {
+  for (int64_t width : {4, 2})
+    if (ceilDiv(depth, 16 * width) * 16 * width * 4 <= depth * 5)
+      return width;
+  return 1;
+}
+} // namespace
+
+int64_t paddedDepth(int64_t depth) {
+  int64_t row = 16 * groupWidth(depth);
+  return ceilDiv(depth, row) * row;
+}
+
+Share depthShare(Num thread, int64_t padded) { return Share::of(thread, 16, padded, 4); }
+
+GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count, int64_t depth) {
+  bool aligned = llvm::all_of(ArrayRef<int64_t>{view.offset, view.batch, view.head, view.row, depth},
+                              [](int64_t stride) { return stride % 4 == 0; });
+  Num place = batch * view.batch + head * view.head + first * view.row + view.offset;
+  return {memory, place, view.row, count, depth, aligned ? 4u : 1u};
+}
+
+void expectSingles(const CallKernels &kernels) {
+  for (const auto *list : {&kernels.call.inputs, &kernels.call.outputs})
+    for (const rt::TensorDesc &tensor : *list)
+      if (tensor.type != rt::DType::F32 && tensor.type != rt::DType::Bool)
+        rt::cpu::failCall(kernels.call, "attention for CUDA computes in f32, and masks are f32 or bool: compile with "
+                                        "--precision fp32, or for --target cpu");
+}
+
+Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries) {
+  Num all = k.index(shape.keys);
+  if (!shape.causal)
+    return all;
+  Num last = min(query + queries, k.index(shape.queries)) - 1;
+  return max(k.index(0), min(all, last + (shape.causalOffset + 1)));
+}
+
+Num Scores::cap(Num score, Num *factor) {
+  // tanh(y) = sign(y) (1 - e) / (1 + e), e = exp(-2 |y|)
+  Num y = score * (1 / shape.softcap), isNegative = y < 0;
+  Num e = k.exp2(select(isNegative, -y, y) * (-2 * kLog2e));
+  Num t = (1.0 - e) / (1.0 + e);
+  if (factor)
+    *factor = 4.0 * e / ((1.0 + e) * (1.0 + e));
+  return select(isNegative, -t, t) * (shape.softcap * kLog2e);
+}
+
+Num Scores::maskValue(const ScorePlace &place, Num query, Num key) {
+  const rt::cpu::AttentionMask &mask = shape.mask;
+  query = min(query, k.index(shape.queries - 1)), key = min(key, k.index(shape.keys - 1));
+  Num at = place.batch * mask.batch + place.head * mask.head + query * mask.query + key * mask.key;
+  Num value = k.load(*maskMemory, at);
+  if (maskMemory->element.isF32())
+    return value * kLog2e;
+  return select(value != 0, k.f32(0), k.f32(-std::numeric_limits<double>::infinity()));
+}
+
+void Scores::finish(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors) {
+  Num hidden = k.f32(-std::numeric_limits<double>::infinity());
+  for (int64_t r = 0; r < part.rows.size(); ++r)
+    for (int64_t c = 0; c < part.columns.size(); ++c) {
+      int64_t at = r * part.columns.size() + c;
+      Num query = place.query + part.rows.at(r), key = place.key + part.columns.at(c), &score = scores[at];
+      Num seen = key < shape.keys;
+      if (shape.causal)
+        seen = seen & (key <= query + shape.causalOffset);
+      if (shape.softcap != 0)
+        score = cap(score, factors ? &(*factors)[at] : nullptr);
+      if (maskMemory)
+        score = score + maskValue(place, query, key);
+      score = select(seen, score, hidden);
+    }
+}
+
+} // namespace kedge::lower::gpu::attention

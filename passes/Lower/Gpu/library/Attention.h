@@ -1,0 +1,58 @@
+// What both directions of attention share. docs/rationale/gpu-attention.md tells how the kernels are cut.
+#pragma once
+#include "passes/Lower/Gpu/library/CallKernels.h"
+#include "passes/Lower/Gpu/library/Tiles.h"
+#include "runtime/cpu/Attention.h"
+
+namespace kedge::lower::gpu::attention {
+
+using rt::cpu::AttentionShape;
+using rt::cpu::HeadView;
+
+inline constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
+inline constexpr int64_t kThreads = 128;
+inline constexpr int64_t kSharedFloats = 12288; ///< 48 KiB
+
+/// How many columns a tile has for `depth`, when 16 threads share a row of it in groups of up to 4.
+int64_t paddedDepth(int64_t depth);
+/// The share of 16 threads of a row of that many columns.
+Share depthShare(Num thread, int64_t padded);
+
+/// Sizes of the blocks of queries and keys.
+struct Blocks {
+  int64_t queries, keys;
+};
+
+/// Rows of one head of an operand, from row number `first` on; `count` of them.
+GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count, int64_t depth);
+
+/// Where one (batch, query head) and a block of its scores stand.
+struct ScorePlace {
+  Num batch, head, query, key; ///< first query and key of the block
+};
+
+/// Scores of a part in units of log 2, from products of keys and queries that were scaled by `queryScale`: capped,
+/// masked, -inf where a key is hidden or missing. Factors: derivatives of the cap, when asked for.
+class Scores {
+public:
+  Scores(KernelBuilder &k, const AttentionShape &shape, std::optional<Memory> mask)
+      : k(k), shape(shape), maskMemory(mask) {}
+
+  double queryScale() const { return shape.softcap != 0 ? shape.scale : shape.scale * kLog2e; }
+  void finish(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors = nullptr);
+
+private:
+  Num cap(Num score, Num *factor);
+  Num maskValue(const ScorePlace &place, Num query, Num key);
+
+  KernelBuilder &k;
+  const AttentionShape &shape;
+  std::optional<Memory> maskMemory;
+};
+
+/// Checks the types; f32 only.
+void expectSingles(const CallKernels &kernels);
+/// min(keys, what the last of `queries` queries from `query` on sees): where a block's walk over keys ends.
+Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries);
+
+} // namespace kedge::lower::gpu::attention

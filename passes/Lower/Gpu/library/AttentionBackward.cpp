@@ -1,0 +1,307 @@
+// train.AttentionGrad: weights are computed again from LSE, block by block. One kernel owns keys and walks over queries
+// (dK, dV), one owns queries and walks over keys (dQ): every sum has one owner and one order. Before them
+// delta = sum dO O of every query.
+#include "passes/Lower/Gpu/library/Attention.h"
+#include "passes/Lower/Gpu/library/Generators.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower::gpu;
+using namespace kedge::lower::gpu::attention;
+
+namespace {
+
+/// Numbers of the operands in the lists of both kernels.
+enum Slot { kGradient, kQuery, kKey, kValue, kLse, kDelta, kMask };
+
+struct Backward {
+  AttentionShape shape;
+  HeadView gradientView;
+  int64_t depth, valueDepth; ///< padded
+
+  int64_t mostDepth() const { return std::max(depth, valueDepth); }
+  int64_t statistics() const { return shape.batch * shape.queryHeads * shape.queries; }
+
+  /// Block sizes of the first candidate whose tiles fit, of `own` resident and `other` passing rows.
+  Blocks choose(const CallKernels &kernels, ArrayRef<std::pair<int64_t, int64_t>> candidates) const {
+    for (auto [own, other] : candidates)
+      if (own * (depth + valueDepth) + other * mostDepth() + own * other <= kSharedFloats)
+        return {own, other};
+    rt::cpu::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+                      std::max(shape.depth, shape.valueDepth));
+  }
+};
+
+/// What both kernels do with a block of scores.
+class GradientKernel {
+protected:
+  GradientKernel(KernelBuilder &k, const Backward &plan, ArrayRef<Memory> memory)
+      : k(k), plan(plan), shape(plan.shape), memory(memory),
+        scores(k, plan.shape, shape.mask.index < 0 ? std::nullopt : std::optional(memory[kMask])) {}
+
+  Memory shared(int64_t floats) { return k.shared(k.b.getF32Type(), floats); }
+
+  GlobalRows queries() const {
+    return headRows(memory[kQuery], shape.q, place.batch, place.head, place.query, left(place.query), shape.depth);
+  }
+  GlobalRows gradients() const {
+    return headRows(memory[kGradient], plan.gradientView, place.batch, place.head, place.query, left(place.query),
+                    shape.valueDepth);
+  }
+  GlobalRows keys(Num keyHead) const {
+    return headRows(memory[kKey], shape.k, place.batch, keyHead, place.key, shape.keys - place.key, shape.depth);
+  }
+  GlobalRows values(Num keyHead) const {
+    return headRows(memory[kValue], shape.v, place.batch, keyHead, place.key, shape.keys - place.key,
+                    shape.valueDepth);
+  }
+  Num left(Num query) const { return shape.queries - query; }
+  Nums zeros(const Part &part) const { return Nums(part.size(), k.f32(0)); }
+
+  /// 2^(score - lse), 0 for queries past the end.
+  void weigh(const Part &part, Nums &values, Nums *factors) {
+    scores.finish(part, place, values, factors);
+    Num infinity = k.f32(std::numeric_limits<double>::infinity());
+    for (int64_t r = 0; r < part.rows.size(); ++r) {
+      Num query = place.query + part.rows.at(r);
+      Num lse = k.choose(
+          query < shape.queries, [&]() -> Nums { return {k.load(memory[kLse], statisticsAt(query))}; },
+          [&]() -> Nums { return {infinity}; })[0];
+      // A query that sees nothing: weights 2^(s - inf) = 0.
+      lse = select(lse == -infinity, infinity, lse * kLog2e);
+      for (int64_t c = 0; c < part.columns.size(); ++c) {
+        Num &value = values[r * part.columns.size() + c];
+        value = k.exp2(value - lse);
+      }
+    }
+  }
+
+  /// Gradients of the scores before scale: weight (gradient of the weight - delta).
+  Nums scoreGradients(const Part &part, const Nums &weights, const Nums &gradients, const Nums &factors) {
+    Nums results;
+    for (int64_t r = 0; r < part.rows.size(); ++r) {
+      Num query = place.query + part.rows.at(r);
+      Num delta = k.choose(
+          query < shape.queries, [&]() -> Nums { return {k.load(memory[kDelta], statisticsAt(query))}; },
+          [&]() -> Nums { return {k.f32(0)}; })[0];
+      for (int64_t c = 0; c < part.columns.size(); ++c) {
+        int64_t at = r * part.columns.size() + c;
+        Num result = weights[at] * (gradients[at] - delta) * shape.scale;
+        results.push_back(shape.softcap != 0 ? result * factors[at] : result);
+      }
+    }
+    return results;
+  }
+
+  void storeScores(const Part &part, const Tile &tile, const Nums &values) {
+    for (int64_t r = 0; r < part.rows.size(); ++r)
+      for (int64_t c = 0; c < part.columns.size(); ++c)
+        tile.store(part.rows.at(r), part.columns.at(c), values[r * part.columns.size() + c]);
+  }
+
+  Num statisticsAt(Num query) {
+    return (place.batch * shape.queryHeads + place.head) * shape.queries + query;
+  }
+
+  KernelBuilder &k;
+  const Backward &plan;
+  const AttentionShape &shape;
+  ArrayRef<Memory> memory;
+  Scores scores;
+  ScorePlace place;
+};
+
+/// dK and dV of a block of keys: over the heads of its group, over the queries that see it.
+class KeyGradients : GradientKernel {
+public:
+  KeyGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory, Memory dKey,
+               Memory dValue)
+      : GradientKernel(k, plan, memory), blocks(blocks), grid(Grid::of(k, 8, 16)),
+        keyTile(k, shared(blocks.keys * plan.depth), blocks.keys, plan.depth),
+        valueTile(k, shared(blocks.keys * plan.valueDepth), blocks.keys, plan.valueDepth),
+        passing(shared(blocks.queries * plan.mostDepth())),
+        queryTile(k, passing, blocks.queries, plan.depth), gradientTile(k, passing, blocks.queries, plan.valueDepth),
+        scoreTile(k, shared(blocks.queries * blocks.keys), blocks.queries, blocks.keys),
+        scorePart{Share::of(grid.y, 8, blocks.queries), Share::of(grid.x, 16, blocks.keys)},
+        keyPart{Share::of(grid.y, 8, blocks.keys, 4), depthShare(grid.x, plan.depth)},
+        valuePart{keyPart.rows, depthShare(grid.x, plan.valueDepth)} {
+    int64_t heads = shape.batch * shape.keyHeads;
+    // Of causal heads the first keys are seen by most queries: they begin first.
+    Num head = k.block() % heads;
+    place = {head / shape.keyHeads, k.index(0), k.index(0), k.block() / heads * blocks.keys};
+    keyHead = head % shape.keyHeads;
+    run(dKey, dValue);
+  }
+
+private:
+  void run(Memory dKey, Memory dValue) {
+    fill(k, keyTile, keys(keyHead), kThreads);
+    fill(k, valueTile, values(keyHead), kThreads);
+    Nums sums = zeros(keyPart);
+    sums.append(zeros(valuePart));
+    Num first = k.index(0);
+    if (shape.causal)
+      first = max(place.key - shape.causalOffset, k.index(0)) / blocks.queries * blocks.queries;
+    sums = k.loop(k.index(0), k.index(shape.group()), k.index(1), sums, [&](Num member, Nums carried) {
+      place.head = keyHead * shape.group() + member;
+      return k.loop(first, k.index(shape.queries), k.index(blocks.queries), carried, [&](Num query, Nums carried) {
+        place.query = query;
+        return queryBlock(carried);
+      });
+    });
+    GlobalRows rows = keys(keyHead), valueRows = values(keyHead);
+    rows.memory = dKey, valueRows.memory = dValue;
+    storePart(k, keyPart, Nums(ArrayRef<Num>(sums).take_front(keyPart.size())), rows);
+    storePart(k, valuePart, Nums(ArrayRef<Num>(sums).drop_front(keyPart.size())), valueRows);
+  }
+
+  Nums queryBlock(Nums carried) {
+    Nums keySums(ArrayRef<Num>(carried).take_front(keyPart.size()));
+    Nums valueSums(ArrayRef<Num>(carried).drop_front(keyPart.size()));
+    k.barrier();
+    fill(k, queryTile, queries(), kThreads, scores.queryScale());
+    k.barrier();
+    Nums weights = productNT(k, scorePart, queryTile, keyTile, plan.depth, zeros(scorePart));
+    Nums factors(scorePart.size());
+    weigh(scorePart, weights, shape.softcap != 0 ? &factors : nullptr);
+    storeScores(scorePart, scoreTile, weights);
+    k.barrier();
+    fill(k, gradientTile, gradients(), kThreads);
+    k.barrier();
+    Nums grads = productNT(k, scorePart, gradientTile, valueTile, plan.valueDepth, zeros(scorePart));
+    valueSums = productTN(k, valuePart, scoreTile, gradientTile, blocks.queries, valueSums);
+    Nums scoreGrads = scoreGradients(scorePart, weights, grads, factors);
+    k.barrier();
+    storeScores(scorePart, scoreTile, scoreGrads);
+    fill(k, queryTile, queries(), kThreads);
+    k.barrier();
+    keySums = productTN(k, keyPart, scoreTile, queryTile, blocks.queries, keySums);
+    keySums.append(valueSums);
+    return keySums;
+  }
+
+  Blocks blocks;
+  Grid grid;
+  Tile keyTile, valueTile;
+  Memory passing; ///< queries, or gradients of their results
+  Tile queryTile, gradientTile, scoreTile;
+  Part scorePart, keyPart, valuePart;
+  Num keyHead;
+};
+
+/// dQ of a block of queries: over the keys that it sees.
+class QueryGradients : GradientKernel {
+public:
+  QueryGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory, Memory dQuery)
+      : GradientKernel(k, plan, memory), blocks(blocks), grid(Grid::of(k, 16, 8)), wideGrid(Grid::of(k, 8, 16)),
+        queryTile(k, shared(blocks.queries * plan.depth), blocks.queries, plan.depth),
+        gradientTile(k, shared(blocks.queries * plan.valueDepth), blocks.queries, plan.valueDepth),
+        passing(shared(blocks.keys * plan.mostDepth())), keyTile(k, passing, blocks.keys, plan.depth),
+        valueTile(k, passing, blocks.keys, plan.valueDepth),
+        scoreTile(k, shared(blocks.queries * blocks.keys), blocks.queries, blocks.keys),
+        scorePart{Share::of(grid.y, 16, blocks.queries), Share::of(grid.x, 8, blocks.keys)},
+        queryPart{Share::of(wideGrid.y, 8, blocks.queries), depthShare(wideGrid.x, plan.depth)} {
+    int64_t heads = shape.batch * shape.queryHeads;
+    Num block = (ceilDiv(shape.queries, blocks.queries) - 1) - k.block() / heads, head = k.block() % heads;
+    place = {head / shape.queryHeads, head % shape.queryHeads, block * blocks.queries, k.index(0)};
+    keyHead = place.head / shape.group();
+    run(dQuery);
+  }
+
+private:
+  void run(Memory dQuery) {
+    fill(k, queryTile, queries(), kThreads, scores.queryScale());
+    fill(k, gradientTile, gradients(), kThreads);
+    Num end = visibleKeys(k, shape, place.query, blocks.queries);
+    Nums sums = k.loop(k.index(0), end, k.index(blocks.keys), zeros(queryPart), [&](Num key, Nums carried) {
+      place.key = key;
+      return keyBlock(carried);
+    });
+    GlobalRows rows = queries();
+    rows.memory = dQuery;
+    storePart(k, queryPart, sums, rows);
+  }
+
+  Nums keyBlock(Nums sums) {
+    k.barrier();
+    fill(k, keyTile, keys(keyHead), kThreads);
+    k.barrier();
+    Nums weights = productNT(k, scorePart, queryTile, keyTile, plan.depth, zeros(scorePart));
+    Nums factors(scorePart.size());
+    weigh(scorePart, weights, shape.softcap != 0 ? &factors : nullptr);
+    k.barrier();
+    fill(k, valueTile, values(keyHead), kThreads);
+    k.barrier();
+    Nums grads = productNT(k, scorePart, gradientTile, valueTile, plan.valueDepth, zeros(scorePart));
+    storeScores(scorePart, scoreTile, scoreGradients(scorePart, weights, grads, factors));
+    k.barrier();
+    fill(k, keyTile, keys(keyHead), kThreads);
+    k.barrier();
+    return productNN(k, queryPart, scoreTile, keyTile, blocks.keys, sums);
+  }
+
+  Blocks blocks;
+  Grid grid, wideGrid;
+  Tile queryTile, gradientTile;
+  Memory passing; ///< keys or values
+  Tile keyTile, valueTile, scoreTile;
+  Part scorePart, queryPart;
+  Num keyHead;
+};
+
+/// A warp a query.
+void writeDelta(KernelBuilder &k, const Backward &plan, Memory gradient, Memory o, Memory delta) {
+  const AttentionShape &s = plan.shape;
+  Num query = k.block() * (kThreads / 32) + k.thread() / 32, lane = k.thread() % 32;
+  k.when(query < plan.statistics(), [&] {
+    Nums index = k.split(query, {s.batch, s.queryHeads, s.queries});
+    Num first = k.dot(index, {plan.gradientView.batch, plan.gradientView.head, plan.gradientView.row});
+    Num second = k.dot(index, {s.o.batch, s.o.head, s.o.row});
+    Num sum = k.loop(lane, k.index(s.valueDepth), k.index(32), {k.f32(0)}, [&](Num at, Nums sum) -> Nums {
+      return {fma(k.load(gradient, first + at), k.load(o, second + at), sum[0])};
+    })[0];
+    sum = k.reduceLanes(sum, 32, [](Num a, Num b) { return a + b; });
+    k.when(lane == 0, [&] { k.store(delta, query, sum); });
+  });
+}
+
+} // namespace
+
+void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
+  const rt::LibraryCall &call = kernels.call;
+  if (rt::cpu::boolAttr(call, "packed", false))
+    rt::cpu::failCall(call, "packed gradients have no kernel for CUDA: give Q, K and V as operands of their own");
+  rt::cpu::expectCounts(call, 6, 7, 3, 3);
+  expectSingles(kernels);
+  AttentionShape shape = rt::cpu::readAttention(call, 1, call.inputs[4], 6);
+  rt::cpu::expectShape(call, call.inputs[0], call.inputs[4].shape, "dO");
+  Backward plan{shape, shape.o, paddedDepth(shape.depth), paddedDepth(shape.valueDepth)};
+  Operand delta = kernels.workspace(kernels.f32(), plan.statistics());
+  kernels.kernel("attention_delta", ceilDiv(plan.statistics(), kThreads / 32), kThreads,
+                 {kernels.input(0), kernels.input(4), delta}, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+                   writeDelta(k, plan, memory[0], memory[1], memory[2]);
+                 });
+  SmallVector<Operand> operands = {kernels.input(0), kernels.input(1), kernels.input(2),
+                                   kernels.input(3), kernels.input(5), delta};
+  if (shape.mask.index >= 0)
+    operands.push_back(kernels.input(shape.mask.index));
+  size_t inputs = operands.size();
+  auto with = [&](ArrayRef<size_t> outputs) {
+    SmallVector<Operand> all = operands;
+    for (size_t output : outputs)
+      all.push_back(kernels.output(output));
+    return all;
+  };
+  Blocks keyBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}});
+  std::swap(keyBlocks.queries, keyBlocks.keys);
+  kernels.kernel("attention_grad_keys", shape.batch * shape.keyHeads * ceilDiv(shape.keys, keyBlocks.keys), kThreads,
+                 with({1, 2}), [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+                   KeyGradients(k, plan, keyBlocks, memory, memory[inputs], memory[inputs + 1]);
+                 });
+  Blocks queryBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}});
+  kernels.kernel("attention_grad_queries",
+                 shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryBlocks.queries), kThreads, with({0}),
+                 [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+                   QueryGradients(k, plan, queryBlocks, memory, memory[inputs]);
+                 });
+}
