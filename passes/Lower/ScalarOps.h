@@ -30,13 +30,13 @@ public:
   mlir::Value combine(sched::FoldKind kind, mlir::Value a, mlir::Value b);
   /// Neutral element of a fold over a body type.
   mlir::Value identity(sched::FoldKind kind, mlir::Type scalar, unsigned width);
+  /// Four words of the block `counter` names; all i32.
+  std::array<mlir::Value, 4> philox(std::array<mlir::Value, 4> counter, mlir::Value key0, mlir::Value key1);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
 
 private:
-  /// Four words of the block `counter` names; all i32.
-  std::array<mlir::Value, 4> philox(std::array<mlir::Value, 4> counter, mlir::Value key0, mlir::Value key1);
   mlir::Value uniform(mlir::Value word);
   mlir::Value widen(mlir::Value value, mlir::Type from);
   mlir::Value narrow(mlir::Value value, mlir::Type to);

@@ -30,10 +30,17 @@ GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Nu
   return {memory, place, view.row, count, depth, aligned ? 4u : 1u};
 }
 
+void appendOptional(const CallKernels &kernels, const AttentionShape &shape, SmallVectorImpl<Operand> &operands) {
+  if (shape.mask.index >= 0)
+    operands.push_back(kernels.input(shape.mask.index));
+  for (int counter = 0; shape.drops() && counter < 3; ++counter)
+    operands.push_back(kernels.input(shape.dropout.firstInput + counter));
+}
+
 void expectSingles(const CallKernels &kernels) {
   for (const auto *list : {&kernels.call.inputs, &kernels.call.outputs})
     for (const rt::TensorDesc &tensor : *list)
-      if (tensor.type != rt::DType::F32 && tensor.type != rt::DType::Bool)
+      if (tensor.type != rt::DType::F32 && tensor.type != rt::DType::Bool && tensor.type != rt::DType::I64)
         rt::cpu::failCall(kernels.call, "attention for CUDA computes in f32, and masks are f32 or bool: compile with "
                                         "--precision fp32, or for --target cpu");
 }

@@ -50,6 +50,43 @@ private:
   std::optional<Memory> maskMemory;
 };
 
+/// Dropout of the probabilities, drawn as runtime/core/Philox.h says.
+class Dropout {
+public:
+  /// `counters`: seed, step and row_base, or nothing.
+  Dropout(KernelBuilder &k, const AttentionShape &shape, llvm::ArrayRef<Memory> counters)
+      : k(k), shape(shape), counters(counters) {}
+
+  bool isOn() const { return shape.drops(); }
+  /// Whether the elements of a part are kept. All threads of the block take part.
+  Nums kept(const Part &part, const ScorePlace &place);
+
+private:
+  /// Number of the block of four that an element lies in, and its place there.
+  std::pair<Num, Num> blockOf(const Part &part, const ScorePlace &place, int64_t number);
+  std::array<Num, 4> draw(const ScorePlace &place, Num block);
+  /// Four threads that own neighbouring elements draw one block each and exchange their words.
+  void drawTogether(const Part &part, const ScorePlace &place, int64_t first, Nums &words);
+  void exchange(std::array<Num, 4> &words, int64_t a, int64_t b, unsigned distance, Num lane);
+
+  KernelBuilder &k;
+  const AttentionShape &shape;
+  llvm::SmallVector<Memory> counters;
+};
+
+/// The last operands of a kernel: mask, then seed, step and row_base, where the call has them.
+void appendOptional(const CallKernels &kernels, const AttentionShape &shape, llvm::SmallVectorImpl<Operand> &operands);
+struct OptionalOperands {
+  OptionalOperands(const AttentionShape &shape, llvm::ArrayRef<Memory> memory) {
+    if (shape.mask.index >= 0)
+      mask = memory[0];
+    if (shape.drops())
+      counters = memory.slice(mask ? 1 : 0, 3);
+  }
+  std::optional<Memory> mask;
+  llvm::ArrayRef<Memory> counters;
+};
+
 /// Checks the types; f32 only.
 void expectSingles(const CallKernels &kernels);
 /// min(keys, what the last of `queries` queries from `query` on sees): where a block's walk over keys ends.

@@ -12,7 +12,7 @@ using namespace kedge::lower::gpu::attention;
 namespace {
 
 /// Numbers of the operands in the lists of both kernels.
-enum Slot { kGradient, kQuery, kKey, kValue, kLse, kDelta, kMask };
+enum Slot { kGradient, kQuery, kKey, kValue, kLse, kDelta, kResults };
 
 struct Backward {
   AttentionShape shape;
@@ -35,9 +35,9 @@ struct Backward {
 /// What both kernels do with a block of scores.
 class GradientKernel {
 protected:
-  GradientKernel(KernelBuilder &k, const Backward &plan, ArrayRef<Memory> memory)
-      : k(k), plan(plan), shape(plan.shape), memory(memory),
-        scores(k, plan.shape, shape.mask.index < 0 ? std::nullopt : std::optional(memory[kMask])) {}
+  GradientKernel(KernelBuilder &k, const Backward &plan, ArrayRef<Memory> memory, const OptionalOperands &optional)
+      : k(k), plan(plan), shape(plan.shape), memory(memory), scores(k, shape, optional.mask),
+        dropout(k, shape, optional.counters) {}
 
   Memory shared(int64_t floats) { return k.shared(k.b.getF32Type(), floats); }
 
@@ -93,6 +93,20 @@ protected:
     return results;
   }
 
+  /// What dropout multiplies a part's weights, and their gradients, by; nothing without it.
+  Nums dropFactors(const Part &part) {
+    Nums factors;
+    if (dropout.isOn())
+      for (Num kept : dropout.kept(part, place))
+        factors.push_back(select(kept, k.f32(shape.dropout.kept), k.f32(0)));
+    return factors;
+  }
+  static Nums multiplied(Nums values, const Nums &factors) {
+    for (size_t at = 0; at < factors.size(); ++at)
+      values[at] = values[at] * factors[at];
+    return values;
+  }
+
   void storeScores(const Part &part, const Tile &tile, const Nums &values) {
     for (int64_t r = 0; r < part.rows.size(); ++r)
       for (int64_t c = 0; c < part.columns.size(); ++c)
@@ -108,15 +122,16 @@ protected:
   const AttentionShape &shape;
   ArrayRef<Memory> memory;
   Scores scores;
+  Dropout dropout;
   ScorePlace place;
 };
 
 /// dK and dV of a block of keys: over the heads of its group, over the queries that see it.
 class KeyGradients : GradientKernel {
 public:
-  KeyGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory, Memory dKey,
-               Memory dValue)
-      : GradientKernel(k, plan, memory), blocks(blocks), grid(Grid::of(k, 8, 16)),
+  KeyGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory,
+               const OptionalOperands &optional)
+      : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 8, 16)),
         keyTile(k, shared(blocks.keys * plan.depth), blocks.keys, plan.depth),
         valueTile(k, shared(blocks.keys * plan.valueDepth), blocks.keys, plan.valueDepth),
         passing(shared(blocks.queries * plan.mostDepth())),
@@ -130,7 +145,7 @@ public:
     Num head = k.block() % heads;
     place = {head / shape.keyHeads, k.index(0), k.index(0), k.block() / heads * blocks.keys};
     keyHead = head % shape.keyHeads;
-    run(dKey, dValue);
+    run(memory[kResults], memory[kResults + 1]);
   }
 
 private:
@@ -164,11 +179,13 @@ private:
     Nums weights = productNT(k, scorePart, queryTile, keyTile, plan.depth, zeros(scorePart));
     Nums factors(scorePart.size());
     weigh(scorePart, weights, shape.softcap != 0 ? &factors : nullptr);
-    storeScores(scorePart, scoreTile, weights);
+    Nums drops = dropFactors(scorePart);
+    storeScores(scorePart, scoreTile, multiplied(weights, drops));
     k.barrier();
     fill(k, gradientTile, gradients(), kThreads);
     k.barrier();
     Nums grads = productNT(k, scorePart, gradientTile, valueTile, plan.valueDepth, zeros(scorePart));
+    grads = multiplied(grads, drops);
     valueSums = productTN(k, valuePart, scoreTile, gradientTile, blocks.queries, valueSums);
     Nums scoreGrads = scoreGradients(scorePart, weights, grads, factors);
     k.barrier();
@@ -192,8 +209,9 @@ private:
 /// dQ of a block of queries: over the keys that it sees.
 class QueryGradients : GradientKernel {
 public:
-  QueryGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory, Memory dQuery)
-      : GradientKernel(k, plan, memory), blocks(blocks), grid(Grid::of(k, 16, 8)), wideGrid(Grid::of(k, 8, 16)),
+  QueryGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory,
+                 const OptionalOperands &optional)
+      : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 16, 8)), wideGrid(Grid::of(k, 8, 16)),
         queryTile(k, shared(blocks.queries * plan.depth), blocks.queries, plan.depth),
         gradientTile(k, shared(blocks.queries * plan.valueDepth), blocks.queries, plan.valueDepth),
         passing(shared(blocks.keys * plan.mostDepth())), keyTile(k, passing, blocks.keys, plan.depth),
@@ -205,7 +223,7 @@ public:
     Num block = (ceilDiv(shape.queries, blocks.queries) - 1) - k.block() / heads, head = k.block() % heads;
     place = {head / shape.queryHeads, head % shape.queryHeads, block * blocks.queries, k.index(0)};
     keyHead = place.head / shape.group();
-    run(dQuery);
+    run(memory[kResults]);
   }
 
 private:
@@ -233,6 +251,7 @@ private:
     fill(k, valueTile, values(keyHead), kThreads);
     k.barrier();
     Nums grads = productNT(k, scorePart, gradientTile, valueTile, plan.valueDepth, zeros(scorePart));
+    grads = multiplied(grads, dropFactors(scorePart));
     storeScores(scorePart, scoreTile, scoreGradients(scorePart, weights, grads, factors));
     k.barrier();
     fill(k, keyTile, keys(keyHead), kThreads);
@@ -271,7 +290,7 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
   const rt::LibraryCall &call = kernels.call;
   if (rt::cpu::boolAttr(call, "packed", false))
     rt::cpu::failCall(call, "packed gradients have no kernel for CUDA: give Q, K and V as operands of their own");
-  rt::cpu::expectCounts(call, 6, 7, 3, 3);
+  rt::cpu::expectCounts(call, 6, 10, 3, 3);
   expectSingles(kernels);
   AttentionShape shape = rt::cpu::readAttention(call, 1, call.inputs[4], 6);
   rt::cpu::expectShape(call, call.inputs[0], call.inputs[4].shape, "dO");
@@ -281,27 +300,26 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
                  {kernels.input(0), kernels.input(4), delta}, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
                    writeDelta(k, plan, memory[0], memory[1], memory[2]);
                  });
-  SmallVector<Operand> operands = {kernels.input(0), kernels.input(1), kernels.input(2),
-                                   kernels.input(3), kernels.input(5), delta};
-  if (shape.mask.index >= 0)
-    operands.push_back(kernels.input(shape.mask.index));
-  size_t inputs = operands.size();
-  auto with = [&](ArrayRef<size_t> outputs) {
-    SmallVector<Operand> all = operands;
-    for (size_t output : outputs)
-      all.push_back(kernels.output(output));
-    return all;
+  /// The operands of one kernel: as Slot numbers them, its results, then the optional ones.
+  auto launch = [&](llvm::StringRef hint, int64_t blocks, ArrayRef<size_t> results, auto write) {
+    SmallVector<Operand> operands = {kernels.input(0), kernels.input(1), kernels.input(2),
+                                     kernels.input(3), kernels.input(5), delta};
+    for (size_t result : results)
+      operands.push_back(kernels.output(result));
+    size_t others = operands.size();
+    appendOptional(kernels, shape, operands);
+    kernels.kernel(hint, blocks, kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+      write(k, memory, OptionalOperands(shape, memory.drop_front(others)));
+    });
   };
-  Blocks keyBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}});
+  Blocks keyBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}}), queryBlocks = keyBlocks;
   std::swap(keyBlocks.queries, keyBlocks.keys);
-  kernels.kernel("attention_grad_keys", shape.batch * shape.keyHeads * ceilDiv(shape.keys, keyBlocks.keys), kThreads,
-                 with({1, 2}), [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-                   KeyGradients(k, plan, keyBlocks, memory, memory[inputs], memory[inputs + 1]);
-                 });
-  Blocks queryBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}});
-  kernels.kernel("attention_grad_queries",
-                 shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryBlocks.queries), kThreads, with({0}),
-                 [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-                   QueryGradients(k, plan, queryBlocks, memory, memory[inputs]);
-                 });
+  launch("attention_grad_keys", shape.batch * shape.keyHeads * ceilDiv(shape.keys, keyBlocks.keys), {1, 2},
+         [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
+           KeyGradients(k, plan, keyBlocks, memory, optional);
+         });
+  launch("attention_grad_queries", shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryBlocks.queries), {0},
+         [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
+           QueryGradients(k, plan, queryBlocks, memory, optional);
+         });
 }

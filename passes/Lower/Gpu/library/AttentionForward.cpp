@@ -55,9 +55,9 @@ struct Softmax {
 class ForwardKernel {
 public:
   ForwardKernel(KernelBuilder &k, const Forward &plan, Memory q, Memory key, Memory v, Memory o, Memory lse,
-                std::optional<Memory> mask)
+                std::optional<Memory> mask, ArrayRef<Memory> counters)
       : k(k), plan(plan), shape(plan.shape), keyMemory(key), valueMemory(v), scores(k, shape, mask),
-        grid(Grid::of(k, 8, 16)),
+        dropout(k, shape, counters), grid(Grid::of(k, 8, 16)),
         queryTile(k, k.shared(k.b.getF32Type(), plan.blocks.queries * plan.depth), plan.blocks.queries, plan.depth),
         keyShared(k.shared(k.b.getF32Type(), plan.keyFloats())),
         keyTile(k, keyShared, plan.blocks.keys, plan.depth),
@@ -105,6 +105,7 @@ private:
   /// Scores become weights in shared memory; what was summed before is brought to the new maximum.
   void weigh(const Nums &values, Softmax &softmax) {
     int64_t columns = scorePart.columns.size();
+    Nums kept = dropout.isOn() ? dropout.kept(scorePart, place) : Nums();
     for (int64_t r = 0; r < rows.size(); ++r) {
       ArrayRef<Num> row = ArrayRef<Num>(values).slice(r * columns, columns);
       Num top = row[0];
@@ -117,6 +118,8 @@ private:
       for (int64_t c = 0; c < columns; ++c) {
         Num weight = k.exp2(row[c] - reference);
         sum = sum + weight;
+        if (dropout.isOn()) // finish() multiplies those that stay
+          weight = select(kept[r * columns + c], weight, k.f32(0));
         weightTile.store(rows.at(r), scorePart.columns.at(c), weight);
       }
       sum = k.reduceLanes(sum, 16, [](Num a, Num b) { return a + b; });
@@ -133,7 +136,7 @@ private:
     Num sums = (place.batch * shape.queryHeads + place.head) * shape.queries + place.query;
     for (int64_t r = 0; r < rows.size(); ++r) {
       Num sum = softmax.sum[r], isEmpty = sum == 0;
-      Num inverse = select(isEmpty, k.f32(0), 1.0 / sum);
+      Num inverse = select(isEmpty, k.f32(0), shape.dropout.kept / sum);
       for (int64_t c = 0; c < valuePart.columns.size(); ++c) {
         Num &value = softmax.values[r * valuePart.columns.size() + c];
         value = value * inverse;
@@ -153,6 +156,7 @@ private:
   const AttentionShape &shape;
   Memory keyMemory, valueMemory;
   Scores scores;
+  Dropout dropout;
   Grid grid;
   Tile queryTile;
   Memory keyShared;
@@ -167,19 +171,17 @@ private:
 void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   const rt::LibraryCall &call = kernels.call;
   bool packed = rt::cpu::boolAttr(call, "packed", false);
-  rt::cpu::expectCounts(call, packed ? 1 : 3, packed ? 2 : 4, 2, 2);
+  rt::cpu::expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
   expectSingles(kernels);
   Forward plan(kernels, rt::cpu::readAttention(call, 0, call.outputs[0], packed ? 1 : 3));
   SmallVector<Operand> operands = {kernels.output(0), kernels.output(1), kernels.input(0)};
   if (!packed)
     operands.append({kernels.input(1), kernels.input(2)});
-  if (plan.shape.mask.index >= 0)
-    operands.push_back(kernels.input(plan.shape.mask.index));
+  size_t others = operands.size();
+  appendOptional(kernels, plan.shape, operands);
   kernels.kernel("attention", plan.gridBlocks(), kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-    std::optional<Memory> mask;
-    if (plan.shape.mask.index >= 0)
-      mask = memory.back();
     Memory q = memory[2], key = packed ? q : memory[3], v = packed ? q : memory[4];
-    ForwardKernel(k, plan, q, key, v, memory[0], memory[1], mask);
+    OptionalOperands optional(plan.shape, memory.drop_front(others));
+    ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional.mask, optional.counters);
   });
 }
