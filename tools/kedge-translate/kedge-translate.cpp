@@ -1,6 +1,9 @@
-// kedge-translate: ONNX models to level 1, as text.
+// kedge-translate: ONNX models to level 1 as text, and back.
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Export/OnnxGraph.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Support/Error.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 
@@ -18,23 +21,54 @@ static void parseShape(const std::string &text, kedge::ImportOptions &options) {
   options.shapes[name.str()] = std::move(dims);
 }
 
+static std::string readIr(const std::string &path) {
+  mlir::DialectRegistry registry;
+  kedge::registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
+  if (!module)
+    kedge::fail("{}: no IR that can be read (above)", path);
+  return kedge::onnxModel(*module);
+}
+
+static std::string readModel(const std::string &path, const kedge::ImportOptions &options, bool locations) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = kedge::importModel(context, kedge::model::loadModel(path), options);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(locations));
+  return text;
+}
+
+static void write(const std::string &bytes, const std::string &path) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error)
+    stream << bytes, stream.close(), error = stream.error();
+  if (error)
+    kedge::fail("{}: cannot be written: {}", path, error.message());
+}
+
 int main(int argc, char **argv) {
-  CLI::App app("Kedge's importer: prints an ONNX model at level 1");
-  std::string path;
+  CLI::App app("ONNX models as level 1 of the compiler's IR, and back");
+  std::string model, ir, output = "-";
   std::vector<std::string> shapes;
   kedge::ImportOptions options;
   bool locations = false;
-  app.add_option("--import-onnx", path, "the model")->required();
+  auto *import = app.add_option("--import-onnx", model, "FILE.onnx: print the model at level 1");
+  app.add_option("--export-onnx", ir, "FILE.mlir: write level 1 as an ONNX model")->excludes(import);
+  app.add_option("-o", output, "where to (default: standard output)");
   app.add_option("--shape", shapes, "INPUT=8x1024, once an input");
   app.add_flag("--keep-unsupported", options.keepUnsupported, "print onnx.unsupported ops instead of failing");
   app.add_flag("--locations", locations, "print where in the model each op came from");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (model.empty() == ir.empty())
+      kedge::fail("expected --import-onnx FILE.onnx or --export-onnx FILE.mlir");
     for (const std::string &shape : shapes)
       parseShape(shape, options);
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    auto module = kedge::importModel(context, kedge::model::loadModel(path), options);
-    module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(locations));
+    write(ir.empty() ? readModel(model, options, locations) : readIr(ir), output);
   } catch (const kedge::Error &error) {
     llvm::errs() << "kedge: error: " << error.what() << "\n";
     return 1;
