@@ -26,7 +26,7 @@ const std::map<std::string, std::set<std::string>> &plainOps() {
           "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Clip", "Concat", "Conv", "ConvInteger",
           "ConvTranspose", "Cos", "Cosh", "DequantizeLinear", "Div", "DynamicQuantizeLinear", "Elu", "Equal", "Erf", "Exp",
           "Floor", "GatherElements", "GatherND", "Gelu", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "Greater",
-          "GreaterOrEqual", "GridSample", "GRU", "Hardmax", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN",
+          "GreaterOrEqual", "GRU", "Hardmax", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN",
           "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "LpPool", "LRN", "LSTM", "MatMulInteger", "Max", "Min",
           "Mish", "Mod", "Mul", "Neg", "NegativeLogLikelihoodLoss", "Not", "Or", "Pow", "PRelu", "QLinearMatMul",
           "QuantizeLinear", "Reciprocal", "Relu", "ReverseSequence", "RNN", "Round", "ScatterElements", "ScatterND", "Selu",
@@ -169,6 +169,13 @@ void writeOther(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::DropoutOp op) {
         w.node(op, "Dropout", {in(op.getX()), w.number(Float32Type::get(op.getContext()), op.getRatio().convertToDouble()),
                                w.number(IntegerType::get(op.getContext(), 1), op.getTrainingMode())});
+      })
+      .Case([&](onnx::GridSampleOp op) {
+        // Names of opset 16, which import leaves as they are.
+        std::string mode = op.getMode() == "bilinear" ? "linear" : op.getMode() == "bicubic" ? "cubic" : op.getMode().str();
+        OnnxWriter::Attributes attributes = attributesOf(op, {"mode"});
+        attributes.push_back(Attr::makeString("mode", mode));
+        w.result(op, "GridSample", w.operands(op), attributes);
       })
       .Default([&](Operation *op) { writeMovement(w, op); });
 }
