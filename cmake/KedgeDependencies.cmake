@@ -14,10 +14,16 @@ find_package(fmt REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 
-# CUDA is detected, never required.
-find_program(KEDGE_NVCC nvcc)
-if(KEDGE_NVCC)
-  set(KEDGE_HAVE_CUDA ON)
-else()
-  set(KEDGE_HAVE_CUDA OFF)
+# CUDA is detected, never required: its headers build the runtime of --target cuda, its ptxas is looked for when
+# programs are compiled.
+find_path(KEDGE_CUDA_INCLUDE_DIR NAMES cublasLt.h
+          HINTS $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include /usr/local/cuda/include)
+foreach(header cuda.h cudnn.h)
+  if(KEDGE_CUDA_INCLUDE_DIR AND NOT EXISTS ${KEDGE_CUDA_INCLUDE_DIR}/${header})
+    message(STATUS "--target cuda is left out: ${KEDGE_CUDA_INCLUDE_DIR} has no ${header}")
+    set(KEDGE_CUDA_INCLUDE_DIR "" CACHE PATH "Headers of CUDA and cuDNN; empty: no --target cuda" FORCE)
+  endif()
+endforeach()
+if(NOT KEDGE_CUDA_INCLUDE_DIR)
+  set(KEDGE_CUDA_INCLUDE_DIR "" CACHE PATH "Headers of CUDA and cuDNN; empty: no --target cuda" FORCE)
 endif()

@@ -13,4 +13,7 @@ void addCalibrateCommand(CLI::App &app);
 /// Compiles a language model, trains some steps on random tokens, prints one line of JSON.
 void addStepCommand(CLI::App &app);
 
+/// Times the products of compiled programs on a GPU.
+void addTuneCommand(CLI::App &app);
+
 } // namespace kedge::bench

@@ -9,11 +9,7 @@ int main(int argc, char **argv) {
   kedge::bench::addRematCommand(app);
   kedge::bench::addCalibrateCommand(app);
   kedge::bench::addStepCommand(app);
-  for (const char *name : {"tune"}) {
-    CLI::App *command = app.add_subcommand(name, "not available yet");
-    command->prefix_command();
-    command->callback([name] { throw std::runtime_error(std::string(name) + ": not available yet"); });
-  }
+  kedge::bench::addTuneCommand(app);
   try {
     app.parse(argc, argv);
     return 0;

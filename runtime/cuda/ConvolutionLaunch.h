@@ -1,0 +1,34 @@
+// One convolution of a program, or the gradient of one.
+#pragma once
+#include "runtime/cuda/Cudnn.h"
+
+namespace kedge::rt::cuda {
+
+class ConvolutionLaunch final : public LibraryLaunch {
+public:
+  ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call, const LaunchPlaces &places);
+  ~ConvolutionLaunch() override;
+  void enqueue() override;
+  uint64_t wantedWorkspaceBytes() const override { return needed > places.workspaceBytes ? needed : 0; }
+  void setWorkspace(CUdeviceptr workspace, uint64_t bytes) override;
+
+private:
+  void describe();
+  cudnnTensorDescriptor_t tensor(const int *shape, int count) const;
+  /// The first deterministic algorithm that runs in the planned workspace, else the first that runs at all.
+  void choose();
+  bool workspaceOf(int algorithm, size_t &bytes) const;
+
+  Cudnn &library;
+  Gpu &gpu;
+  ConvolutionCall call;
+  LaunchPlaces places;
+  int algorithm = 0;
+  uint64_t needed = 0;
+  bool empty = false; ///< no element to compute
+  cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
+  cudnnFilterDescriptor_t w = nullptr;
+  cudnnConvolutionDescriptor_t convolution = nullptr;
+};
+
+} // namespace kedge::rt::cuda

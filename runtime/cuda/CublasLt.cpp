@@ -1,0 +1,236 @@
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/ProductLaunch.h"
+#include <algorithm>
+#include <cstring>
+
+namespace kedge::rt::cuda {
+namespace {
+
+/// Libraries of the driver's generation first; those of a newer one do not run on it.
+std::vector<std::string> libraryNames(int driverVersion) {
+  if (driverVersion >= 13000)
+    return {"libcublasLt.so.13", "libcublasLt.so.12"};
+  return {"libcublasLt.so.12"};
+}
+
+} // namespace
+
+CublasLt::CublasLt(Gpu &gpu, const AlgorithmTable &table) : gpu(gpu), table(table) {
+  const auto library = SharedLibrary::open(
+      libraryNames(gpu.driverVersion()),
+      fmt::format("matrix products need cuBLAS for CUDA {} or older, which is what the driver takes: it comes with "
+                  "CUDA's toolkit, and with the Python wheel nvidia-cublas",
+                  versionText(gpu.driverVersion())));
+  library.bind(create, "cublasLtCreate");
+  library.bind(destroy, "cublasLtDestroy");
+  library.bind(getVersion, "cublasLtGetVersion");
+  library.bind(getCudartVersion, "cublasLtGetCudartVersion");
+  library.bind(statusString, "cublasLtGetStatusString");
+  library.bind(matmul, "cublasLtMatmul");
+  library.bind(getHeuristic, "cublasLtMatmulAlgoGetHeuristic");
+  library.bind(descCreate, "cublasLtMatmulDescCreate");
+  library.bind(descDestroy, "cublasLtMatmulDescDestroy");
+  library.bind(descSet, "cublasLtMatmulDescSetAttribute");
+  library.bind(layoutCreate, "cublasLtMatrixLayoutCreate");
+  library.bind(layoutDestroy, "cublasLtMatrixLayoutDestroy");
+  library.bind(layoutSet, "cublasLtMatrixLayoutSetAttribute");
+  library.bind(preferenceCreate, "cublasLtMatmulPreferenceCreate");
+  library.bind(preferenceDestroy, "cublasLtMatmulPreferenceDestroy");
+  library.bind(preferenceSet, "cublasLtMatmulPreferenceSetAttribute");
+  libraryVersion = getVersion();
+  if (const int made = static_cast<int>(getCudartVersion()); made / 1000 > gpu.driverVersion() / 1000)
+    fail("{} is made for CUDA {}, and NVIDIA's driver for CUDA {}: install a newer driver, or cuBLAS of CUDA {}",
+         library.name(), versionText(made), versionText(gpu.driverVersion()), gpu.driverVersion() / 1000);
+  check(create(&handle), "cuBLASLt (" + library.name() + ") does not start");
+}
+
+CublasLt::~CublasLt() {
+  if (handle)
+    destroy(handle);
+}
+
+void CublasLt::check(cublasStatus_t status, const std::string &what) const {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail("{}: {} ({})", what, statusString(status), static_cast<int>(status));
+}
+
+/// cuBLAS thinks in columns: a row-major matrix is its own transpose there, so Y' = B' A' is computed.
+struct CublasLt::Descriptors {
+  Descriptors(const CublasLt &library, const MatmulShape &s) : library(library) {
+    const bool wide = s.type == DType::F64;
+    const cudaDataType type = wide ? CUDA_R_64F : CUDA_R_32F;
+    library.check(library.descCreate(&operation, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, type), "matmul");
+    const cublasOperation_t first = s.transB ? CUBLAS_OP_T : CUBLAS_OP_N, second = s.transA ? CUBLAS_OP_T : CUBLAS_OP_N;
+    set(CUBLASLT_MATMUL_DESC_TRANSA, first);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, second);
+    if (s.bias)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    b = s.transB ? layout(type, s.k, s.n, s, s.strideB) : layout(type, s.n, s.k, s, s.strideB);
+    a = s.transA ? layout(type, s.m, s.k, s, s.strideA) : layout(type, s.k, s.m, s, s.strideA);
+    y = layout(type, s.n, s.m, s, s.m * s.n);
+  }
+  ~Descriptors() {
+    for (cublasLtMatrixLayout_t made : {a, b, y})
+      if (made)
+        library.layoutDestroy(made);
+    library.descDestroy(operation);
+  }
+  Descriptors(const Descriptors &) = delete;
+  Descriptors &operator=(const Descriptors &) = delete;
+
+  template <typename T> void set(cublasLtMatmulDescAttributes_t attribute, const T &value) const {
+    library.check(library.descSet(operation, attribute, &value, sizeof(value)), "cuBLASLt takes no such product");
+  }
+
+  cublasLtMatrixLayout_t layout(cudaDataType type, int64_t rows, int64_t columns, const MatmulShape &shape,
+                                int64_t stride) const {
+    cublasLtMatrixLayout_t made = nullptr;
+    library.check(library.layoutCreate(&made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows),
+                  "cuBLASLt takes no such matrix");
+    if (shape.batch > 1) {
+      const int32_t count = static_cast<int32_t>(shape.batch);
+      library.check(library.layoutSet(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)), "batch");
+      library.check(library.layoutSet(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
+                    "batch");
+    }
+    return made;
+  }
+
+  const CublasLt &library;
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, y = nullptr;
+};
+
+std::string CublasLt::keyOf(const MatmulShape &shape) const {
+  return algorithmKey("cublaslt", libraryVersion, gpu.name(), shape.key());
+}
+
+std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descriptors &d, const MatmulShape &shape,
+                                                                 int count) const {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(preferenceCreate(&preference), "cuBLASLt");
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto &value) {
+    check(preferenceSet(preference, attribute, &value, sizeof(value)), "cuBLASLt");
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<size_t>(shape.workspaceBytes));
+  const uint32_t alignment = static_cast<uint32_t>(shape.alignment);
+  for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    set(which, alignment);
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(count));
+  int results = 0;
+  const cublasStatus_t status =
+      getHeuristic(handle, d.operation, d.b, d.a, d.y, d.y, preference, count, found.data(), &results);
+  preferenceDestroy(preference);
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+    check(status, "cuBLASLt proposes no algorithm for " + shape.key());
+  found.resize(static_cast<size_t>(std::max(0, results)));
+  if (found.empty())
+    fail("cuBLASLt {} has no algorithm for {} in a workspace of {} bytes; compile with --target cpu", libraryVersion,
+         shape.key(), shape.workspaceBytes);
+  return found;
+}
+
+/// The table's, else the first that the library proposes: never one that a run's timings chose.
+cublasLtMatmulAlgo_t CublasLt::algorithmFor(const Descriptors &d, const MatmulShape &shape) const {
+  const std::string key = keyOf(shape);
+  if (const auto known = chosen.find(key); known != chosen.end())
+    return known->second;
+  cublasLtMatmulAlgo_t algorithm{};
+  if (const auto stored = table.find(key)) {
+    if (stored->size() != sizeof(algorithm))
+      fail("the algorithm table's entry '{}' has {} bytes, expected {}: write the table again with kedge-bench tune", key,
+           stored->size(), sizeof(algorithm));
+    std::memcpy(&algorithm, stored->data(), sizeof(algorithm));
+  } else {
+    algorithm = proposals(d, shape, 1).front().algo;
+  }
+  return chosen[key] = algorithm;
+}
+
+std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, const LaunchPlaces &places) {
+  MatmulCalls calls = matmulCallsOf(call);
+  if (places.workspaceBytes < calls.shape.workspaceBytes)
+    fail("the program is damaged: {} has a workspace of {} bytes, expected {}", call.name, places.workspaceBytes,
+         calls.shape.workspaceBytes);
+  return std::make_unique<ProductLaunch>(*this, gpu, std::move(calls), places);
+}
+
+// ProductLaunch and tuning use the descriptors, which are this file's own.
+
+struct ProductLaunch::State {
+  explicit State(CublasLt &library, const MatmulShape &shape) : descriptors(library, shape) {}
+  CublasLt::Descriptors descriptors;
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPlaces &places)
+    : library(library), gpu(gpu), calls(std::move(made)), places(places) {
+  const MatmulShape &shape = calls.shape;
+  if (shape.m == 0 || shape.n == 0 || shape.batch == 0 || shape.k == 0)
+    return;
+  state = std::make_unique<State>(library, shape);
+  if (shape.bias) {
+    const void *bias = reinterpret_cast<const void *>(places.operand(calls.addend));
+    state->descriptors.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  }
+  state->algorithm = library.algorithmFor(state->descriptors, shape);
+}
+
+ProductLaunch::~ProductLaunch() = default;
+
+void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
+  const MatmulShape &shape = calls.shape;
+  const int64_t size = static_cast<int64_t>(dtypeSize(shape.type));
+  const auto at = [&](CUdeviceptr base, int64_t elements) {
+    return reinterpret_cast<void *>(base + static_cast<uint64_t>(elements * size));
+  };
+  void *a = at(places.inputs[0], calls.offsetsA[static_cast<size_t>(call)]);
+  void *b = at(places.inputs[1], calls.offsetsB[static_cast<size_t>(call)]);
+  const int64_t result = call * shape.batch * shape.m * shape.n;
+  void *y = at(places.outputs[0], result);
+  const float alpha = static_cast<float>(shape.alpha), beta = static_cast<float>(shape.beta);
+  const bool wide = shape.type == DType::F64;
+  const void *alphaPlace = wide ? static_cast<const void *>(&shape.alpha) : &alpha;
+  const void *betaPlace = wide ? static_cast<const void *>(&shape.beta) : &beta;
+  const auto &d = state->descriptors;
+  library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace, at(c, result), d.y, y,
+                               d.y, &state->algorithm, reinterpret_cast<void *>(places.workspace),
+                               static_cast<size_t>(shape.workspaceBytes), gpu.stream()),
+                "cuBLASLt does not run " + shape.key());
+}
+
+CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
+  const MatmulCalls calls = matmulCallsOf(call);
+  const MatmulShape &shape = calls.shape;
+  Tuned best;
+  best.key = keyOf(shape);
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0)
+    return best;
+  LaunchPlaces places;
+  for (const TensorDesc &input : call.inputs)
+    places.inputs.push_back(gpu.allocate(input.bytes(), "an operand to tune with"));
+  places.outputs.push_back(gpu.allocate(call.outputs[0].bytes(), "a result to tune with"));
+  places.workspace = gpu.allocate(shape.workspaceBytes, "a workspace to tune with");
+  places.workspaceBytes = shape.workspaceBytes;
+  ProductLaunch launch(*this, gpu, calls, places);
+  constexpr int kProposals = 16;
+  for (const auto &proposal : proposals(launch.state->descriptors, shape, kProposals)) {
+    launch.state->algorithm = proposal.algo;
+    const double microseconds = launch.measure();
+    if (best.algorithm.empty())
+      best.firstMicroseconds = microseconds;
+    if (!best.algorithm.empty() && microseconds >= best.microseconds)
+      continue;
+    best.microseconds = microseconds;
+    const auto *bytes = reinterpret_cast<const uint8_t *>(&proposal.algo);
+    best.algorithm.assign(bytes, bytes + sizeof(proposal.algo));
+  }
+  for (const auto *list : {&places.inputs, &places.outputs})
+    for (CUdeviceptr memory : *list)
+      gpu.release(memory);
+  gpu.release(places.workspace);
+  return best;
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,64 @@
+// Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), algorithms from the table.
+#pragma once
+#include "runtime/cuda/AlgorithmTable.h"
+#include "runtime/cuda/LibraryLaunch.h"
+#include "runtime/cuda/LibraryWork.h"
+#include <cublasLt.h>
+
+namespace kedge::rt::cuda {
+
+class CublasLt {
+public:
+  /// Opens the library that fits the driver. Throws rt::Error when there is none.
+  CublasLt(Gpu &gpu, const AlgorithmTable &table);
+  ~CublasLt();
+  CublasLt(const CublasLt &) = delete;
+  CublasLt &operator=(const CublasLt &) = delete;
+
+  std::unique_ptr<LibraryLaunch> makeLaunch(const LibraryCall &call, const LaunchPlaces &places);
+
+  /// Times the algorithms that the library proposes for a product on buffers of its own, and gives the best one's
+  /// key and bytes. For kedge-bench tune only.
+  struct Tuned {
+    std::string key;
+    AlgorithmBytes algorithm;
+    double microseconds = 0, firstMicroseconds = 0; ///< of the best, and of the library's first proposal
+  };
+  Tuned tune(const LibraryCall &call);
+
+  uint64_t version() const { return libraryVersion; }
+
+private:
+  friend class ProductLaunch;
+  struct Descriptors;
+  cublasLtMatmulAlgo_t algorithmFor(const Descriptors &descriptors, const MatmulShape &shape) const;
+  std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors, const MatmulShape &shape,
+                                                         int count) const;
+  std::string keyOf(const MatmulShape &shape) const;
+  void check(cublasStatus_t status, const std::string &what) const;
+
+  Gpu &gpu;
+  const AlgorithmTable &table;
+  cublasLtHandle_t handle = nullptr;
+  uint64_t libraryVersion = 0;
+  mutable std::map<std::string, cublasLtMatmulAlgo_t> chosen;
+
+  decltype(&::cublasLtCreate) create = nullptr;
+  decltype(&::cublasLtDestroy) destroy = nullptr;
+  decltype(&::cublasLtGetVersion) getVersion = nullptr;
+  decltype(&::cublasLtGetCudartVersion) getCudartVersion = nullptr;
+  decltype(&::cublasLtGetStatusString) statusString = nullptr;
+  decltype(&::cublasLtMatmul) matmul = nullptr;
+  decltype(&::cublasLtMatmulAlgoGetHeuristic) getHeuristic = nullptr;
+  decltype(&::cublasLtMatmulDescCreate) descCreate = nullptr;
+  decltype(&::cublasLtMatmulDescDestroy) descDestroy = nullptr;
+  decltype(&::cublasLtMatmulDescSetAttribute) descSet = nullptr;
+  decltype(&::cublasLtMatrixLayoutCreate) layoutCreate = nullptr;
+  decltype(&::cublasLtMatrixLayoutDestroy) layoutDestroy = nullptr;
+  decltype(&::cublasLtMatrixLayoutSetAttribute) layoutSet = nullptr;
+  decltype(&::cublasLtMatmulPreferenceCreate) preferenceCreate = nullptr;
+  decltype(&::cublasLtMatmulPreferenceDestroy) preferenceDestroy = nullptr;
+  decltype(&::cublasLtMatmulPreferenceSetAttribute) preferenceSet = nullptr;
+};
+
+} // namespace kedge::rt::cuda

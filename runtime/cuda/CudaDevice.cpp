@@ -1,0 +1,204 @@
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/GraphCache.h"
+#include "runtime/cuda/LaunchTable.h"
+#include "runtime/cuda/LaunchTimes.h"
+#include "runtime/cuda/LayerRanges.h"
+#include "runtime/cuda/Staging.h"
+#include <cstdlib>
+#include <cstring>
+
+namespace kedge::rt::cuda {
+namespace {
+
+bool isSet(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && std::strcmp(value, "1") == 0;
+}
+
+/// The program's own entries, then those of the file that KEDGE_ALGORITHMS names.
+AlgorithmTable tableOf(const Program &program) {
+  AlgorithmTable table;
+  table.add(program.target.algorithms, "the program '" + program.name + "'");
+  if (const char *path = std::getenv("KEDGE_ALGORITHMS"); path && *path)
+    table.addFile(path);
+  return table;
+}
+
+std::vector<Stretch> scalarStretches(const Program &program) {
+  std::vector<Stretch> stretches;
+  for (const ScalarSlot &slot : program.scalars)
+    stretches.push_back({slot.offset, dtypeSize(slot.type), 0});
+  return stretches;
+}
+
+std::vector<Stretch> inputStretches(const Program &program, const Function &function) {
+  std::vector<Stretch> stretches;
+  for (const Place &place : function.inputs) {
+    const InputSpec *input = program.input(place.name);
+    if (!input)
+      fail("the program is damaged: @{} takes the input '{}', which the program lacks", function.name, place.name);
+    stretches.push_back({place.offset, input->desc.bytes(), 0});
+  }
+  return stretches;
+}
+
+class CudaDevice final : public Device, private LaunchSequence {
+public:
+  CudaDevice(const Program &program, const ProgramImage &image)
+      : program(program), gpu(program.target.arch), atStart(gpu.memory()),
+        arena(gpu.allocate(program.arenaBytes, "the program's arena")), module(gpu, program.target, image),
+        table(tableOf(program)), launches(gpu, program, module, arena, table), graphs(gpu), times(gpu),
+        scalars(gpu, scalarStretches(program), program.arenaAlign), results(gpu, program),
+        launchByLaunch(isSet("KEDGE_CUDA_SYNC")) {
+    for (const auto &[name, function] : program.functions)
+      inputs.try_emplace(&function, gpu, inputStretches(program, function), program.arenaAlign);
+    gpu.synchronize();
+    ready = gpu.memory();
+  }
+
+  const char *read(uint64_t offset, uint64_t bytes) override {
+    if (const char *result = results.read(arena, offset, bytes))
+      return result;
+    const Driver &driver = gpu.driver();
+    scratch.resize(std::max<size_t>(bytes, 1));
+    if (bytes != 0)
+      driver.check(driver.memcpyDtoHAsync(scratch.data(), arena + offset, bytes, gpu.stream()),
+                   "{} bytes cannot be copied from the GPU", bytes);
+    gpu.synchronize();
+    return scratch.data();
+  }
+
+  char *beginWrite(uint64_t offset, uint64_t bytes) override {
+    writeOffset = offset;
+    scratch.resize(std::max<size_t>(bytes, 1));
+    writeBytes = bytes;
+    return scratch.data();
+  }
+
+  void endWrite() override {
+    const Driver &driver = gpu.driver();
+    if (writeBytes != 0)
+      driver.check(driver.memcpyHtoDAsync(arena + writeOffset, scratch.data(), writeBytes, gpu.stream()),
+                   "{} bytes cannot be copied to the GPU", writeBytes);
+    gpu.synchronize();
+    results.expire();
+  }
+
+  void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
+    gpu.driver().check(gpu.driver().memsetD8Async(arena + offset, value, bytes, gpu.stream()), "bytes cannot be set");
+  }
+
+  char *input(const Function &function, const Place &place) override {
+    return inputs.find(&function)->second.at(place.offset);
+  }
+  char *scalar(const ScalarSlot &slot) override { return scalars.at(slot.offset); }
+
+  void begin(const Function &function) override {
+    scalars.send(arena);
+    inputs.find(&function)->second.send(arena);
+  }
+
+  void run(const Function &function, int first, int end, LaunchTimer *timer) override {
+    results.expire();
+    gpu.note(function, first, end);
+    const LayerRange range(function.name);
+    if (launchByLaunch)
+      runOneByOne(function, first, end);
+    else if (timer)
+      runTimed(function, first, end, *timer);
+    else
+      graphs.run(function, first, end, *this);
+  }
+
+  bool isAsynchronous() const override { return !launchByLaunch; }
+  uint64_t extraWorkspaceBytes() const override { return launches.extraBytes(); }
+  std::vector<Reservation> reservations() override;
+  nlohmann::json memoryFigures() override;
+
+private:
+  const ReadyLaunch &launch(const Function &function, int at) const {
+    return launches.of(function)[static_cast<size_t>(at)];
+  }
+
+  void enqueue(const Function &function, int first, int end) override {
+    for (int i = first; i < end; ++i) {
+      const LayerRange range(function.launches[static_cast<size_t>(i)].loc);
+      launch(function, i).enqueue();
+    }
+  }
+
+  /// So that an error is told where it arises (KEDGE_CUDA_SYNC=1).
+  void runOneByOne(const Function &function, int first, int end) {
+    const Driver &driver = gpu.driver();
+    for (int i = first; i < end; ++i) {
+      launch(function, i).enqueue();
+      driver.check(driver.streamSynchronize(gpu.stream()), "launch {} of @{}, {}, failed", i, function.name,
+                   launch(function, i).name());
+    }
+  }
+
+  void runTimed(const Function &function, int first, int end, LaunchTimer &timer) {
+    for (int i = first; i < end; ++i) {
+      times.mark();
+      enqueue(function, i, i + 1);
+    }
+    times.mark();
+    times.report(function, first, timer);
+  }
+
+  const Program &program;
+  Gpu gpu;
+  Gpu::MemoryInfo atStart, ready; ///< before the arena; before the first step
+  CUdeviceptr arena;
+  Module module;
+  AlgorithmTable table;
+  LaunchTable launches;
+  GraphCache graphs;
+  LaunchTimes times;
+  DoubleBlock scalars;
+  ResultBlock results;
+  std::map<const Function *, DoubleBlock> inputs;
+  std::vector<char> scratch;
+  uint64_t writeOffset = 0, writeBytes = 0;
+  bool launchByLaunch;
+};
+
+uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+std::vector<Reservation> CudaDevice::reservations() {
+  std::vector<Reservation> list;
+  if (const auto context = gpu.contextBytes())
+    list.push_back({"cuda_context", *context, "measured: the driver's count around the making of the context"});
+  else
+    list.push_back({"cuda_context", 0, "unknown: libnvidia-ml.so.1 is not there to tell"});
+  const uint64_t known = program.arenaBytes + launches.extraBytes();
+  list.push_back({"cuda_code_and_libraries", minus(minus(atStart.free, ready.free), known),
+                  "measured: free memory of the GPU around the loading of kernels and libraries, less the arena"});
+  if (launches.extraBytes() != 0)
+    list.push_back({"library_workspaces", launches.extraBytes(), "computed: what cuDNN asks for beyond the plan"});
+  list.push_back({"cuda_steps", minus(ready.free, gpu.memory().free),
+                  "measured: free memory of the GPU before the first step, less that at the end"});
+  return list;
+}
+
+nlohmann::json CudaDevice::memoryFigures() {
+  const Gpu::MemoryInfo now = gpu.memory();
+  nlohmann::json figures = {{"name", gpu.name()},
+                            {"planned_bytes", program.arenaBytes},
+                            {"allocated_bytes", program.arenaBytes + launches.extraBytes()},
+                            {"total_bytes", now.total},
+                            {"free_bytes", now.free}};
+  const auto process = gpu.processBytes();
+  figures["process_bytes"] = process ? nlohmann::json(*process) : nlohmann::json();
+  return figures;
+}
+
+} // namespace
+
+std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int) {
+  if (program.target.kind != "cuda")
+    fail("the program is damaged: it is linked for CUDA, and was compiled for {}", program.target.kind);
+  return std::make_unique<CudaDevice>(program, image);
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,100 @@
+#include "runtime/cuda/LaunchTable.h"
+#include <algorithm>
+
+namespace kedge::rt::cuda {
+
+std::string ReadyLaunch::name() const {
+  const std::string what = !source->library.empty() ? source->library
+                           : !kernels.empty()       ? "kernel " + kernels.front().shape->name
+                                                    : "an empty launch";
+  return source->loc.empty() ? what : what + " at " + source->loc;
+}
+
+void ReadyLaunch::enqueue() const {
+  if (library)
+    return library->enqueue();
+  for (const Kernel &kernel : kernels) {
+    const auto &grid = kernel.shape->grid, &block = kernel.shape->block;
+    const CUresult result =
+        gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
+                                   gpu->stream(), const_cast<void **>(kernel.arguments.data()), nullptr);
+    if (result != CUDA_SUCCESS)
+      gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(), grid[0],
+                                                 grid[1], grid[2], block[0], block[1], block[2]));
+  }
+}
+
+LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena,
+                         const AlgorithmTable &table)
+    : gpu(gpu), arena(arena), table(table) {
+  for (const auto &[name, function] : program.functions) {
+    std::vector<ReadyLaunch> &list = functions[&function];
+    for (const Launch &launch : function.launches) {
+      list.emplace_back(gpu, launch);
+      if (launch.onGpu)
+        bindKernels(list.back(), launch, module);
+      else
+        bindLibrary(list.back(), launch);
+    }
+  }
+  placeOversized();
+}
+
+void LaunchTable::bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module) {
+  for (const GpuKernel &source : launch.kernels) {
+    ReadyLaunch::Kernel kernel;
+    kernel.function = module.kernel(source.name);
+    kernel.shape = &source;
+    for (const GpuKernel::Operand &operand : source.operands) {
+      if (operand.workspace ? operand.value > launch.workspaceBytes : operand.value >= launch.args.size())
+        fail("the program is damaged: kernel '{}' names an operand {} that its launch lacks", source.name, operand.value);
+      kernel.operands.push_back(arena + (operand.workspace ? launch.workspaceOffset + operand.value
+                                                           : launch.args[static_cast<size_t>(operand.value)]));
+    }
+    for (CUdeviceptr &operand : kernel.operands)
+      kernel.arguments.push_back(&operand);
+    ready.kernels.push_back(std::move(kernel));
+  }
+}
+
+LaunchPlaces LaunchTable::placesOf(const Launch &launch) const {
+  LaunchPlaces places;
+  for (size_t i = 0; i < launch.args.size(); ++i)
+    (i < launch.reads ? places.inputs : places.outputs).push_back(arena + launch.args[i]);
+  places.workspace = arena + launch.workspaceOffset;
+  places.workspaceBytes = launch.workspaceBytes;
+  return places;
+}
+
+void LaunchTable::bindLibrary(ReadyLaunch &ready, const Launch &launch) {
+  const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
+  if (isProduct(launch.library)) {
+    if (!products)
+      products = std::make_unique<CublasLt>(gpu, table);
+    ready.library = products->makeLaunch(call, placesOf(launch));
+  } else if (isConvolution(launch.library)) {
+    if (!convolutions)
+      convolutions = std::make_unique<Cudnn>(gpu);
+    ready.library = convolutions->makeLaunch(call, placesOf(launch));
+  } else {
+    fail("the program is damaged: '{}' at {} has neither kernels nor a library for CUDA", 
+         launch.library.empty() ? launch.kernel : launch.library, launch.loc);
+  }
+}
+
+/// Launches run one after the other, so those whose library wants more than was planned share one block.
+void LaunchTable::placeOversized() {
+  for (auto &[function, list] : functions)
+    for (const ReadyLaunch &ready : list)
+      if (ready.library)
+        extra = std::max(extra, ready.library->wantedWorkspaceBytes());
+  if (extra == 0)
+    return;
+  const CUdeviceptr block = gpu.allocate(extra, "a workspace of cuDNN");
+  for (auto &[function, list] : functions)
+    for (ReadyLaunch &ready : list)
+      if (ready.library && ready.library->wantedWorkspaceBytes() != 0)
+        ready.library->setWorkspace(block, extra);
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,55 @@
+// The launches of a program made ready: kernels looked up, operands placed, library calls chosen.
+#pragma once
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/Module.h"
+
+namespace kedge::rt::cuda {
+
+/// One launch: kernels of the program, or a library call.
+class ReadyLaunch {
+public:
+  ReadyLaunch(const Gpu &gpu, const Launch &source) : gpu(&gpu), source(&source) {}
+  /// On the GPU's stream, or into the graph that is being captured.
+  void enqueue() const;
+  /// "kernel k3_gelu of h.0.mlp" for messages.
+  std::string name() const;
+
+private:
+  friend class LaunchTable;
+  struct Kernel {
+    CUfunction function = nullptr;
+    const GpuKernel *shape = nullptr;
+    std::vector<CUdeviceptr> operands;
+    std::vector<void *> arguments; ///< addresses of `operands`
+  };
+  const Gpu *gpu;
+  const Launch *source;
+  std::vector<Kernel> kernels;
+  std::unique_ptr<LibraryLaunch> library;
+};
+
+class LaunchTable {
+public:
+  /// Opens cuBLASLt and cuDNN when the program calls them.
+  LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, const AlgorithmTable &table);
+  const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
+  /// Bytes that library calls need beside the arena.
+  uint64_t extraBytes() const { return extra; }
+
+private:
+  void bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module);
+  void bindLibrary(ReadyLaunch &ready, const Launch &launch);
+  LaunchPlaces placesOf(const Launch &launch) const;
+  void placeOversized();
+
+  Gpu &gpu;
+  CUdeviceptr arena;
+  const AlgorithmTable &table;
+  std::unique_ptr<CublasLt> products;
+  std::unique_ptr<Cudnn> convolutions;
+  std::map<const Function *, std::vector<ReadyLaunch>> functions;
+  uint64_t extra = 0;
+};
+
+} // namespace kedge::rt::cuda

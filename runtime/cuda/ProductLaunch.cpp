@@ -1,0 +1,96 @@
+#include "runtime/cuda/ProductLaunch.h"
+#include <algorithm>
+
+namespace kedge::rt::cuda {
+
+void ProductLaunch::enqueue() {
+  const Driver &driver = gpu.driver();
+  const MatmulShape &shape = calls.shape;
+  const uint64_t bytes = static_cast<uint64_t>(shape.m * shape.n * shape.batch) * calls.offsetsA.size() *
+                         dtypeSize(shape.type);
+  if (calls.spreads)
+    spreadAddend();
+  if (!state) {
+    // Sums of nothing; an addend of such a product is refused when the launch is made.
+    if (bytes != 0 && !calls.spreads)
+      driver.check(driver.memsetD8Async(places.outputs[0], 0, bytes, gpu.stream()), "a result cannot be cleared");
+    return;
+  }
+  const bool whole = calls.addend >= 0 && !shape.bias && !calls.spreads;
+  const CUdeviceptr c = whole ? places.operand(calls.addend) : places.outputs[0];
+  for (size_t call = 0; call < calls.offsetsA.size(); ++call)
+    multiply(static_cast<int64_t>(call), c);
+}
+
+void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source,
+                             uint64_t sourcePitch, uint64_t width, int64_t rows) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = source;
+  copy.srcPitch = sourcePitch;
+  copy.dstDevice = destination;
+  copy.dstPitch = destinationPitch;
+  copy.WidthInBytes = width;
+  copy.Height = static_cast<size_t>(rows);
+  gpu.driver().check(gpu.driver().memcpy2DAsync(&copy, gpu.stream()), "an addend cannot be spread");
+}
+
+/// The first column of `rows` rows is there: copies double what is filled.
+void ProductLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows) {
+  const uint64_t pitch = static_cast<uint64_t>(calls.shape.n) * element;
+  for (int64_t filled = 1; filled < calls.shape.n; filled *= 2) {
+    const uint64_t width = static_cast<uint64_t>(std::min(filled, calls.shape.n - filled)) * element;
+    copyRows(y + static_cast<uint64_t>(filled) * element, pitch, y, pitch, width, rows);
+  }
+}
+
+void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
+  const uint64_t row = static_cast<uint64_t>(calls.shape.n) * element;
+  for (int64_t filled = 1; filled < calls.shape.m; filled *= 2) {
+    const uint64_t bytes = static_cast<uint64_t>(std::min(filled, calls.shape.m - filled)) * row;
+    gpu.driver().check(
+        gpu.driver().memcpyDtoDAsync(y + static_cast<uint64_t>(filled) * row, y, bytes, gpu.stream()),
+        "an addend cannot be spread");
+  }
+}
+
+/// Rare (a Gemm with beta or alpha, or whose C is a column): by copies, so that no kernel has to exist for it.
+void ProductLaunch::spreadAddend() {
+  const MatmulShape &shape = calls.shape;
+  if (shape.m == 0 || shape.n == 0)
+    return;
+  const uint64_t element = dtypeSize(shape.type), row = static_cast<uint64_t>(shape.n) * element;
+  const CUdeviceptr c = places.operand(calls.addend), y = places.outputs[0];
+  const bool columns = calls.columnStride != 0, rows = calls.rowStride != 0;
+  const int64_t height = rows ? shape.m : 1;
+  copyRows(y, row, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row, columns ? row : element, height);
+  if (!columns)
+    doubleColumns(y, element, height);
+  if (!rows)
+    doubleRows(y, element);
+}
+
+double ProductLaunch::measure() {
+  const Driver &driver = gpu.driver();
+  constexpr int kRuns = 11;
+  CUevent events[2] = {};
+  for (CUevent &event : events)
+    driver.check(driver.eventCreate(&event, CU_EVENT_DEFAULT), "no event to tune with");
+  enqueue();
+  std::vector<double> times;
+  for (int run = 0; run < kRuns; ++run) {
+    driver.check(driver.eventRecord(events[0], gpu.stream()), "tuning");
+    enqueue();
+    driver.check(driver.eventRecord(events[1], gpu.stream()), "tuning");
+    gpu.synchronize();
+    float milliseconds = 0;
+    driver.check(driver.eventElapsedTime(&milliseconds, events[0], events[1]), "tuning");
+    times.push_back(static_cast<double>(milliseconds) * 1e3);
+  }
+  for (CUevent event : events)
+    driver.eventDestroy(event);
+  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+  return times[kRuns / 2];
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,32 @@
+// One onnx.MatMul or onnx.Gemm of a program: its calls of cublasLtMatmul.
+#pragma once
+#include "runtime/cuda/CublasLt.h"
+
+namespace kedge::rt::cuda {
+
+class ProductLaunch final : public LibraryLaunch {
+public:
+  ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls calls, const LaunchPlaces &places);
+  ~ProductLaunch() override;
+  void enqueue() override;
+
+private:
+  friend class CublasLt;
+  struct State;
+  void multiply(int64_t call, CUdeviceptr c);
+  void spreadAddend();
+  void doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows);
+  void doubleRows(CUdeviceptr y, uint64_t element);
+  void copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source, uint64_t sourcePitch,
+                uint64_t width, int64_t rows);
+  /// Microseconds of one enqueue, the median of several.
+  double measure();
+
+  CublasLt &library;
+  Gpu &gpu;
+  MatmulCalls calls;
+  LaunchPlaces places;
+  std::unique_ptr<State> state; ///< null: there is nothing to multiply
+};
+
+} // namespace kedge::rt::cuda

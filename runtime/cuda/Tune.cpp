@@ -1,0 +1,33 @@
+// Fills the algorithm table: what kedge-bench tune runs on a GPU.
+#include "runtime/cuda/Tune.h"
+#include "runtime/core/AtomicFile.h"
+#include "runtime/cuda/CublasLt.h"
+
+namespace kedge::rt::cuda {
+
+void tuneProgram(const Program &program, const std::string &path) {
+  AlgorithmTable table;
+  Gpu gpu(program.target.arch);
+  CublasLt library(gpu, table);
+  double first = 0, best = 0;
+  AlgorithmTable tuned;
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches) {
+      if (!isProduct(launch.library))
+        continue;
+      const CublasLt::Tuned entry = library.tune({launch.library, launch.attrs, launch.inputs, launch.outputs});
+      if (entry.algorithm.empty() || tuned.find(entry.key))
+        continue;
+      tuned.set(entry.key, entry.algorithm, entry.microseconds);
+      first += entry.firstMicroseconds;
+      best += entry.microseconds;
+    }
+  nlohmann::ordered_json file = {{"format", 1}, {"device", gpu.name()}, {"entries", tuned.json()}};
+  AtomicFile out(path);
+  out.write(file.dump(1) + "\n");
+  out.commit();
+  fmt::print(stderr, "{}: {} products tuned on '{}': {:.1f} us in all, {:.1f} us with the library's first choices\n",
+             path, tuned.size(), gpu.name(), best, first);
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,113 @@
+// The algorithm table: stored choices are used, others are the library's first proposal, and tuning writes the best.
+#include "CudaProgram.h"
+#include "runtime/cuda/AlgorithmTable.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/Tune.h"
+#include "support/TempFolder.h"
+#include <algorithm>
+#include <fstream>
+#include <ranges>
+
+namespace kedge::test {
+namespace {
+
+using nlohmann::json;
+using rt::cuda::AlgorithmTable;
+
+TEST(AlgorithmTable, EntriesSurviveTheFile) {
+  AlgorithmTable table;
+  table.set("a", {0x00, 0xff, 0x1a}, 2.5);
+  table.set("b", {0x01}, 1);
+  AlgorithmTable other;
+  other.add(json::parse(table.json().dump()), "here");
+  EXPECT_EQ(other.size(), 2u);
+  EXPECT_EQ(other.find("a"), rt::cuda::AlgorithmBytes({0x00, 0xff, 0x1a}));
+  EXPECT_FALSE(other.find("c").has_value());
+  EXPECT_EQ(other.json(), table.json());
+}
+
+TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
+  AlgorithmTable table;
+  for (const char *text : {R"([{"key": "a"}])", R"([{"key": "a", "algorithm": "0g"}])", R"([{"key": "a", "algorithm": "012"}])"})
+    try {
+      table.add(json::parse(text), "tables/h200.json");
+      ADD_FAILURE() << text;
+    } catch (const rt::Error &error) {
+      EXPECT_NE(std::string(error.what()).find("tables/h200.json"), std::string::npos) << error.what();
+    }
+}
+
+TEST(AlgorithmTable, KeysTellEverythingThatDecides) {
+  rt::cuda::MatmulShape shape;
+  shape.m = 3, shape.n = 7, shape.k = 5;
+  std::vector<std::string> keys = {shape.key()};
+  const auto change = [&](auto &&body) {
+    rt::cuda::MatmulShape other = shape;
+    body(other);
+    keys.push_back(other.key());
+  };
+  change([](auto &s) { s.type = rt::DType::F64; });
+  change([](auto &s) { s.transA = true; });
+  change([](auto &s) { s.transB = true; });
+  change([](auto &s) { s.batch = 2; });
+  change([](auto &s) { s.strideA = 15; });
+  change([](auto &s) { s.strideB = 35; });
+  change([](auto &s) { s.alpha = 0.5; });
+  change([](auto &s) { s.beta = 1; });
+  change([](auto &s) { s.bias = true; });
+  change([](auto &s) { s.alignment = 16; });
+  change([](auto &s) { s.workspaceBytes = 1; });
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+class CudaAlgorithms : public ::testing::Test {
+protected:
+  void SetUp() override {
+    program = callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object());
+    expectSameOnBoth(program); // opens the stand-ins
+    program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
+  }
+
+  /// The algorithm that the stand-in is given: the first word of its bytes.
+  std::string chosen(const json &target) {
+    json changed = program;
+    changed["target"].update(target);
+    const std::string text = changed.dump();
+    const rt::Program parsed = rt::parseProgram(text);
+    rt::ProgramImage image;
+    image.json = text;
+    image.device = rt::cuda::makeCudaDevice;
+    rt::Executor executor(parsed, image, 1);
+    executor.run("f");
+    executor.output("f", "y");
+    for (const std::vector<std::string> calls = stubCalls(); const std::string &line : std::views::reverse(calls))
+      if (line.rfind("cublasLtMatmul ", 0) == 0)
+        return line;
+    return "no product";
+  }
+
+  json program;
+};
+
+TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {
+  TempFolder folder;
+  const std::string path = folder.path("table.json"), text = program.dump();
+  rt::cuda::tuneProgram(rt::parseProgram(text), path);
+  std::ifstream file(path);
+  const json table = json::parse(file);
+  EXPECT_EQ(table.at("device"), "Stub GPU");
+  ASSERT_EQ(table.at("entries").size(), 1u);
+  const json &entry = table.at("entries")[0];
+  EXPECT_EQ(entry.at("key").get<std::string>().rfind("cublaslt 130100 | Stub GPU | f32 3x7x5 NN", 0), 0u) << entry;
+  EXPECT_EQ(entry.at("algorithm").get<std::string>().size(), 2 * 64u);
+  EXPECT_NE(chosen(json::object()).find("algorithm 1 "), std::string::npos);
+  json third = table.at("entries");
+  third[0]["algorithm"] = "03" + std::string(126, '0');
+  EXPECT_NE(chosen({{"algorithms", third}}).find("algorithm 3 "), std::string::npos);
+  third[0]["algorithm"] = "03";
+  EXPECT_THROW(chosen({{"algorithms", third}}), rt::Error);
+}
+
+} // namespace
+} // namespace kedge::test

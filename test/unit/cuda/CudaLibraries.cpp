@@ -1,0 +1,113 @@
+// Products and convolutions of the GPU device against the CPU's kernels: the stand-ins compute from cuBLASLt's and
+// cuDNN's descriptors, so that what the runtime tells the libraries is what is tested.
+#include "CudaProgram.h"
+
+namespace kedge::test {
+namespace {
+
+using nlohmann::json;
+
+struct ProductCase {
+  std::string name;
+  std::vector<std::vector<int64_t>> inputs;
+  std::vector<int64_t> output;
+  json attrs = json::object();
+};
+
+class CudaProducts : public ::testing::TestWithParam<ProductCase> {};
+
+TEST_P(CudaProducts, EqualTheHostsResults) {
+  const ProductCase &c = GetParam();
+  for (const char *type : {"f32", "f64"})
+    expectSameOnBoth(callProgram(c.name, type, c.inputs, c.output, c.attrs));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    MatMul, CudaProducts,
+    ::testing::Values(ProductCase{"onnx.MatMul", {{3, 5}, {5, 7}}, {3, 7}},
+                      ProductCase{"onnx.MatMul", {{5}, {5, 7}}, {7}}, ProductCase{"onnx.MatMul", {{3, 5}, {5}}, {3}},
+                      ProductCase{"onnx.MatMul", {{2, 4, 3, 5}, {5, 7}}, {2, 4, 3, 7}},
+                      ProductCase{"onnx.MatMul", {{2, 4, 3, 5}, {2, 4, 5, 7}}, {2, 4, 3, 7}},
+                      ProductCase{"onnx.MatMul", {{3, 5}, {2, 4, 5, 7}}, {2, 4, 3, 7}},
+                      ProductCase{"onnx.MatMul", {{2, 1, 3, 5}, {1, 4, 5, 7}}, {2, 4, 3, 7}},
+                      ProductCase{"onnx.MatMul", {{2, 1, 2, 3, 5}, {1, 3, 1, 5, 7}}, {2, 3, 2, 3, 7}},
+                      ProductCase{"onnx.MatMul", {{4, 5, 3}, {4, 5, 7}}, {4, 3, 7}, {{"transA", true}}},
+                      ProductCase{"onnx.MatMul", {{4, 3, 5}, {4, 7, 5}}, {4, 3, 7}, {{"transB", true}}},
+                      ProductCase{"onnx.MatMul", {{3, 0}, {0, 7}}, {3, 7}},
+                      ProductCase{"onnx.MatMul", {{0, 5}, {5, 7}}, {0, 7}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Gemm, CudaProducts,
+    ::testing::Values(ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}}, {3, 7}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}},
+                      ProductCase{"onnx.Gemm", {{2, 3, 5}, {7, 5}, {7}}, {2, 3, 7}, {{"transB", true}}},
+                      ProductCase{"onnx.Gemm", {{5, 3}, {5, 7}, {1, 7}}, {3, 7}, {{"transA", true}, {"alpha", 0.5}}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", -2.0}}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 7}}, {3, 7}, {{"beta", 0.25}}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 1}}, {3, 7}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 1}, {3, 1}}, {3, 1}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {1, 1}}, {3, 7}, {{"alpha", 2.0}, {"beta", 3.0}}},
+                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", 0.0}}}));
+
+class CudaConvolutions : public ::testing::TestWithParam<ProductCase> {};
+
+TEST_P(CudaConvolutions, EqualTheHostsResults) {
+  const ProductCase &c = GetParam();
+  expectSameOnBoth(callProgram(c.name, "f32", c.inputs, c.output, c.attrs));
+}
+
+const json kPlain = {{"pads", {1, 1, 1, 1}}};
+const json kStrided = {{"pads", {1, 2, 1, 2}}, {"strides", {2, 1}}, {"dilations", {1, 2}}};
+const json kGroups = {{"pads", {0, 0, 0, 0}}, {"group", 2}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Conv, CudaConvolutions,
+    ::testing::Values(
+        ProductCase{"onnx.Conv", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 5, 6}, kPlain},
+        ProductCase{"onnx.Conv", {{2, 3, 5, 6}, {4, 3, 3, 3}, {4}}, {2, 4, 3, 6}, kStrided},
+        ProductCase{"onnx.Conv", {{2, 4, 5, 6}, {6, 2, 2, 3}, {6}}, {2, 6, 4, 4}, kGroups},
+        ProductCase{"onnx.Conv", {{2, 3, 9}, {4, 3, 3}}, {2, 4, 5}, {{"strides", {2}}, {"pads", {1, 1}}}},
+        ProductCase{"onnx.Conv", {{1, 2, 4, 5, 6}, {3, 2, 2, 3, 1}, {3}}, {1, 3, 3, 3, 6}},
+        ProductCase{"train.ConvGradInput", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided},
+        ProductCase{"train.ConvGradInput", {{2, 6, 4, 4}, {6, 2, 2, 3}}, {2, 4, 5, 6}, kGroups},
+        ProductCase{"train.ConvGradWeight", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided},
+        ProductCase{"train.ConvGradWeight", {{2, 4, 5, 6}, {2, 6, 4, 4}}, {6, 2, 2, 3}, kGroups},
+        ProductCase{"onnx.ConvTranspose", {{2, 4, 3, 6}, {4, 3, 3, 3}, {3}}, {2, 3, 5, 6}, kStrided},
+        ProductCase{"train.ConvTransposeGradInput", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 3, 6}, kStrided},
+        ProductCase{"train.ConvTransposeGradWeight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
+
+TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
+  const auto refusal = [](const rt::LibraryCall &call) -> std::string {
+    try {
+      rt::cuda::plannedWorkspaceBytes(call);
+      return "";
+    } catch (const rt::Error &error) {
+      return error.what();
+    }
+  };
+  const rt::DType f32 = rt::DType::F32, i64 = rt::DType::I64;
+  const json uneven = {{"pads", {0, 0, 1, 1}}};
+  EXPECT_NE(refusal({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}})
+                .find("equal ones only"),
+            std::string::npos);
+  EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}}).find("f32 and f64"),
+            std::string::npos);
+  EXPECT_EQ(refusal({"onnx.MatMul", json::object(), {{f32, {2, 2}}, {f32, {2, 2}}}, {{f32, {2, 2}}}}), "");
+}
+
+TEST(CudaLibraryCalls, BatchesAreCutIntoAsFewCallsAsStridesAllow) {
+  const auto calls = [](std::vector<int64_t> a, std::vector<int64_t> b, std::vector<int64_t> y) {
+    const rt::DType f32 = rt::DType::F32;
+    return rt::cuda::matmulCallsOf({"onnx.MatMul", json::object(), {{f32, a}, {f32, b}}, {{f32, y}}});
+  };
+  EXPECT_EQ(calls({8, 12, 64, 32}, {8, 12, 32, 64}, {8, 12, 64, 64}).offsetsA.size(), 1u);
+  EXPECT_EQ(calls({8, 12, 64, 32}, {8, 12, 32, 64}, {8, 12, 64, 64}).shape.batch, 96);
+  const auto merged = calls({8, 128, 32}, {32, 64}, {8, 128, 64});
+  EXPECT_EQ(merged.shape.m, 8 * 128);
+  EXPECT_EQ(merged.shape.batch, 1);
+  EXPECT_EQ(calls({2, 1, 3, 5}, {1, 4, 5, 7}, {2, 4, 3, 7}).offsetsA.size(), 2u);
+  EXPECT_EQ(calls({2, 1, 3, 5}, {1, 4, 5, 7}, {2, 4, 3, 7}).shape.strideA, 0);
+}
+
+} // namespace
+} // namespace kedge::test

@@ -1,0 +1,112 @@
+#include "CudaProgram.h"
+#include "runtime/core/Convert.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "support/TempFolder.h"
+#include <dlfcn.h>
+#include <sstream>
+
+namespace kedge::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kAlign = 256;
+
+/// The record of this process; gone at its end.
+const TempFolder &recordFolder() {
+  static const TempFolder folder;
+  return folder;
+}
+
+/// Programs that the tests start find the stand-ins, those of the runtime's tests as well.
+const int forChildren = setenv("LD_LIBRARY_PATH", KEDGE_STUB_FOLDER, 1);
+
+/// Loaded by path, the stand-ins answer to their names from then on.
+void loadStubs() {
+  static const bool loaded = [] {
+    setenv("KEDGE_STUB_LOG", recordFolder().path("calls.txt").c_str(), 1);
+    for (const char *name : {"libcuda.so.1", "libcublasLt.so.13", "libcudnn.so.9", "libnvidia-ml.so.1"})
+      if (!dlopen((std::string(KEDGE_STUB_FOLDER "/") + name).c_str(), RTLD_NOW | RTLD_GLOBAL))
+        ADD_FAILURE() << dlerror();
+    return true;
+  }();
+  EXPECT_TRUE(loaded);
+}
+
+json tensorAt(const std::string &name, const std::string &type, const std::vector<int64_t> &shape, uint64_t &offset) {
+  const rt::TensorDesc desc{rt::parseDType(type), shape};
+  json entry = {{"name", name}, {"dtype", type}, {"shape", shape}, {"offset", offset}};
+  offset += (desc.bytes() + kAlign) / kAlign * kAlign;
+  return entry;
+}
+
+std::vector<double> runOn(const json &source, rt::DeviceFactory device) {
+  const std::string text = source.dump();
+  rt::ProgramImage image;
+  image.json = text;
+  image.device = device;
+  const rt::Program program = rt::parseProgram(text);
+  rt::Executor executor(program, image, 1);
+  std::vector<double> values;
+  for (int run = 0; run < 3; ++run) {
+    int64_t number = run;
+    for (const rt::InputSpec &input : program.inputs) {
+      char *place = executor.input("f", input.name);
+      for (int64_t i = 0; i < input.desc.elements(); ++i, ++number)
+        rt::storeDouble(input.desc.type, place, i, static_cast<double>(number * 7 % 23 - 11) / 8);
+    }
+    executor.run("f");
+    const rt::TensorDesc &y = program.functions.at("f").outputs.front().desc;
+    const char *bytes = executor.output("f", "y");
+    for (int64_t i = 0; i < y.elements(); ++i)
+      values.push_back(rt::loadAsDouble(y.type, bytes, i));
+  }
+  return values;
+}
+
+} // namespace
+
+std::vector<std::string> stubCalls() {
+  std::vector<std::string> lines;
+  std::istringstream stream(recordFolder().read("calls.txt"));
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+json callProgram(const std::string &name, const std::string &type, const std::vector<std::vector<int64_t>> &inputs,
+                 const std::vector<int64_t> &output, const json &attrs) {
+  uint64_t offset = 0;
+  json places = json::array(), args = json::array();
+  rt::LibraryCall call{name, attrs, {}, {{rt::parseDType(type), output}}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    places.push_back(tensorAt(std::to_string(i), type, inputs[i], offset));
+    args.push_back(places.back()["offset"]);
+    call.inputs.push_back({rt::parseDType(type), inputs[i]});
+  }
+  const json y = tensorAt("y", type, output, offset);
+  args.push_back(y["offset"]);
+  const uint64_t workspace = std::max<uint64_t>(rt::cuda::plannedWorkspaceBytes(call),
+                                                rt::makeKernel(call, 1)->workspaceBytes());
+  const json launch = {{"library", name},      {"attrs", attrs},
+                       {"args", args},         {"reads", inputs.size()},
+                       {"inputs", places},     {"outputs", json::array({y})},
+                       {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
+  return {{"format", 1},
+          {"name", name},
+          {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", kAlign}}},
+          {"inputs", places},
+          {"functions", {{"f", {{"inputs", places}, {"outputs", json::array({y})}, {"launches", json::array({launch})}}}}}};
+}
+
+void expectSameOnBoth(json program) {
+  loadStubs();
+  const std::vector<double> expected = runOn(program, nullptr);
+  program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
+  const std::vector<double> found = runOn(program, rt::cuda::makeCudaDevice);
+  ASSERT_EQ(expected.size(), found.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(expected[i], found[i], 1e-5) << "element " << i << " of " << program["name"];
+}
+
+} // namespace kedge::test

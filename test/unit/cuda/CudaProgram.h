@@ -1,0 +1,21 @@
+// Programs of one library call, run on the host and on the GPU device with the stand-ins for CUDA's libraries.
+#pragma once
+#include "runtime/core/Error.h"
+#include "runtime/core/Executor.h"
+#include "runtime/cuda/LibraryWork.h"
+#include <gtest/gtest.h>
+
+namespace kedge::test {
+
+/// The program's JSON for the host; inputs are named "0", "1"..., the output "y".
+nlohmann::json callProgram(const std::string &call, const std::string &type,
+                           const std::vector<std::vector<int64_t>> &inputs, const std::vector<int64_t> &output,
+                           const nlohmann::json &attrs);
+
+/// Runs it three times on each (as it is, recorded, as a graph) on numbers from a fixed formula, and compares.
+void expectSameOnBoth(nlohmann::json program);
+
+/// Lines that the stand-ins have recorded in this process so far.
+std::vector<std::string> stubCalls();
+
+} // namespace kedge::test

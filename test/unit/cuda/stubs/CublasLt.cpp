@@ -1,0 +1,178 @@
+// libcublasLt.so as tests have it: it multiplies on the host, from the descriptors alone, so that a wrong layout,
+// stride or transposition gives wrong numbers.
+#include "Stub.h"
+#include <cublasLt.h>
+#include <vector>
+
+using namespace kedge::stub;
+
+namespace {
+
+struct Operation {
+  int32_t first = CUBLAS_OP_N, second = CUBLAS_OP_N;
+  int32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void *bias = nullptr;
+  bool wide = false;
+};
+struct Layout {
+  bool wide;
+  int64_t rows, columns, lead;
+  int32_t batch = 1;
+  int64_t stride = 0;
+};
+struct Preference {
+  size_t workspace = 0;
+};
+
+template <typename T> T as(const void *value) {
+  T result;
+  std::memcpy(&result, value, sizeof(T));
+  return result;
+}
+
+Operation &of(cublasLtMatmulDesc_t handle) { return *reinterpret_cast<Operation *>(handle); }
+const Layout &of(cublasLtMatrixLayout_t handle) { return *reinterpret_cast<const Layout *>(handle); }
+
+/// Column-major, as the library has it.
+template <typename T> T element(const Layout &layout, const T *base, int32_t op, int64_t row, int64_t column) {
+  return op == CUBLAS_OP_N ? base[row + column * layout.lead] : base[column + row * layout.lead];
+}
+
+template <typename T> struct Product {
+  Operation op;
+  T alpha, beta;
+  Layout a, b, c;
+
+  void run(const T *aBase, const T *bBase, const T *cBase, T *d) const {
+    const int64_t inner = op.first == CUBLAS_OP_N ? a.columns : a.rows;
+    for (int64_t column = 0; column < c.columns; ++column)
+      for (int64_t row = 0; row < c.rows; ++row) {
+        T sum = 0;
+        for (int64_t k = 0; k < inner; ++k)
+          sum += element(a, aBase, op.first, row, k) * element(b, bBase, op.second, k, column);
+        const int64_t at = row + column * c.lead;
+        T value = alpha * sum + (beta != 0 ? beta * cBase[at] : T(0));
+        if (op.epilogue == CUBLASLT_EPILOGUE_BIAS)
+          value += static_cast<const T *>(op.bias)[row];
+        d[at] = value;
+      }
+  }
+};
+
+template <typename T>
+void multiply(const Operation &op, const void *alpha, const void *beta, const Layout &a, const Layout &b,
+              const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d) {
+  const Product<T> product{op, as<T>(alpha), as<T>(beta), a, b, c};
+  enqueue([=] {
+    for (int64_t i = 0; i < product.c.batch; ++i)
+      product.run(static_cast<const T *>(aBase) + i * product.a.stride, static_cast<const T *>(bBase) + i * product.b.stride,
+                  static_cast<const T *>(cBase) + i * product.c.stride, static_cast<T *>(d) + i * product.c.stride);
+  });
+}
+
+} // namespace
+
+extern "C" {
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  record("cublasLtCreate");
+  *handle = reinterpret_cast<cublasLtHandle_t>(handle);
+  return static_cast<cublasStatus_t>(failure("cublasLtCreate"));
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+size_t cublasLtGetVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUBLAS", 130100)); }
+size_t cublasLtGetCudartVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUBLAS_CUDA", 13000)); }
+const char *cublasLtGetStatusString(cublasStatus_t) { return "a status that a test asked for"; }
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t) {
+  if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_64F)
+    return CUBLAS_STATUS_NOT_SUPPORTED; // TF32 and the like
+  *desc = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation);
+  of(*desc).wide = compute == CUBLAS_COMPUTE_64F;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+  delete &of(desc);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute,
+                                              const void *value, size_t bytes) {
+  Operation &op = of(desc);
+  if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
+    op.bias = as<const void *>(value);
+  else if (bytes != sizeof(int32_t))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  else if (attribute == CUBLASLT_MATMUL_DESC_TRANSA)
+    op.first = as<int32_t>(value);
+  else if (attribute == CUBLASLT_MATMUL_DESC_TRANSB)
+    op.second = as<int32_t>(value);
+  else if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE)
+    op.epilogue = as<int32_t>(value);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t lead) {
+  if (lead < static_cast<int64_t>(rows))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(
+      new Layout{type == CUDA_R_64F, static_cast<int64_t>(rows), static_cast<int64_t>(columns), lead});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete &of(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void *value, size_t) {
+  Layout &made = const_cast<Layout &>(of(layout));
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+    made.batch = as<int32_t>(value);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+    made.stride = as<int64_t>(value);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete reinterpret_cast<Preference *>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+                                                    size_t) {
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    reinterpret_cast<Preference *>(preference)->workspace = as<size_t>(value);
+  return CUBLAS_STATUS_SUCCESS;
+}
+/// Proposals are numbered from 1 in their first byte; 0 proposals when KEDGE_STUB_PROPOSALS says so.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t a,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t *results, int *count) {
+  record("cublasLtMatmulAlgoGetHeuristic %lld x %lld workspace %zu wanted %d", static_cast<long long>(of(d).columns),
+         static_cast<long long>(of(d).rows), reinterpret_cast<Preference *>(preference)->workspace, wanted);
+  *count = static_cast<int>(std::min<int64_t>(wanted, setting("KEDGE_STUB_PROPOSALS", 3)));
+  for (int i = 0; i < *count; ++i) {
+    results[i] = {};
+    results[i].algo.data[0] = static_cast<uint64_t>(i + 1);
+  }
+  return static_cast<cublasStatus_t>(failure("cublasLtMatmulAlgoGetHeuristic"));
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, const void *A,
+                              cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta,
+                              const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t,
+                              const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t) {
+  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu", static_cast<long long>(of(c).columns),
+         static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace);
+  if (of(desc).wide)
+    multiply<double>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D);
+  else
+    multiply<float>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D);
+  return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
+}
+}

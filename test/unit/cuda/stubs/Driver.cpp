@@ -1,0 +1,306 @@
+// libcuda.so.1 as tests have it: device memory is host memory, streams run at once, graphs are lists of what was
+// recorded. Kernels run when the program exports `kedge_stub_kernel`, which finds a host function and its number of
+// operands by name; without it they are only recorded.
+//   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8 GiB)
+#include "Stub.h"
+#include "runtime/abi/kedge_abi.h"
+#include <cuda.h>
+#include <map>
+#include <vector>
+
+using namespace kedge::stub;
+
+struct CUctx_st {};
+struct CUstream_st {};
+struct CUevent_st {
+  double milliseconds = 0;
+};
+struct CUmod_st {};
+struct CUfunc_st {
+  std::string name;
+  KedgeKernel kernel = nullptr;
+  int operands = 0;
+};
+struct CUgraph_st {
+  std::vector<std::function<void()>> nodes;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> nodes;
+};
+
+namespace {
+
+constexpr int64_t kTotal = int64_t(8) << 30;
+CUctx_st theContext;
+CUstream_st theStream;
+CUgraph_st *recording = nullptr;
+std::map<CUdeviceptr, size_t> allocations;
+double clockMilliseconds = 0;
+bool broken = false; ///< after an error of a kernel nothing works
+
+CUresult result(const char *name) {
+  const int code = failure(name);
+  if (code >= 700 && code < 720)
+    broken = true;
+  return static_cast<CUresult>(code);
+}
+
+/// Runs now, or becomes a node of the graph that is being recorded.
+template <typename Work> CUresult perform(const char *name, Work work) {
+  if (broken)
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (const CUresult code = result(name); code != CUDA_SUCCESS)
+    return code;
+  if (recording)
+    recording->nodes.push_back(work);
+  else
+    work();
+  return CUDA_SUCCESS;
+}
+
+int64_t freeBytes() {
+  int64_t used = 0;
+  for (const auto &[memory, bytes] : allocations)
+    used += static_cast<int64_t>(bytes);
+  return setting("KEDGE_STUB_FREE", kTotal) - used;
+}
+
+/// True when [memory, memory + bytes) lies in one allocation.
+void expectAllocated(CUdeviceptr memory, size_t bytes, const char *what) {
+  auto found = allocations.upper_bound(memory);
+  if (found != allocations.begin() && memory + bytes <= std::prev(found)->first + std::prev(found)->second)
+    return;
+  std::fprintf(stderr, "stub driver: %s of %zu bytes at %llx lies outside every allocation\n", what, bytes, memory);
+  std::abort();
+}
+
+void *host(CUdeviceptr memory) { return reinterpret_cast<void *>(memory); }
+
+CUfunc_st functionNamed(const char *name) {
+  CUfunc_st function{name, nullptr, 0};
+  using Find = KedgeKernel (*)(const char *, int *);
+  if (auto find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "kedge_stub_kernel")))
+    function.kernel = find(name, &function.operands);
+  return function;
+}
+
+} // namespace
+
+extern "C" {
+
+/// For the other stand-ins.
+void kedge_stub_enqueue(std::function<void()> *work) {
+  if (recording)
+    recording->nodes.push_back(*work);
+  else
+    (*work)();
+}
+
+CUresult cuInit(unsigned) {
+  record("cuInit");
+  if (setting("KEDGE_STUB_GPUS", 1) == 0)
+    return CUDA_ERROR_NO_DEVICE;
+  return result("cuInit");
+}
+CUresult cuDriverGetVersion(int *version) {
+  *version = static_cast<int>(setting("KEDGE_STUB_DRIVER", 13000));
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult code, const char **name) {
+  static char text[64];
+  std::snprintf(text, sizeof(text), "CUDA_ERROR_%d", static_cast<int>(code));
+  *name = text;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char **text) {
+  *text = "an error that a test asked for";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int *count) {
+  *count = static_cast<int>(setting("KEDGE_STUB_GPUS", 1));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+  std::snprintf(name, static_cast<size_t>(length), "Stub GPU");
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
+  const int capability = static_cast<int>(setting("KEDGE_STUB_CAPABILITY", 90));
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? capability / 10 : capability % 10;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice) {
+  std::snprintf(text, static_cast<size_t>(length), "0000:01:00.0");
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  *context = &theContext;
+  return result("cuDevicePrimaryCtxRetain");
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  record("cuDevicePrimaryCtxRelease allocations %zu", allocations.size());
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
+  const bool isText = static_cast<const char *>(image)[0] == '/' || static_cast<const char *>(image)[0] == '.';
+  record("cuModuleLoadDataEx %s", isText ? "ptx" : "cubin");
+  *module = new CUmod_st;
+  return result("cuModuleLoadDataEx");
+}
+CUresult cuModuleUnload(CUmodule module) {
+  delete module;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
+  if (std::strncmp(name, "missing", 7) == 0)
+    return CUDA_ERROR_NOT_FOUND;
+  *function = new CUfunc_st(functionNamed(name));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(size_t *free, size_t *total) {
+  const int64_t left = freeBytes();
+  *free = left > 0 ? static_cast<size_t>(left) : 0;
+  *total = kTotal;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
+  record("cuMemAlloc %zu", bytes);
+  if (const CUresult code = result("cuMemAlloc"); code != CUDA_SUCCESS)
+    return code;
+  *memory = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  std::memset(host(*memory), 0xcd, bytes);
+  allocations[*memory] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr memory) {
+  if (allocations.erase(memory) != 1)
+    std::abort();
+  std::free(host(memory));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
+  record("cuMemHostAlloc %zu", bytes);
+  *memory = std::malloc(bytes);
+  return result("cuMemHostAlloc");
+}
+CUresult cuMemFreeHost(void *memory) {
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream) {
+  record("cuMemcpyHtoDAsync %zu", bytes);
+  expectAllocated(to, bytes, "a copy");
+  return perform("cuMemcpyHtoDAsync", [=] { std::memcpy(host(to), from, bytes); });
+}
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream) {
+  record("cuMemcpyDtoHAsync %zu", bytes);
+  expectAllocated(from, bytes, "a copy");
+  return perform("cuMemcpyDtoHAsync", [=] { std::memcpy(to, host(from), bytes); });
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+  record("cuMemcpyDtoDAsync %zu", bytes);
+  return perform("cuMemcpyDtoDAsync", [=] { std::memmove(host(to), host(from), bytes); });
+}
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream) {
+  record("cuMemcpy2DAsync %zu x %zu", copy->WidthInBytes, copy->Height);
+  if (copy->WidthInBytes > copy->dstPitch || copy->WidthInBytes > copy->srcPitch)
+    return CUDA_ERROR_INVALID_VALUE;
+  return perform("cuMemcpy2DAsync", [c = *copy] {
+    for (size_t row = 0; row < c.Height; ++row)
+      std::memmove(host(c.dstDevice + row * c.dstPitch), host(c.srcDevice + row * c.srcPitch), c.WidthInBytes);
+  });
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream) {
+  record("cuMemsetD8Async %zu", bytes);
+  expectAllocated(to, bytes, "a memset");
+  return perform("cuMemsetD8Async", [=] { std::memset(host(to), value, bytes); });
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  *stream = &theStream;
+  return result("cuStreamCreate");
+}
+CUresult cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
+CUresult cuStreamSynchronize(CUstream) {
+  record("cuStreamSynchronize");
+  if (recording)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return broken ? CUDA_ERROR_ILLEGAL_ADDRESS : result("cuStreamSynchronize");
+}
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+  record("cuStreamBeginCapture");
+  recording = new CUgraph_st;
+  return result("cuStreamBeginCapture");
+}
+CUresult cuStreamEndCapture(CUstream, CUgraph *graph) {
+  record("cuStreamEndCapture %zu", recording->nodes.size());
+  *graph = recording;
+  recording = nullptr;
+  return result("cuStreamEndCapture");
+}
+CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long) {
+  *made = new CUgraphExec_st{graph->nodes};
+  return result("cuGraphInstantiate");
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream) {
+  record("cuGraphLaunch %zu", graph->nodes.size());
+  if (broken)
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (const CUresult code = result("cuGraphLaunch"); code != CUDA_SUCCESS)
+    return code;
+  for (const auto &node : graph->nodes)
+    node();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned) {
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream) {
+  event->milliseconds = clockMilliseconds += 0.5;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent) {
+  record("cuEventSynchronize");
+  return CUDA_SUCCESS;
+}
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
+  *milliseconds = static_cast<float>(end->milliseconds - begin->milliseconds);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned, CUstream, void **arguments, void **) {
+  record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
+  return perform("cuLaunchKernel", [=] {
+    if (!function->kernel)
+      return;
+    char *operands[64];
+    for (int i = 0; i < function->operands; ++i)
+      operands[i] = *static_cast<char **>(arguments[i]);
+    function->kernel(operands, 0, static_cast<int64_t>(gx));
+  });
+}
+
+} // extern "C"
