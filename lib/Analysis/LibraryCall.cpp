@@ -1,5 +1,6 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Support/AttrJson.h"
+#include "runtime/core/Error.h"
 
 namespace kedge::analysis {
 namespace {
@@ -18,6 +19,30 @@ rt::LibraryCall libraryCallOf(sched::LibraryOp op) {
   for (mlir::Value output : op.getOutputs())
     call.outputs.push_back(describe(output.getType()));
   return call;
+}
+
+mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
+  if (auto noted = launch->getAttrOfType<mlir::IntegerAttr>("kedge.workspace"))
+    return noted.getInt();
+  auto library = mlir::dyn_cast<sched::LibraryOp>(launch);
+  if (!library || targetOf(launch->getParentOfType<mlir::ModuleOp>()) != "cpu")
+    return 0;
+  try {
+    return static_cast<int64_t>(rt::makeKernel(libraryCallOf(library), threads)->workspaceBytes());
+  } catch (const rt::Error &error) {
+    return library.emitOpError() << "'" << library.getKernel() << "' has no kernel on this target: " << error.what();
+  }
+}
+
+llvm::StringRef targetOf(mlir::ModuleOp module) {
+  auto target = module ? module->getAttrOfType<mlir::StringAttr>("kedge.target") : mlir::StringAttr();
+  return target ? target.getValue() : "cpu";
+}
+
+int64_t arenaAlignment(mlir::ModuleOp module) {
+  constexpr int64_t kHost = 64;
+  constexpr int64_t kGpu = 256; // what the fastest products ask of their operands
+  return targetOf(module) == "cuda" ? kGpu : kHost;
 }
 
 } // namespace kedge::analysis

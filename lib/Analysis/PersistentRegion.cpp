@@ -1,4 +1,5 @@
 #include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -9,11 +10,10 @@ using namespace mlir;
 
 namespace kedge::analysis {
 namespace {
-constexpr int64_t alignment = 64;
-
 class Counter {
 public:
   int64_t count(ModuleOp module) {
+    alignment = arenaAlignment(module);
     for (auto state : module.getOps<train::StateOp>())
       add("state:" + state.getSymName().str(), state.getType());
     for (auto function : module.getOps<func::FuncOp>())
@@ -43,7 +43,7 @@ private:
 
   std::set<std::string> known;
   DenseSet<Attribute> constants;
-  int64_t bytes = 0;
+  int64_t bytes = 0, alignment = 1;
 };
 } // namespace
 

@@ -4,7 +4,17 @@ namespace kedge::analysis {
 namespace {
 constexpr int64_t kKernelObjects = 64 << 10; ///< launch tables and kernel objects that only some paths touch
 constexpr int64_t kThread = 16 << 10;        ///< the part of a stack that kernels touch
+constexpr int64_t kCudaContext = 512 << 20;  ///< not measured: no GPU was at hand
+constexpr int64_t kCudaLibraries = 192 << 20; ///< the same
 } // namespace
+
+std::vector<Reservation> cudaReservations() {
+  return {{"cuda_context", kCudaContext, "allowance"}, {"cuda_code_and_libraries", kCudaLibraries, "allowance"}};
+}
+
+std::vector<Reservation> reservationsOf(const std::string &target, int threads) {
+  return target == "cuda" ? cudaReservations() : cpuReservations(threads);
+}
 
 std::vector<Reservation> cpuReservations(int threads) {
   return {{"openmp_threads", threads * kThread, "allowance"}, {"library_kernels", kKernelObjects, "allowance"}};

@@ -15,10 +15,16 @@ namespace path = llvm::sys::path;
 
 namespace {
 
-constexpr StringRef kRuntime = "libkedge_runtime.a", kRuntimeMain = "libkedge_runtime_main.a";
+/// Of one kind, in the linker's order; the first is the one with main().
+std::vector<StringRef> archivesOf(RuntimeKind runtime) {
+  if (runtime == RuntimeKind::Cuda)
+    return {"libkedge_runtime_main_cuda.a", "libkedge_runtime_cuda.a", "libkedge_runtime.a"};
+  return {"libkedge_runtime_main.a", "libkedge_runtime.a"};
+}
 
 /// The folder of the runtime's archives: <build>/runtime or <prefix>/lib beside <...>/bin of this executable.
-std::string runtimeFolder() {
+std::string runtimeFolder(RuntimeKind runtime) {
+  const std::string wanted = archivesOf(runtime).front().str();
   static int anchor;
   SmallString<256> bin(path::parent_path(fs::getMainExecutable(nullptr, &anchor)));
   std::string looked;
@@ -27,13 +33,17 @@ std::string runtimeFolder() {
     path::append(candidate, folder);
     path::remove_dots(candidate, true);
     archive = candidate;
-    path::append(archive, kRuntimeMain);
+    path::append(archive, wanted);
     if (fs::exists(archive))
       return candidate.str().str();
     looked += " " + candidate.str().str();
   }
-  fail("{} was not found; looked in{}. Build the target kedge_runtime_main, or install Kedge again",
-       kRuntimeMain.str(), looked);
+  if (runtime == RuntimeKind::Cuda)
+    fail("--target cuda needs {}, which was not found; looked in{}. It is built where CMake finds the headers cuda.h, "
+         "cublasLt.h and cudnn.h (CUDA_HOME, CUDA_PATH, /usr/local/cuda): install CUDA's toolkit with cuBLAS and cuDNN, "
+         "and build Kedge again. No GPU is needed for that",
+         wanted, looked);
+  fail("{} was not found; looked in{}. Build the target kedge_runtime_main, or install Kedge again", wanted, looked);
 }
 
 std::string compilerDriver() {
@@ -103,10 +113,12 @@ void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> input
 
 } // namespace
 
-void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
+void kedge::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
+
+void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime) {
   std::vector<std::string> archives;
-  for (StringRef archive : {kRuntimeMain, kRuntime}) {
-    SmallString<256> file(runtimeFolder());
+  for (StringRef archive : archivesOf(runtime)) {
+    SmallString<256> file(runtimeFolder(runtime));
     path::append(file, archive);
     archives.push_back(file.str().str());
   }

@@ -44,6 +44,8 @@ json launchJson(exec::LaunchOp launch) {
     entry["iterations"] = launch.getIterations();
     entry["grain"] = launch.getGrain();
   }
+  if (auto kernels = launch->getAttrOfType<ArrayAttr>("cuda.kernels"))
+    entry["kernels"] = toJson(kernels);
   if (launch.getWorkspace())
     entry["workspace"] = {{"offset", bufferOf(launch.getWorkspace()).getOffset()},
                           {"bytes", bufferOf(launch.getWorkspace()).getSize()}};

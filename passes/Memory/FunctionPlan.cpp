@@ -21,7 +21,7 @@ class Planner {
 public:
   Planner(func::FuncOp function, ConstantTable &constants) : constants(constants) { plan.function = function; }
 
-  FailureOr<FunctionPlan> run(function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+  FailureOr<FunctionPlan> run(function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
     numberLaunches();
     bindArguments();
     bindResults();
@@ -124,7 +124,7 @@ private:
     return stateBuffer(name, constant.getResult().getType());
   }
 
-  LogicalResult place(Operation &op, function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+  LogicalResult place(Operation &op, function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
     if (auto view = dyn_cast<sched::ViewOp>(op)) {
       bufferOf[view.getResult()] = bufferOf.lookup(view.getInput());
       return success();
@@ -148,7 +148,7 @@ private:
     plan.gradients.push_back({gradient.getParameter().str(), bufferOf.lookup(root), after, gradient.getGradient().getType()});
   }
 
-  LogicalResult placeLaunch(Operation &op, function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+  LogicalResult placeLaunch(Operation &op, function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
     int64_t at = position.lookup(&op);
     PlannedLaunch launch;
     launch.op = &op;
@@ -157,14 +157,12 @@ private:
     llvm::DenseSet<size_t> taken;
     for (OpResult result : op.getResults())
       launch.writes.push_back(resultBuffer(result, at, taken));
-    if (auto library = dyn_cast<sched::LibraryOp>(op)) {
-      FailureOr<int64_t> bytes = workspaceOf(library);
-      if (failed(bytes))
-        return failure();
-      if (*bytes > 0)
-        launch.workspace = addBuffer({"workspace", RankedTensorType::get({*bytes}, IntegerType::get(op.getContext(), 8)),
-                                      *bytes, at, at});
-    }
+    FailureOr<int64_t> bytes = workspaceOf(&op);
+    if (failed(bytes))
+      return failure();
+    if (*bytes > 0)
+      launch.workspace =
+          addBuffer({"workspace", RankedTensorType::get({*bytes}, IntegerType::get(op.getContext(), 8)), *bytes, at, at});
     plan.launches.push_back(std::move(launch));
     return success();
   }
@@ -209,7 +207,7 @@ private:
 } // namespace
 
 FailureOr<FunctionPlan> planFunction(func::FuncOp function, ConstantTable &constants,
-                                     function_ref<FailureOr<int64_t>(sched::LibraryOp)> workspaceOf) {
+                                     function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
   return Planner(function, constants).run(workspaceOf);
 }
 

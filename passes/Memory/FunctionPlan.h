@@ -44,8 +44,8 @@ struct FunctionPlan {
 /// Constants that live in the persistent region, one a distinct value over all functions.
 using ConstantTable = llvm::MapVector<mlir::Attribute, std::string>;
 
-/// Lifetimes and in-place reuse; offsets come later. `workspaceOf` gives a library call's scratch bytes.
+/// Lifetimes and in-place reuse; offsets come later. `workspaceOf` gives a launch's scratch bytes.
 mlir::FailureOr<FunctionPlan> planFunction(mlir::func::FuncOp function, ConstantTable &constants,
-                                           llvm::function_ref<mlir::FailureOr<int64_t>(sched::LibraryOp)> workspaceOf);
+                                           llvm::function_ref<mlir::FailureOr<int64_t>(mlir::Operation *)> workspaceOf);
 
 } // namespace kedge::memory

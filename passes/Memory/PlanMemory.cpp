@@ -6,9 +6,7 @@
 #include "kedge/Solver/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
-#include "runtime/core/Error.h"
 #include "runtime/core/Executor.h"
-#include "runtime/core/LibraryKernel.h"
 
 namespace kedge::memory {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -16,19 +14,23 @@ namespace kedge::memory {
 
 namespace {
 using namespace mlir;
-constexpr int64_t alignment = 64;
-int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
   llvm::StringMap<int64_t> persistentOffsets;
   int64_t persistentBytes = 0;
   ConstantTable constants;
+  std::string target = "cpu";
+  int64_t alignment = 1;
+
+  int64_t aligned(int64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
 
   void runOnOperation() override {
     std::vector<FunctionPlan> plans;
     int teamSize = threads > 0 ? threads.getValue() : rt::physicalCores();
-    auto workspaceOf = [&](sched::LibraryOp op) { return workspaceBytes(op, teamSize); };
+    target = analysis::targetOf(getOperation()).str();
+    alignment = analysis::arenaAlignment(getOperation());
+    auto workspaceOf = [&](Operation *op) { return analysis::workspaceOf(op, teamSize); };
     placeStates();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())
@@ -39,21 +41,16 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       plans.push_back(std::move(*plan));
     }
     int64_t transient = 0;
+    // Scalars side by side: a device gets them in one copy.
     for (FunctionPlan &plan : plans)
-      placePersistent(plan);
+      placePersistent(plan, [](StringRef key) { return key.starts_with("scalar:"); });
+    for (FunctionPlan &plan : plans)
+      placePersistent(plan, [](StringRef) { return true; });
     for (FunctionPlan &plan : plans)
       transient = std::max(transient, pack(plan));
     emitConstants();
     recordOffsets();
     emit(plans, transient);
-  }
-
-  FailureOr<int64_t> workspaceBytes(sched::LibraryOp op, int teamSize) {
-    try {
-      return static_cast<int64_t>(rt::makeKernel(analysis::libraryCallOf(op), teamSize)->workspaceBytes());
-    } catch (const rt::Error &error) {
-      return op.emitOpError() << "'" << op.getKernel() << "' has no kernel on this target: " << error.what();
-    }
   }
 
   int64_t persistentPlace(StringRef key, int64_t bytes) {
@@ -69,9 +66,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()));
   }
 
-  void placePersistent(FunctionPlan &plan) {
+  void placePersistent(FunctionPlan &plan, function_ref<bool(StringRef)> wanted) {
     for (PlannedBuffer &buffer : plan.buffers)
-      if (buffer.persistent)
+      if (buffer.persistent && wanted(buffer.key))
         buffer.offset = persistentPlace(buffer.key, buffer.bytes);
   }
 
@@ -124,7 +121,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   Attribute reservations(Builder &builder) {
     SmallVector<Attribute> list;
-    for (const analysis::Reservation &entry : analysis::cpuReservations(threads > 0 ? threads.getValue() : rt::physicalCores()))
+    for (const analysis::Reservation &entry : analysis::reservationsOf(target, threads > 0 ? threads.getValue() : rt::physicalCores()))
       list.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(entry.name)),
                                                 builder.getNamedAttr("bytes", builder.getI64IntegerAttr(entry.bytes)),
                                                 builder.getNamedAttr("source", builder.getStringAttr(entry.source))}));
@@ -178,8 +175,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                            builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
                            builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), bool(library),
                            library ? library.getAttrs() : DictionaryAttr());
-    if (Attribute reason = op->getAttr("recomputed"))
-      emitted->setAttr("recomputed", reason);
+    for (StringRef name : {"recomputed", "cuda.kernels"})
+      if (Attribute kept = op->getAttr(name))
+        emitted->setAttr(name, kept);
   }
 };
 } // namespace

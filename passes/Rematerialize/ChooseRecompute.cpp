@@ -62,7 +62,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       if (!function.isExternal() && !function.isPrivate())
         choices.push_back(begin(function));
     // Held all the time, whatever is recomputed.
-    int64_t persistent = analysis::persistentBytes(getOperation()) + analysis::sumOf(analysis::cpuReservations(team()));
+    int64_t persistent = analysis::persistentBytes(getOperation()) + 
+                         analysis::sumOf(analysis::reservationsOf(analysis::targetOf(getOperation()).str(), team()));
     int64_t unconstrained = 0;
     for (const Choice &choice : choices)
       unconstrained = std::max(unconstrained, choice.unconstrained);
@@ -81,9 +82,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   Choice begin(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
-    auto workspace = [team = team()](sched::LibraryOp op) -> FailureOr<int64_t> {
-      return static_cast<int64_t>(rt::makeKernel(analysis::libraryCallOf(op), team)->workspaceBytes());
-    };
+    auto workspace = [team = team()](Operation *op) { return analysis::workspaceOf(op, team); };
     GraphCosts costs{seconds, workspace};
     FailureOr<Graph> graph = buildGraph(function, &costs);
     if (failed(graph))

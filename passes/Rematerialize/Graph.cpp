@@ -1,4 +1,5 @@
 #include "passes/Rematerialize/Graph.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -10,13 +11,14 @@ using kedge::sched::rootOf;
 namespace kedge::remat {
 namespace {
 
-constexpr int64_t alignment = 64; ///< of the arena (passes/Memory)
-int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 bool isLaunch(Operation &op) { return isa<sched::ClusterOp, sched::LibraryOp>(op); }
 
 class Builder {
 public:
-  Builder(func::FuncOp function, const GraphCosts *costs) : costs(costs) { graph.function = function; }
+  Builder(func::FuncOp function, const GraphCosts *costs)
+      : costs(costs), alignment(analysis::arenaAlignment(function->getParentOfType<ModuleOp>())) {
+    graph.function = function;
+  }
 
   FailureOr<Graph> run() {
     addInputs();
@@ -33,6 +35,8 @@ public:
   }
 
 private:
+  int64_t aligned(int64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
+
   int addValue(Value value, int64_t bytes, bool given) {
     graph.valueOf[value] = static_cast<int>(graph.values.size());
     graph.values.push_back(value);
@@ -49,8 +53,8 @@ private:
   LogicalResult addLaunch(Operation &op) {
     solver::RematNode node;
     node.cost = costs ? costs->seconds(&op) : 1;
-    if (auto library = dyn_cast<sched::LibraryOp>(op); library && costs) {
-      FailureOr<int64_t> bytes = costs->workspace(library);
+    if (costs) {
+      FailureOr<int64_t> bytes = costs->workspace(&op);
       if (failed(bytes))
         return failure();
       node.workspace = aligned(*bytes);
@@ -236,6 +240,7 @@ private:
 
   Graph graph;
   const GraphCosts *costs;
+  int64_t alignment;
   size_t launches = 0;
 };
 

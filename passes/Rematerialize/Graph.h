@@ -24,7 +24,7 @@ struct Graph {
 
 struct GraphCosts {
   llvm::function_ref<double(mlir::Operation *)> seconds;
-  llvm::function_ref<mlir::FailureOr<int64_t>(sched::LibraryOp)> workspace;
+  llvm::function_ref<mlir::FailureOr<int64_t>(mlir::Operation *)> workspace;
 };
 
 /// Needs kedge-bind-results. Costs may be left out where only the structure matters (all are 1 then). Node and value

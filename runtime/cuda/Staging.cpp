@@ -18,6 +18,8 @@ uint64_t joinStretches(std::vector<Stretch> &stretches, uint64_t gap) {
             [](const Stretch &a, const Stretch &b) { return a.offset < b.offset; });
   std::vector<Stretch> joined;
   for (const Stretch &stretch : stretches) {
+    if (stretch.bytes == 0)
+      continue;
     if (joined.empty() || stretch.offset >= joined.back().offset + joined.back().bytes + gap)
       joined.push_back(stretch);
     else
@@ -38,7 +40,8 @@ DoubleBlock::DoubleBlock(Gpu &gpu, std::vector<Stretch> stretches, uint64_t alig
   const uint64_t bytes = joinStretches(copies, alignment);
   for (Stretch stretch : stretches) {
     const Stretch *whole = stretchAround(copies, stretch.offset, stretch.bytes);
-    stretch.at = whole->at + stretch.offset - whole->offset;
+    if (whole) // else it is empty
+      stretch.at = whole->at + stretch.offset - whole->offset;
     places[stretch.offset] = stretch;
   }
   const Driver &driver = gpu.driver();
@@ -68,7 +71,7 @@ char *DoubleBlock::at(uint64_t offset) {
 }
 
 void DoubleBlock::send(CUdeviceptr arena) {
-  if (!written)
+  if (!written || !block[current])
     return;
   const Driver &driver = gpu.driver();
   for (const Stretch &stretch : copies)

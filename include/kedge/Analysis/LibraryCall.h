@@ -1,10 +1,21 @@
 // sched.library as the runtime is asked for it.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "runtime/core/LibraryKernel.h"
 
 namespace kedge::analysis {
 
 rt::LibraryCall libraryCallOf(sched::LibraryOp op);
+
+/// Scratch bytes of a launch, at `threads` threads of the host where that is the target. Targets whose code is
+/// generated first have noted it on the op as `kedge.workspace`. Fails after a diagnostic when a call has no kernel.
+mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads);
+
+/// "cpu" or "cuda": the module's attribute `kedge.target`.
+llvm::StringRef targetOf(mlir::ModuleOp module);
+
+/// What buffers of the target's arena lie at multiples of, bytes.
+int64_t arenaAlignment(mlir::ModuleOp module);
 
 } // namespace kedge::analysis

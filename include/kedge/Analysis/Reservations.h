@@ -17,6 +17,12 @@ struct Reservation {
 /// 20 KiB with two threads (docs/results.md); a test keeps the report of each below the allowance.
 std::vector<Reservation> cpuReservations(int threads);
 
+/// Of a CUDA program: the context with the code of kernels and libraries.
+std::vector<Reservation> cudaReservations();
+
+/// By the name of the target.
+std::vector<Reservation> reservationsOf(const std::string &target, int threads);
+
 int64_t sumOf(const std::vector<Reservation> &reservations);
 
 } // namespace kedge::analysis
