@@ -96,8 +96,7 @@ Plans planDepthToSpace(const LibraryCall &call) {
   Blocks k = readBlocks(call, call.inputs[0], call.outputs[0]);
   int64_t plane = k.h * k.w, depth = k.c * k.b * k.b * plane;
   int64_t channel = k.columnRow ? k.b * k.b * plane : plane;
-  int64_t blockRow = k.columnRow ? k.b * plane : k.b * k.c * plane,
-          blockColumn = k.columnRow ? plane : k.c * plane;
+  int64_t blockRow = k.columnRow ? k.b * plane : k.b * k.c * plane, blockColumn = k.columnRow ? plane : k.c * plane;
   return gatherDims({k.n, k.c, k.h, k.b, k.w, k.b}, {depth, channel, k.w, blockRow, 1, blockColumn});
 }
 
@@ -111,7 +110,8 @@ Plans planSpaceToDepth(const LibraryCall &call) {
 }
 
 /// Copies between each of `parts` and its range of `whole` along the axis.
-Plans axisCopies(const LibraryCall &call, const TensorDesc &whole, const std::vector<TensorDesc> &parts, bool fromParts) {
+Plans axisCopies(const LibraryCall &call, const TensorDesc &whole, const std::vector<TensorDesc> &parts,
+                 bool fromParts) {
   int64_t axis = normalAxis(call, intAttr(call, "axis", 0), whole.shape.size());
   AxisView view = viewAlong(whole.shape, axis);
   Plans plans;
@@ -175,10 +175,14 @@ struct Planner {
   const char *name;
   Plans (*plan)(const LibraryCall &);
 };
-constexpr Planner kPlanners[] = {{"onnx.Transpose", planTranspose},       {"onnx.Expand", planExpand},
-                                 {"onnx.Tile", planTile},                 {"onnx.DepthToSpace", planDepthToSpace},
-                                 {"onnx.SpaceToDepth", planSpaceToDepth}, {"onnx.Concat", planConcat},
-                                 {"onnx.Split", planSplit},               {"onnx.Slice", planSlice}};
+constexpr Planner kPlanners[] = {{"onnx.Transpose", planTranspose},
+                                 {"onnx.Expand", planExpand},
+                                 {"onnx.Tile", planTile},
+                                 {"onnx.DepthToSpace", planDepthToSpace},
+                                 {"onnx.SpaceToDepth", planSpaceToDepth},
+                                 {"onnx.Concat", planConcat},
+                                 {"onnx.Split", planSplit},
+                                 {"onnx.Slice", planSlice}};
 
 } // namespace
 

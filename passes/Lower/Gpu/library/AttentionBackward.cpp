@@ -52,8 +52,7 @@ protected:
     return headRows(memory[kKey], shape.k, place.batch, keyHead, place.key, shape.keys - place.key, shape.depth);
   }
   GlobalRows values(Num keyHead) const {
-    return headRows(memory[kValue], shape.v, place.batch, keyHead, place.key, shape.keys - place.key,
-                    shape.valueDepth);
+    return headRows(memory[kValue], shape.v, place.batch, keyHead, place.key, shape.keys - place.key, shape.valueDepth);
   }
   Num left(Num query) const { return shape.queries - query; }
   Nums zeros(const Part &part) const { return Nums(part.size(), k.f32(0)); }
@@ -113,9 +112,7 @@ protected:
         tile.store(part.rows.at(r), part.columns.at(c), values[r * part.columns.size() + c]);
   }
 
-  Num statisticsAt(Num query) {
-    return (place.batch * shape.queryHeads + place.head) * shape.queries + query;
-  }
+  Num statisticsAt(Num query) { return (place.batch * shape.queryHeads + place.head) * shape.queries + query; }
 
   KernelBuilder &k;
   const Backward &plan;
@@ -134,8 +131,8 @@ public:
       : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 8, 16)),
         keyTile(k, shared(blocks.keys * plan.depth), blocks.keys, plan.depth),
         valueTile(k, shared(blocks.keys * plan.valueDepth), blocks.keys, plan.valueDepth),
-        passing(shared(blocks.queries * plan.mostDepth())),
-        queryTile(k, passing, blocks.queries, plan.depth), gradientTile(k, passing, blocks.queries, plan.valueDepth),
+        passing(shared(blocks.queries * plan.mostDepth())), queryTile(k, passing, blocks.queries, plan.depth),
+        gradientTile(k, passing, blocks.queries, plan.valueDepth),
         scoreTile(k, shared(blocks.queries * blocks.keys), blocks.queries, blocks.keys),
         scorePart{Share::of(grid.y, 8, blocks.queries), Share::of(grid.x, 16, blocks.keys)},
         keyPart{Share::of(grid.y, 8, blocks.keys, 4), depthShare(grid.x, plan.depth)},
@@ -211,8 +208,8 @@ class QueryGradients : GradientKernel {
 public:
   QueryGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory,
                  const OptionalOperands &optional)
-      : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 16, 8)), wideGrid(Grid::of(k, 8, 16)),
-        queryTile(k, shared(blocks.queries * plan.depth), blocks.queries, plan.depth),
+      : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 16, 8)),
+        wideGrid(Grid::of(k, 8, 16)), queryTile(k, shared(blocks.queries * plan.depth), blocks.queries, plan.depth),
         gradientTile(k, shared(blocks.queries * plan.valueDepth), blocks.queries, plan.valueDepth),
         passing(shared(blocks.keys * plan.mostDepth())), keyTile(k, passing, blocks.keys, plan.depth),
         valueTile(k, passing, blocks.keys, plan.valueDepth),
@@ -309,6 +306,7 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
     size_t others = operands.size();
     appendOptional(kernels, shape, operands);
     kernels.kernel(hint, blocks, kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+      k.residentBlocks(kResidentBlocks);
       write(k, memory, OptionalOperands(shape, memory.drop_front(others)));
     });
   };

@@ -59,13 +59,10 @@ public:
       : k(k), plan(plan), shape(plan.shape), keyMemory(key), valueMemory(v), scores(k, shape, mask),
         dropout(k, shape, counters), grid(Grid::of(k, 8, 16)),
         queryTile(k, k.shared(k.b.getF32Type(), plan.blocks.queries * plan.depth), plan.blocks.queries, plan.depth),
-        keyShared(k.shared(k.b.getF32Type(), plan.keyFloats())),
-        keyTile(k, keyShared, plan.blocks.keys, plan.depth),
+        keyShared(k.shared(k.b.getF32Type(), plan.keyFloats())), keyTile(k, keyShared, plan.blocks.keys, plan.depth),
         weightTile(k, keyShared, plan.blocks.queries, plan.blocks.keys),
-        valueTile(k, k.shared(k.b.getF32Type(), plan.blocks.keys * plan.valueDepth), plan.blocks.keys,
-                  plan.valueDepth),
-        rows(Share::of(grid.y, 8, plan.blocks.queries)),
-        scorePart{rows, Share::of(grid.x, 16, plan.blocks.keys)},
+        valueTile(k, k.shared(k.b.getF32Type(), plan.blocks.keys * plan.valueDepth), plan.blocks.keys, plan.valueDepth),
+        rows(Share::of(grid.y, 8, plan.blocks.queries)), scorePart{rows, Share::of(grid.x, 16, plan.blocks.keys)},
         valuePart{rows, depthShare(grid.x, plan.valueDepth)} {
     int64_t heads = shape.batch * shape.queryHeads;
     // Of causal heads the last queries see most keys: they begin first.
@@ -180,6 +177,7 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   size_t others = operands.size();
   appendOptional(kernels, plan.shape, operands);
   kernels.kernel("attention", plan.gridBlocks(), kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+    k.residentBlocks(kResidentBlocks);
     Memory q = memory[2], key = packed ? q : memory[3], v = packed ? q : memory[4];
     OptionalOperands optional(plan.shape, memory.drop_front(others));
     ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional.mask, optional.counters);

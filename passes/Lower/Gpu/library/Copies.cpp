@@ -20,9 +20,15 @@ struct StridedJob {
   std::vector<CopyDim> dims; ///< simplified
   int64_t from, to;
 
-  SmallVector<int64_t> sizes() const { return each([](const CopyDim &d) { return d.size; }); }
-  SmallVector<int64_t> srcStrides() const { return each([](const CopyDim &d) { return d.src; }); }
-  SmallVector<int64_t> dstStrides() const { return each([](const CopyDim &d) { return d.dst; }); }
+  SmallVector<int64_t> sizes() const {
+    return each([](const CopyDim &d) { return d.size; });
+  }
+  SmallVector<int64_t> srcStrides() const {
+    return each([](const CopyDim &d) { return d.src; });
+  }
+  SmallVector<int64_t> dstStrides() const {
+    return each([](const CopyDim &d) { return d.dst; });
+  }
   int64_t count() const {
     int64_t product = 1;
     for (const CopyDim &d : dims)
@@ -39,22 +45,59 @@ private:
   }
 };
 
-/// A thread moves one vector of the innermost dimension.
-void copyRows(CallKernels &kernels, Operand src, Operand dst, StridedJob job) {
-  unsigned width = 1;
-  if (!job.dims.empty() && job.dims.back().src == 1 && job.dims.back().dst == 1) {
-    SmallVector<int64_t> all = {job.from, job.to, job.dims.back().size};
-    for (const CopyDim &d : ArrayRef(job.dims).drop_back())
-      all.append({d.src, d.dst});
-    width = vectorWidth(src.element, all);
-    job.dims.back() = {job.dims.back().size / width, width, width};
-  }
-  kernels.forEach("copy", job.count(), {src, dst}, [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
-    Nums index = k.split(flat, job.sizes());
-    Num value = k.load(memory[0], k.dot(index, job.srcStrides()) + job.from, width);
-    k.store(memory[1], k.dot(index, job.dstStrides()) + job.to, value);
-  });
+/// Vectors of the innermost dimension are what is moved from here on; gives their width.
+unsigned formVectors(StridedJob &job, Type element) {
+  if (job.dims.empty() || job.dims.back().src != 1 || job.dims.back().dst != 1)
+    return 1;
+  SmallVector<int64_t> all = {job.from, job.to, job.dims.back().size};
+  for (const CopyDim &d : ArrayRef(job.dims).drop_back())
+    all.append({d.src, d.dst});
+  unsigned width = vectorWidth(element, all);
+  job.dims.back() = {job.dims.back().size / width, width, width};
+  return width;
 }
+
+/// Row copies of a call in one kernel: each has blocks of its own, whose threads move one vector each.
+class RowCopies {
+public:
+  void add(Operand src, Operand dst, StridedJob job) {
+    unsigned width = formVectors(job, src.element);
+    int64_t count = job.count();
+    copies.push_back({std::move(job), width, count, blocks});
+    operands.append({src, dst});
+    blocks += ceilDiv(count, kElementThreads);
+  }
+  void emit(CallKernels &kernels) {
+    kernels.kernel("copy", blocks, kElementThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+      for (auto [i, copy] : llvm::enumerate(copies)) {
+        int64_t end = i + 1 < copies.size() ? copies[i + 1].firstBlock : blocks;
+        Num isOwn = k.index(0) == k.index(0);
+        if (copies.size() > 1)
+          isOwn = (k.block() >= copy.firstBlock) & (k.block() < end);
+        Num flat = (k.block() - copy.firstBlock) * kElementThreads + k.thread();
+        if (copy.count % kElementThreads != 0)
+          isOwn = isOwn & (flat < copy.count);
+        k.when(isOwn, [&, i = i, &copy = copy] { move(k, copy, memory[2 * i], memory[2 * i + 1], flat); });
+      }
+    });
+  }
+
+private:
+  struct Copy {
+    StridedJob job;
+    unsigned width;
+    int64_t count, firstBlock;
+  };
+  static void move(KernelBuilder &k, const Copy &copy, Memory src, Memory dst, Num flat) {
+    Nums index = k.split(flat, copy.job.sizes());
+    Num value = k.load(src, k.dot(index, copy.job.srcStrides()) + copy.job.from, copy.width);
+    k.store(dst, k.dot(index, copy.job.dstStrides()) + copy.job.to, value);
+  }
+
+  std::vector<Copy> copies;
+  SmallVector<Operand> operands;
+  int64_t blocks = 0;
+};
 
 constexpr int64_t kTile = 32, kTileRows = 8;
 
@@ -127,8 +170,10 @@ std::pair<Num, Num> insetPlace(KernelBuilder &k, ArrayRef<Num> index, ArrayRef<I
 
 } // namespace
 
-void kedge::lower::gpu::copyStrided(CallKernels &kernels, Operand src, Operand dst, std::vector<CopyDim> dims,
-                                    int64_t from, int64_t to) {
+namespace {
+/// Emits a copy that is a transpose at once, others with the rest of the call.
+void addCopy(CallKernels &kernels, RowCopies &rows, Operand src, Operand dst, std::vector<CopyDim> dims, int64_t from,
+             int64_t to) {
   if (llvm::any_of(dims, [](const CopyDim &d) { return d.size == 0; }))
     return;
   StridedJob job{rt::cpu::simplify(std::move(dims)), from, to};
@@ -137,7 +182,15 @@ void kedge::lower::gpu::copyStrided(CallKernels &kernels, Operand src, Operand d
     for (size_t d = 0; d + 1 < job.dims.size(); ++d)
       if (job.dims[d].src == 1 && job.dims[d].size >= 8)
         return copyTransposed(kernels, srcBits, dstBits, std::move(job), d);
-  copyRows(kernels, srcBits, dstBits, std::move(job));
+  rows.add(srcBits, dstBits, std::move(job));
+}
+} // namespace
+
+void kedge::lower::gpu::copyStrided(CallKernels &kernels, Operand src, Operand dst, std::vector<CopyDim> dims,
+                                    int64_t from, int64_t to) {
+  RowCopies rows;
+  addCopy(kernels, rows, src, dst, std::move(dims), from, to);
+  rows.emit(kernels);
 }
 
 void kedge::lower::gpu::copyInset(CallKernels &kernels, Operand src, Operand dst, std::vector<Inset> dims,
@@ -173,9 +226,11 @@ void kedge::lower::gpu::copyInset(CallKernels &kernels, Operand src, Operand dst
 
 void kedge::lower::gpu::generateCopies(CallKernels &kernels) {
   std::vector<rt::cpu::CopyPlan> plans = *rt::cpu::planCopies(kernels.call);
+  RowCopies rows;
   for (rt::cpu::CopyPlan &plan : plans)
-    copyStrided(kernels, kernels.input(plan.input), kernels.output(plan.output), std::move(plan.dims), plan.from,
-                plan.to);
+    addCopy(kernels, rows, kernels.input(plan.input), kernels.output(plan.output), std::move(plan.dims), plan.from,
+            plan.to);
+  rows.emit(kernels);
 }
 
 void kedge::lower::gpu::generateSliceGrad(CallKernels &kernels) {

@@ -4,7 +4,7 @@
 
 namespace kedge::lower::gpu {
 
-void generateCopies(CallKernels &kernels);    ///< Transpose, Expand, Tile, DepthToSpace..., Concat, Split, Slice
+void generateCopies(CallKernels &kernels); ///< Transpose, Expand, Tile, DepthToSpace..., Concat, Split, Slice
 void generateSliceGrad(CallKernels &kernels);
 void generateCenterCropPad(CallKernels &kernels);
 void generatePad(CallKernels &kernels);
@@ -24,6 +24,7 @@ void generateRange(CallKernels &kernels);
 void generateCumSum(CallKernels &kernels);
 void generateArgExtreme(CallKernels &kernels); ///< ArgMax, ArgMin
 void generateHardmax(CallKernels &kernels);
+void generateTopK(CallKernels &kernels);
 void generateMaxPool(CallKernels &kernels);
 void generateMaxPoolGrad(CallKernels &kernels);
 void generateAveragePool(CallKernels &kernels);

@@ -1,6 +1,7 @@
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,6 +15,10 @@ KernelBuilder::KernelBuilder(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, bo
   auto place = [&](Value index) { return Num(*this, arith::IndexCastOp::create(b, loc, indexType, index)); };
   threadX = place(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x));
   blockX = place(mlir::gpu::BlockIdOp::create(b, loc, mlir::gpu::Dimension::x));
+}
+
+void KernelBuilder::residentBlocks(int64_t count) {
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(static_cast<int32_t>(count)));
 }
 
 Num KernelBuilder::index(int64_t value) {
@@ -53,8 +58,8 @@ Num KernelBuilder::exp2(Num x) {
   constexpr double kMagic = 12582912;
   Num shifted = clamped + kMagic, rest = clamped - (shifted - kMagic);
   Num p = f32(1.5252733804e-5);
-  for (double next : {1.5403530393e-4, 1.3333558146e-3, 9.6181291076e-3, 5.5504108665e-2, 2.4022650696e-1,
-                      6.9314718056e-1, 1.0})
+  for (double next :
+       {1.5403530393e-4, 1.3333558146e-3, 9.6181291076e-3, 5.5504108665e-2, 2.4022650696e-1, 6.9314718056e-1, 1.0})
     p = fma(p, rest, f32(next));
   Type i32 = b.getI32Type();
   auto bits = [&](Num v) { return Num(*this, arith::BitcastOp::create(b, loc, i32, v.value)); };

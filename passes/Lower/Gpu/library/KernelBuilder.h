@@ -51,10 +51,10 @@ template <typename T> Num literalOf(Num like, T value) {
     return literal(like, static_cast<int64_t>(value));
 }
 #define KEDGE_LITERAL_OPERATOR(op)                                                                                     \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(Num a, T b) {           \
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(Num a, T b) {            \
     return a op literalOf(a, b);                                                                                       \
   }                                                                                                                    \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(T a, Num b) {           \
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(T a, Num b) {            \
     return literalOf(b, a) op b;                                                                                       \
   }
 KEDGE_LITERAL_OPERATOR(+)
@@ -93,6 +93,8 @@ public:
   /// Indices have 32 bits unless the kernel is `wide`.
   KernelBuilder(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, bool wide);
 
+  /// Asks for so few registers that this many blocks run on a processor at once.
+  void residentBlocks(int64_t count);
   Num thread() const { return threadX; }
   Num block() const { return blockX; }
   Num index(int64_t value);

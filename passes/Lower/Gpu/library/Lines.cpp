@@ -1,5 +1,5 @@
-// Ops along one axis, a thread a line: onnx.CumSum, ArgMax, ArgMin, Hardmax; and those that place values by position:
-// onnx.OneHot, EyeLike, Trilu, Range.
+// Ops along one axis, a thread a line: onnx.CumSum, ArgMax, ArgMin, Hardmax, TopK; and those that place values by
+// position: onnx.OneHot, EyeLike, Trilu, Range.
 #include "passes/Lower/Gpu/library/Generators.h"
 
 using namespace mlir;
@@ -23,16 +23,21 @@ void expectSigned(const CallKernels &kernels, const rt::TensorDesc &tensor) {
     failCall(kernels.call, "unsigned numbers have no kernel for CUDA here: cast to a signed type");
 }
 
+/// Whether a comes before b when the largest (smallest) is first; NaN comes first.
+Num precedes(Num a, Num b, bool largest) {
+  Num before = largest ? a > b : a < b;
+  if (!isa<FloatType>(a.type()))
+    return before;
+  Num bothNumbers = (a == a) & (b == b);
+  return select(bothNumbers, before, (a != a) & (b == b));
+}
+
 /// Place along the line of its first (last) extreme element; a NaN counts as extreme.
 Num extremeOf(KernelBuilder &k, Memory x, Num first, const AxisView &view, bool largest, bool takeLast) {
-  auto precedes = [&](Num a, Num b) {
-    Num before = largest ? a > b : a < b;
-    return isa<FloatType>(x.element) ? before | ((a != a) & (b == b)) : before;
-  };
   Nums best = {k.index(0), k.load(x, first)};
   return k.loop(k.index(1), k.index(view.size), k.index(1), best, [&](Num i, Nums best) -> Nums {
     Num value = k.load(x, first + i * view.inner);
-    Num take = takeLast ? !precedes(best[1], value) : precedes(value, best[1]);
+    Num take = takeLast ? !precedes(best[1], value, largest) : precedes(value, best[1], largest);
     return {select(take, i, best[0]), select(take, value, best[1])};
   })[0];
 }
@@ -85,6 +90,37 @@ void kedge::lower::gpu::generateHardmax(CallKernels &kernels) {
            [&](Num i) { k.store(memory[1], first + i * view.inner, select(i == best, one, zero)); });
   };
   kernels.forEach("hardmax", view.size == 0 ? 0 : view.outer * view.inner, {kernels.input(0), kernels.output(0)}, body);
+}
+
+void kedge::lower::gpu::generateTopK(CallKernels &kernels) {
+  const rt::LibraryCall &call = kernels.call;
+  expectCounts(call, 1, 1, 2, 2);
+  AxisView view = axisOf(kernels, call.inputs[0].shape, -1), chosen = axisOf(kernels, call.outputs[0].shape, -1);
+  bool largest = boolAttr(call, "largest", true);
+  expectSigned(kernels, call.inputs[0]);
+  if (!kernels.input(0).element.isInteger())
+    kernels.expectFloat(kernels.input(0));
+  // Each place takes the first of those that come after the one before: k walks over the line.
+  auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num line) {
+    Num first = lineStart(view, line), to = lineStart(chosen, line), one = k.index(1);
+    auto before = [&](Num a, Num aPlace, Num b, Num bPlace) {
+      Num isAfter = precedes(b, a, largest);
+      return precedes(a, b, largest) | select(isAfter, literalOf(isAfter, 0), aPlace < bPlace);
+    };
+    Nums start = {k.zeros(memory[0].element, 1), k.index(-1)};
+    k.loop(k.index(0), k.index(chosen.size), one, start, [&](Num rank, Nums last) {
+      Nums best = k.loop(k.index(0), k.index(view.size), one, start, [&](Num i, Nums best) -> Nums {
+        Num value = k.load(memory[0], first + i * view.inner);
+        Num isLeft = (last[1] < 0) | before(last[0], last[1], value, i);
+        Num take = isLeft & ((best[1] < 0) | before(value, i, best[0], best[1]));
+        return {select(take, value, best[0]), select(take, i, best[1])};
+      });
+      k.store(memory[1], to + rank * view.inner, best[0]);
+      k.store(memory[2], to + rank * view.inner, k.convert(best[1], memory[2].element));
+      return best;
+    });
+  };
+  kernels.forEach("top_k", view.outer * view.inner, {kernels.input(0), kernels.output(0), kernels.output(1)}, body);
 }
 
 void kedge::lower::gpu::generateOneHot(CallKernels &kernels) {

@@ -41,7 +41,8 @@ Nums walkTaps(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, Nums carr
         inside = inside & (at < p.in[d]);
       place = place * p.in[d] + at;
     }
-    return k.choose(inside, [&] { return step({place}, values); }, [&] { return values; });
+    return k.choose(
+        inside, [&] { return step({place}, values); }, [&] { return values; });
   });
 }
 
@@ -50,7 +51,7 @@ Nums largest(KernelBuilder &k, const PoolShape &p, Memory plane, ArrayRef<Num> o
   Num none = literalOf(k.zeros(plane.element, 1), 0);
   return walkTaps(k, p, out, {k.index(-1), none}, [&](Nums place, Nums best) -> Nums {
     Num x = k.load(plane, place[0]);
-    Num first = best[0] < 0, larger = x > best[1];
+    Num first = best[0]<0, larger = x> best[1];
     if (isa<FloatType>(plane.element))
       larger = larger | ((x != x) & (best[1] == best[1]));
     Num take = first | larger;
@@ -91,7 +92,8 @@ Nums walkWindows(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> in, Nums ca
         inside = inside & (offset % p.dilation[d] == 0);
       out.push_back(at);
     }
-    return k.choose(inside, [&] { return step(out, values); }, [&] { return values; });
+    return k.choose(
+        inside, [&] { return step(out, values); }, [&] { return values; });
   });
 }
 
@@ -152,7 +154,8 @@ void kedge::lower::gpu::generateMaxPoolGrad(CallKernels &kernels) {
     })[0];
     k.store(memory[2], flat, sum);
   };
-  kernels.forEach("max_pool_grad", p.planes * p.inSize(), {kernels.input(0), kernels.input(1), kernels.output(0)}, body);
+  kernels.forEach("max_pool_grad", p.planes * p.inSize(), {kernels.input(0), kernels.input(1), kernels.output(0)},
+                  body);
 }
 
 void kedge::lower::gpu::generateAveragePool(CallKernels &kernels) {
@@ -164,9 +167,8 @@ void kedge::lower::gpu::generateAveragePool(CallKernels &kernels) {
     Nums index = k.split(flat, sizesOf(p.planes, p.out));
     Memory x = k.shifted(memory[0], index[0] * p.inSize());
     ArrayRef<Num> out = ArrayRef<Num>(index).drop_front();
-    Num sum = walkTaps(k, p, out, {k.zeros(x.element, 1)}, [&](Nums place, Nums sum) -> Nums {
-      return {sum[0] + k.load(x, place[0])};
-    })[0];
+    Num sum = walkTaps(k, p, out, {k.zeros(x.element, 1)},
+                       [&](Nums place, Nums sum) -> Nums { return {sum[0] + k.load(x, place[0])}; })[0];
     k.store(memory[1], flat, sum / k.convert(tapsOf(k, p, out, includePad), x.element));
   };
   kernels.forEach("average_pool", p.planes * p.outSize(), {kernels.input(0), kernels.output(0)}, body);
@@ -180,7 +182,8 @@ void kedge::lower::gpu::generateAveragePoolGrad(CallKernels &kernels) {
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
     Nums index = k.split(flat, sizesOf(p.planes, p.in));
     Memory dy = k.shifted(memory[0], index[0] * p.outSize());
-    Num sum = walkWindows(k, p, ArrayRef<Num>(index).drop_front(), {k.zeros(dy.element, 1)}, [&](Nums out, Nums sum) -> Nums {
+    ArrayRef<Num> place = ArrayRef<Num>(index).drop_front();
+    Num sum = walkWindows(k, p, place, {k.zeros(dy.element, 1)}, [&](Nums out, Nums sum) -> Nums {
       Num taps = k.convert(tapsOf(k, p, out, includePad), dy.element);
       return {sum[0] + k.load(dy, flatten(k, out, p.out)) / taps};
     })[0];

@@ -35,6 +35,10 @@ struct Axis {
         return 0;
     return count;
   }
+  /// Every element is one of the source's.
+  bool isSelection() const {
+    return !hasOutside() && evenCount() == 1 && llvm::all_of(table.weights, [](double weight) { return weight == 1; });
+  }
   bool hasOutside() const { return llvm::is_contained(table.outside, 1); }
 };
 
@@ -141,11 +145,7 @@ void resample(CallKernels &kernels, llvm::StringRef hint, std::vector<Axis> axes
   for (const Axis &axis : axes)
     sizes.push_back(axis.size);
   Operand from = kernels.input(0), to = kernels.output(0);
-  bool weighted = llvm::any_of(axes, [](const Axis &axis) {
-    return axis.hasOutside() || (!axis.isIdentity() && (axis.evenCount() != 1 ||
-                                                        llvm::any_of(axis.table.weights, [](double w) { return w != 1; })));
-  });
-  if (weighted)
+  if (!llvm::all_of(axes, [](const Axis &axis) { return axis.isSelection(); }))
     kernels.expectFloat(to);
   else
     from = kernels.bits(from), to = kernels.bits(to);

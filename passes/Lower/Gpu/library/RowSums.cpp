@@ -11,11 +11,11 @@ using namespace kedge::lower::gpu;
 
 namespace {
 
-constexpr int64_t kBuckets = 512;    ///< wanted: each reads all indices
-constexpr int64_t kMostRows = 64;    ///< of a bucket: what fits shared memory
+constexpr int64_t kBuckets = 512; ///< wanted: each reads all indices
+constexpr int64_t kMostRows = 64; ///< of a bucket: what fits shared memory
 constexpr int64_t kWantedWarps = 512;
 constexpr int64_t kListThreads = 256;
-constexpr int64_t kAhead = 8; ///< rows loaded before the first is added
+constexpr int64_t kAhead = 16; ///< rows loaded before the first is added
 
 struct Plan {
   RowSums sums;
@@ -152,10 +152,9 @@ void kedge::lower::gpu::sumRows(CallKernels &kernels, Operand src, Operand indic
   Operand order = kernels.workspace(kernels.integer(32), sums.positions);
   Operand bounds = kernels.workspace(kernels.integer(32), 2 * plan.buckets * plan.parts);
   Operand tables = plan.parts == 1 ? dst : kernels.workspace(dst.element, plan.parts * plan.tableElements());
-  kernels.kernel("row_lists", plan.buckets * plan.parts, kListThreads, {indices, order, bounds},
-                 [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-                   writeLists(k, plan, memory[0], memory[1], memory[2]);
-                 });
+  kernels.kernel(
+      "row_lists", plan.buckets * plan.parts, kListThreads, {indices, order, bounds},
+      [&](KernelBuilder &k, ArrayRef<Memory> memory) { writeLists(k, plan, memory[0], memory[1], memory[2]); });
   kernels.kernel("row_sums", plan.parts * sums.outer * plan.buckets * plan.slabs, 32,
                  {src, indices, order, bounds, tables},
                  [&](KernelBuilder &k, ArrayRef<Memory> memory) { sumLists(k, plan, memory); });

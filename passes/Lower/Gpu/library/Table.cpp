@@ -50,6 +50,7 @@ constexpr Entry kEntries[] = {
     {"onnx.SpaceToDepth", run<generateCopies>},
     {"onnx.Split", run<generateCopies>},
     {"onnx.Tile", run<generateCopies>},
+    {"onnx.TopK", run<generateTopK>},
     {"onnx.Transpose", run<generateCopies>},
     {"onnx.Trilu", run<generateTrilu>},
     {"train.Attention", run<generateAttention>},

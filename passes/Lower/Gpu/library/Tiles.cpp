@@ -16,9 +16,7 @@ Num Tile::place(Num row, Num column) const {
   return row * columns + chunk * 4 + column % 4;
 }
 
-Num Tile::chunk(Num row, Num number) const {
-  return k->load(memory, row * columns + (number ^ (row & mask)) * 4, 4);
-}
+Num Tile::chunk(Num row, Num number) const { return k->load(memory, row * columns + (number ^ (row & mask)) * 4, 4); }
 Num Tile::load(Num row, Num column, unsigned width) const { return k->load(memory, place(row, column), width); }
 void Tile::store(Num row, Num column, Num value) const { k->store(memory, place(row, column), value); }
 

@@ -11,7 +11,7 @@ public:
   /// `columns`: a multiple of 4.
   Tile(KernelBuilder &k, Memory memory, int64_t rows, int64_t columns);
 
-  Num chunk(Num row, Num number) const; ///< four columns
+  Num chunk(Num row, Num number) const;                    ///< four columns
   Num load(Num row, Num column, unsigned width = 1) const; ///< within a chunk
   void store(Num row, Num column, Num value) const;
 
@@ -61,11 +61,11 @@ Nums productTN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
 /// Rows of a matrix in global memory.
 struct GlobalRows {
   Memory memory;
-  Num first;        ///< place of the first row
-  int64_t stride;   ///< between rows
-  Num count;        ///< rows from the first one on
+  Num first;      ///< place of the first row
+  int64_t stride; ///< between rows
+  Num count;      ///< rows from the first one on
   int64_t columns;
-  unsigned vector;  ///< columns that may be moved at once: 4 or 1
+  unsigned vector; ///< columns that may be moved at once: 4 or 1
 };
 /// tile = scale * rows, by all `threads` of the block; zeros where there are no rows or columns.
 void fill(KernelBuilder &k, const Tile &tile, const GlobalRows &rows, int64_t threads, double scale = 1);
