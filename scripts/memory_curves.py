@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Added time against memory budget, planned by `kedge plan`, as docs/memory-curves.md and docs/memory-curves.svg.
 
-memory_curves.py --kedge build/quick/bin/kedge [--out docs] [--device a100] [--effort N] [--jobs 2] [NAME...]
+memory_curves.py --kedge build/quick/bin/kedge [--out docs] [--device a100] [--effort N] [--jobs 2]
+                 [--pytorch BUDGETS.json] [NAME...]
 
 Models are those of make_shapes.py, so the package onnx is needed and nothing is downloaded. NAMEs leave out the others
 (gpt2, bert-base, resnet50, unet, llama-1b, gpt2-medium, lesson-l); nothing runs on the device: its times are predicted.
+--pytorch: what pytorch_budget.py wrote, for a column beside ours.
 """
 import argparse
 import concurrent.futures
@@ -42,6 +44,7 @@ HOPELESS = "activations=1%"
 class Planner:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
+        self.torch = json.loads(options.pytorch.read_text()) if options.pytorch else {"models": {}}
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
     def fixed(self):
@@ -133,26 +136,35 @@ def percent(ratio):
     return f"{100 * ratio:.1f} %"
 
 
-def curve_row(title, plan, budget=None):
+def torch_cell(torch, share):
+    """Of PyTorch's plan at the same share: what its forward keeps, and what it adds."""
+    if not torch:
+        return ""
+    plan, whole = torch[str(share / 100)], torch["1.0"]
+    return f"{gigabytes(plan['saved'])}, +{percent(plan['flops'] / whole['flops'] - 1)}"
+
+
+def curve_row(title, plan, budget=None, torch=""):
     asked = gigabytes(budget) if budget else ""
     if not plan["found"]:
-        return f"| {title} | {asked} | no plan found | | | | not measured |"
+        return f"| {title} | {asked} | no plan found | | | | {torch} |"
     return (f"| {title} | {asked} | {gigabytes(plan['peak'])} | {share_of(plan, plan['peak']):.1f} % | "
-            f"{percent(plan['overhead'])} | {percent(plan['bound']) if budget else ''} | not measured |")
+            f"{percent(plan['overhead'])} | {percent(plan['bound']) if budget else ''} | {torch} |")
 
 
-def curve_table(title, curve):
+def curve_table(title, curve, torch):
     named = curve["named"]
     floor = curve["floor"]
     lines = [f"## {title}", "",
              f"Proven floor: no plan needs less than {gigabytes(floor)} GB ({share_of(named['none'], floor):.1f} %); "
              f"the smallest feasible budget found is {gigabytes(curve['smallest']['budget'])} GB.", "",
              "| plan | budget GB | peak GB | activations | added time | proven: none adds less than "
-             "| PyTorch `activation_memory_budget` |", "|---|---|---|---|---|---|---|"]
+             "| PyTorch: kept GB, added FLOPs |", "|---|---|---|---|---|---|---|"]
     for policy, plan in named.items():
-        lines.append(curve_row(policy if plan["ops"] or policy == "none" else f"{policy} (nothing to recompute)", plan))
+        lines.append(curve_row(policy if plan["ops"] or policy == "none" else f"{policy} (nothing to recompute)", plan,
+                               torch=torch_cell(torch, 100) if policy == "none" else ""))
     for share, plan in curve["shares"].items():
-        lines.append(curve_row(f"auto, activations={share}%", plan, plan["budget"]))
+        lines.append(curve_row(f"auto, activations={share}%", plan, plan["budget"], torch_cell(torch, share)))
     lines.append(curve_row("auto, smallest feasible", curve["smallest"], curve["smallest"]["budget"]))
     for policy, plan in curve["peers"].items():
         lines.append(curve_row(f"auto, peak of {policy}", plan, plan["budget"]))
@@ -210,9 +222,20 @@ def preamble(planner, names):
         "Peaks are of everything that the program allocates: parameters, gradients, optimizer and activations. "
         "`activations` is the transient part as a percentage of that without recomputation, as in "
         "`--memory-budget activations=50%`. `none adds less than` is a proven lower bound on the added time of every "
-        "plan within the budget, the floor one on the bytes of every plan. GB are 10^9 bytes. PyTorch's "
-        "`activation_memory_budget` was not measured. Attention is one fused op here and keeps no table of scores, so "
-        "the policy `attention`, which recomputes it, has little to save."), ""]
+        "plan within the budget, the floor one on the bytes of every plan. GB are 10^9 bytes. Attention is one fused op "
+        "here and keeps no table of scores, so the policy `attention`, which recomputes it, has little to save."), "",
+        *torch_note(planner.torch)]
+
+
+def torch_note(torch):
+    if "torch" not in torch:
+        return []
+    return [wrapped(
+        f"PyTorch {torch['torch']}: `scripts/pytorch_budget.py`, the same models under `activation_memory_budget` of the "
+        "row's share (1.0 beside `none`), its graphs read and not run. `kept` is what its forward hands to its backward: "
+        "neither a peak nor a promise, as gradients, workspaces and what backward computes again come on top; the budget "
+        "is a share of what it would keep without fusing. Its FLOPs are products, convolutions and attention only; "
+        "our added time counts everything."), ""]
 
 
 def lesson_preamble():
@@ -231,7 +254,7 @@ def all_tables(planner, names):
     for name, started in curves.items():
         title, shape = CURVES[name]
         curve = finished[title] = finish_curve(planner, name, shape, started)
-        tables += curve_table(title, curve)
+        tables += curve_table(title, curve, planner.torch["models"].get(name))
         odd += oddities(title, [*curve["shares"].values(), *curve["peers"].values(), curve["smallest"]], curve["named"],
                         curve["smallest"]["budget"])
         yield finished, tables, odd
@@ -260,6 +283,7 @@ def main():
     parser.add_argument("--device", default="a100")
     parser.add_argument("--effort", type=int)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--pytorch", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     unknown = [n for n in options.names if n not in CURVES and n not in LESSON]

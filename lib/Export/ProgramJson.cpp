@@ -115,6 +115,14 @@ private:
       description["name"] = name.str();
       description["offset"] = buffer.getOffset();
       entry["outputs"].push_back(description);
+    } else if (kind == "part") {
+      json whole = tensorDescription(buffer->getAttrOfType<TypeAttr>("whole").getValue());
+      whole["name"] = name.str();
+      whole["offset"] = buffer.getOffset();
+      whole["part"] = {{"first", buffer->getAttrOfType<IntegerAttr>("part").getInt()},
+                       {"elements", cast<RankedTensorType>(buffer.getType()).getNumElements()},
+                       {"after_launch", static_cast<int64_t>(buffer.getFirst())}};
+      entry["outputs"].push_back(whole);
     } else if (kind == "scalar") {
       addOnce(scalars, {{"name", name.str()}, {"dtype", description["dtype"]}, {"offset", buffer.getOffset()}});
     } else if (kind == "result") {

@@ -118,6 +118,9 @@ std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
     // The gradient of a rotation is a rotation: what differentiation built is not the architecture's.
     if (auto loc = dyn_cast<NameLoc>(op->getLoc()); loc && loc.getName() == "backward")
       return;
+    // One loss in chunks is one loss.
+    if (auto chunk = op->getAttrOfType<IntegerAttr>("train.chunk"); chunk && chunk.getInt() > 0)
+      return;
     if (auto found = names.find(op->getName().getStringRef().str()); found != names.end())
       ++counts[found->second];
   });

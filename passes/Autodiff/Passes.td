@@ -80,4 +80,17 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">
   ];
 }
+
+def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
+  let summary = "Compute logits, their loss and their gradient for a few rows at a time";
+  let description = [{
+    A product with more than `max-bytes` of results (a language model's head) and everything that touches them, in
+    forward and backward, runs once for each chunk of rows: logits never exist as a whole. Losses and the gradient of
+    the rows are joined, gradients of weight and bias are summed chunk after chunk. Losses keep their bits; those two
+    sums get another order, so the chunk size depends on shapes only, never on a budget. Results that the host reads
+    (`train.output`) become one result a chunk, with `train.part` (its first element) and `train.whole`. Regions with
+    an op that needs all rows at once stay. Statistics: heads, chunks.
+  }];
+  let options = [Option<"maxBytes", "max-bytes", "int64_t", "268435456", "of the logits of a chunk; 0: never">];
+}
 #endif

@@ -98,13 +98,18 @@ private:
       else if (auto result = plan.function.getResultAttrOfType<StringAttr>(index, "train.result"))
         bufferOf[root] = addBuffer(persistent(resultKey(result.getValue()), value.getType(), result));
       else if (auto output = plan.function.getResultAttrOfType<StringAttr>(index, "train.output"))
-        bindOutput(root, value.getType(), output.getValue());
+        bindOutput(root, value.getType(), output.getValue(), index);
     }
   }
 
-  void bindOutput(Value root, Type type, StringRef name) {
+  /// The host reads an output at the end, a part of one right after the launch that writes it.
+  void bindOutput(Value root, Type type, StringRef name, unsigned index) {
     PlannedBuffer buffer{name.str(), type, sched::bytesOf(type), position.lookup(root.getDefiningOp()), end};
-    buffer.bindings.push_back("output:" + name.str());
+    buffer.part = plan.function.getResultAttrOfType<IntegerAttr>(index, "train.part");
+    buffer.whole = plan.function.getResultAttrOfType<TypeAttr>(index, "train.whole");
+    if (buffer.part)
+      buffer.last = std::max(buffer.first, lastUse(root));
+    buffer.bindings.push_back((buffer.part ? "part:" : "output:") + name.str());
     bufferOf[root] = addBuffer(buffer);
   }
 

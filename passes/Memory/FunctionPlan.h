@@ -16,7 +16,9 @@ struct PlannedBuffer {
   int64_t offset = 0;
   bool persistent = false;
   std::string key;                     ///< what a persistent buffer holds: "state:w", "scalar:lr", "result:step:loss_sum"
-  llvm::SmallVector<std::string> bindings; ///< what the host writes or reads: "input:x", "output:logits"
+  llvm::SmallVector<std::string> bindings; ///< what the host writes or reads: "input:x", "output:logits", "part:logits"
+  mlir::IntegerAttr part; ///< of an output that the host reads in parts: the first element of this one
+  mlir::TypeAttr whole;   ///< and the type of all parts together
 };
 
 struct PlannedLaunch {

@@ -150,9 +150,14 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       state = FlatSymbolRefAttr::get(&getContext(), key);
     else if (!key.empty())
       bindings.push_back(key);
-    return exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes, buffer.first,
-                                  buffer.last, buffer.type, state,
-                                  bindings.empty() ? ArrayAttr() : builder.getStrArrayAttr(bindings));
+    auto op = exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes, buffer.first,
+                                     buffer.last, buffer.type, state,
+                                     bindings.empty() ? ArrayAttr() : builder.getStrArrayAttr(bindings));
+    if (buffer.part) {
+      op->setAttr("part", buffer.part);
+      op->setAttr("whole", buffer.whole);
+    }
+    return op;
   }
 
   void emitLaunch(OpBuilder &builder, const PlannedLaunch &launch, ArrayRef<Value> values) {

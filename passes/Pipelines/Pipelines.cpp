@@ -48,6 +48,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.nesterov = options.nesterov;
   optimizer.clipNorm = options.clipNorm;
   manager.addPass(autodiff::createAddOptimizer(optimizer));
+  manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
 }

@@ -90,6 +90,9 @@ private:
       auto found = graph.valueOf.find(rootOf(value));
       if (found == graph.valueOf.end())
         continue;
+      // The host reads it as soon as it is there.
+      if (function.getResultAttr(index, "train.part"))
+        continue;
       solver::RematValue &bound = graph.problem.values[found->second];
       bound.keptToEnd = true;
       if (function.getResultAttr(index, "train.output"))

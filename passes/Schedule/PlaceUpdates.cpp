@@ -9,12 +9,17 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-/// Ops whose results lead to nothing but the return, through ops of the same kind.
-SmallVector<Operation *> tailOps(Block &block) {
+/// Ops whose results lead to nothing but new state, through ops of the same kind.
+SmallVector<Operation *> tailOps(func::FuncOp function) {
   llvm::SetVector<Operation *> tail;
+  Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
+  auto isState = [&](OpOperand &use) {
+    return use.getOwner() == terminator ? bool(function.getResultAttr(use.getOperandNumber(), "train.state"))
+                                        : tail.contains(use.getOwner());
+  };
   for (Operation &op : llvm::reverse(block.without_terminator())) {
-    bool ends = llvm::all_of(op.getUsers(), [&](Operation *user) { return user == terminator || tail.contains(user); });
+    bool ends = llvm::all_of(op.getUses(), isState);
     if (ends && !op.use_empty())
       tail.insert(&op);
   }
@@ -30,7 +35,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     for (Operation &op : block)
       order[&op] = next++;
     int64_t moved = 0;
-    SmallVector<Operation *> tail = tailOps(block);
+    SmallVector<Operation *> tail = tailOps(getOperation());
     for (Operation *op : tail) {
       Operation *after = lastObstacle(op, order);
       if (after && after->getNextNode() != op) {

@@ -29,6 +29,52 @@ const char *functionWith(const Program &program, const std::string &name) {
   fail("--predict {}=...: the program has no such output; it has {}", name, known.empty() ? "none" : known);
 }
 
+/// Collects the rows of an output: parts as they come, a whole one at the end.
+class OutputReader : public LaunchObserver {
+public:
+  OutputReader(const Executor &executor, const char *function, const std::string &name, DType type)
+      : executor(executor), type(type) {
+    for (const Place &place : executor.program().function(function)->outputs)
+      if (place.name == name)
+        places.push_back(&place);
+    const TensorDesc &desc = places.front()->desc;
+    rows.resize(static_cast<size_t>(desc.elements()) * dtypeSize(type));
+  }
+
+  bool watches(const Function &, int launch) const override { return find(launch) != nullptr; }
+
+  bool afterLaunch(const Function &, int launch) override {
+    const Place &part = *find(launch);
+    read(part, part.first, part.elements);
+    return true;
+  }
+
+  const char *finish() {
+    if (places.front()->afterLaunch < 0)
+      read(*places.front(), 0, places.front()->desc.elements());
+    return rows.data();
+  }
+
+private:
+  const Place *find(int launch) const {
+    for (const Place *place : places)
+      if (place->afterLaunch >= 0 && place->afterLaunch == launch)
+        return place;
+    return nullptr;
+  }
+
+  void read(const Place &place, int64_t first, int64_t elements) {
+    const DType stored = place.desc.type;
+    convert(rows.data() + static_cast<size_t>(first) * dtypeSize(type), type, 1,
+            executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1, elements);
+  }
+
+  const Executor &executor;
+  DType type;
+  std::vector<const Place *> places;
+  std::vector<char> rows;
+};
+
 } // namespace
 
 void checkPredictable(const Program &program, const std::string &name) { functionWith(program, name); }
@@ -48,7 +94,7 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   const int64_t rowElements = desc.elements() / batch;
   AtomicFile file(path);
   file.write(npyHeader(whole.type, whole.shape));
-  std::vector<char> rows(static_cast<size_t>(rowElements * batch) * dtypeSize(whole.type));
+  OutputReader reader(executor, function, name, whole.type);
   const ScalarWriter writer(program);
   for (int64_t first = 0; first < data.rows(); first += batch) {
     const int64_t valid = std::min(batch, data.rows() - first);
@@ -57,9 +103,8 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
     point.step = progress.step;
     point.optimizerSteps = progress.optimizerSteps;
     writer.write(executor, scalars, point);
-    executor.run(function);
-    convert(rows.data(), whole.type, 1, executor.output(function, name), desc.type, 1, rowElements * valid);
-    file.write(rows.data(), static_cast<size_t>(rowElements * valid) * dtypeSize(whole.type));
+    executor.run(function, &reader);
+    file.write(reader.finish(), static_cast<size_t>(rowElements * valid) * dtypeSize(whole.type));
   }
   file.commit();
 }

@@ -93,6 +93,10 @@ struct Place {
   std::string name;
   uint64_t offset = 0;
   TensorDesc desc; ///< of outputs
+  /// Of an output in parts (one Place each): elements [first, first + elements) of it lie at `offset` right after this
+  /// launch, and no longer. afterLaunch -1: the whole output, at the end of the function.
+  int64_t first = 0, elements = 0;
+  int afterLaunch = -1;
 };
 
 struct BufferLife {

@@ -82,9 +82,15 @@ InputSpec inputOf(const json &value, int64_t batch) {
 std::vector<Place> placesOf(const json &function, const char *key) {
   std::vector<Place> result;
   if (auto found = function.find(key); found != function.end())
-    for (const json &entry : *found)
-      result.push_back(
-          {entry.at("name"), entry.at("offset"), entry.contains("dtype") ? descOf(entry) : TensorDesc{}});
+    for (const json &entry : *found) {
+      Place place{entry.at("name"), entry.at("offset"), entry.contains("dtype") ? descOf(entry) : TensorDesc{}};
+      if (auto part = entry.find("part"); part != entry.end()) {
+        place.first = part->at("first");
+        place.elements = part->at("elements");
+        place.afterLaunch = part->at("after_launch");
+      }
+      result.push_back(place);
+    }
   return result;
 }
 

@@ -165,6 +165,7 @@ void Compilation::step() {
   step.momentum = options.momentum;
   step.nesterov = options.nesterov;
   step.clipNorm = options.clipNorm;
+  step.logitsChunk = options.logitsChunk;
   run(Phase::Step, [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
   auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
   composites = countComposites(function);

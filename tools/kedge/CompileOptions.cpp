@@ -1,5 +1,6 @@
 #include "CompileOptions.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/MemoryBudget.h"
 
 namespace kedge::tool {
 namespace {
@@ -31,10 +32,21 @@ void addLater(CLI::App &command, const std::string &name, std::vector<std::strin
     command.add_option_function<std::string>(name, refuse, harmless.empty() ? "not available yet" : "only " + harmless[0] + " yet")->group(group);
 }
 
+int64_t chunkBytes(const std::string &text) {
+  if (text == "0")
+    return 0;
+  MemoryBudget given = parseMemoryBudget(text);
+  if (given.kind != MemoryBudget::Kind::Bytes)
+    fail("--logits-chunk {}: expected bytes, such as 67108864 or 64MiB, or 0", text);
+  return given.bytes;
+}
+
 void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Memory";
   command.add_option("--recompute", o.recompute, "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)")->group(group);
   command.add_option("--memory-budget", o.memoryBudget, "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")->group(group);
+  command.add_option_function<std::string>("--logits-chunk", [&o](const std::string &text) { o.logitsChunk = chunkBytes(text); },
+                                           "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never (default: 256MiB)")->group(group);
   command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->check(CLI::NonNegativeNumber)->group(group);
 }
 
