@@ -91,6 +91,6 @@ def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
     (`train.output`) become one result a chunk, with `train.part` (its first element) and `train.whole`. Regions with
     an op that needs all rows at once stay. Statistics: heads, chunks.
   }];
-  let options = [Option<"maxBytes", "max-bytes", "int64_t", "268435456", "of the logits of a chunk; 0: never">];
+  let options = [Option<"maxBytes", "max-bytes", "int64_t", "134217728", "of the logits of a chunk; 0: never">];
 }
 #endif

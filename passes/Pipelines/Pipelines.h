@@ -15,7 +15,7 @@ struct StepOptions {
   std::string optimizer = "adamw";
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
-  int64_t logitsChunk = 256 << 20; ///< bytes; see kedge-chunk-logits
+  int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
 };
 
 /// Level 1: composites back from primitives.

@@ -46,7 +46,7 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--recompute", o.recompute, "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)")->group(group);
   command.add_option("--memory-budget", o.memoryBudget, "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")->group(group);
   command.add_option_function<std::string>("--logits-chunk", [&o](const std::string &text) { o.logitsChunk = chunkBytes(text); },
-                                           "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never (default: 256MiB)")->group(group);
+                                           "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never (default: 128MiB)")->group(group);
   command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->check(CLI::NonNegativeNumber)->group(group);
 }
 

@@ -20,7 +20,7 @@ struct CompileOptions {
   std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
   std::string recompute, memoryBudget; ///< as given; see recomputePolicy
   int64_t effort = 0;
-  int64_t logitsChunk = 256 << 20; ///< bytes; 0: never
+  int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", output, emit = "exe", saveIr, report;
   bool embedWeights = false;
   int64_t seed = 0;
