@@ -92,6 +92,7 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
     func::FuncOp function = getOperation();
     if (function.isExternal() || maxBytes <= 0)
       return;
+    heads = pieces = 0;
     SmallVector<Operation *> candidates;
     for (Operation &op : function.getBody().front())
       if (LogitsRegion::mayStart(&op, maxBytes))

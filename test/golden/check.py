@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles and trains the project's golden models and compares with PyTorch's traces: check.py FOLDER OUT.
+"""Compiles and trains the project's golden models and compares with PyTorch's traces:
+check.py FOLDER OUT [OPTION OF COMPILE...].
 
 Needs only Python's standard library. Loss within `relative` of the trace at each step, gradient norm within ten times
 that and 1e-4, learning rate within 1e-6; L2 norms of all parameters and buffers after the last step within 1e-4.
@@ -25,10 +26,10 @@ def safetensors_norms(path):
     return norms
 
 
-def train(folder, trace, out):
+def train(folder, trace, out, options):
     out.mkdir(parents=True, exist_ok=True)
     program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
-    subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], "-o", program], check=True)
+    subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], *options, "-o", program], check=True)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
     subprocess.run([program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
     return [json.loads(line) for line in log.read_text().splitlines()], safetensors_norms(weights)
@@ -53,9 +54,9 @@ def differences(trace, log, norms):
 
 
 def main():
-    folder, out = map(pathlib.Path, sys.argv[1:])
+    folder, out = map(pathlib.Path, sys.argv[1:3])
     trace = json.loads((folder / "trace.json").read_text())
-    log, norms = train(folder, trace, out)
+    log, norms = train(folder, trace, out, sys.argv[3:])
     wrong = list(differences(trace, log, norms))
     print("\n".join(wrong) or f"{folder.name}: {len(log)} steps and {len(trace['norms'])} norms as in PyTorch")
     sys.exit(bool(wrong))
