@@ -32,7 +32,6 @@
 // CHECK: onnx.Softmax
 // CHECK-LABEL: func.func @small
 // CHECK-NOT: train.chunk
-// CHECK: kedge-chunk-logits
 // CHECK: 4 kedge-chunk-logits chunks
 // CHECK: 2 kedge-chunk-logits heads
 
