@@ -77,29 +77,6 @@ LogicalResult toLLVMDialect(ModuleOp module) {
   return passes.run(module);
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
-  // The loops are vectors and unrolled already.
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = false;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  auto chosen = levels[std::clamp(level, 0, 3)];
-  auto pipeline = level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
-  pipeline.run(module, modules);
-}
-
 /// Moves the kernels into modules of a fixed number each: the split does not depend on the machine.
 std::vector<OwningOpRef<ModuleOp>> split(ModuleOp kernels) {
   constexpr size_t kKernelsPerModule = 8;
@@ -127,7 +104,7 @@ bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFil
       function.addFnAttr("prefer-vector-width", "512");
       function.addFnAttr(llvm::Attribute::NoUnwind);
     }
-  optimize(*module, *machine, level);
+  codegen::optimize(*module, *machine, level);
   object = codegen::emitObject(*module, *machine);
   return true;
 }
@@ -146,6 +123,29 @@ std::unique_ptr<llvm::TargetMachine> kedge::lower::codegen::createTargetMachine(
   auto codegen = level <= 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, codegen));
+}
+
+void kedge::lower::codegen::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
+  // The loops are vectors and unrolled already.
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  auto chosen = levels[std::clamp(level, 0, 3)];
+  auto pipeline = level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  pipeline.run(module, modules);
 }
 
 void kedge::lower::codegen::prepareModule(llvm::Module &module, const llvm::TargetMachine &machine) {

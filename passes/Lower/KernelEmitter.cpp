@@ -4,8 +4,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lower/KernelNames.h"
 #include "passes/Lower/NestEmitter.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -13,62 +13,8 @@ using namespace kedge::lower;
 
 namespace {
 
-/// Everything that makes the kernel what it is; no locations, no names of values.
-std::string keyOf(sched::ClusterOp op) {
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  os << op.getDomainAttr() << op.getReducedAttr() << op.getInputMaps() << op.getOutputMaps();
-  os << op.getInputs().getTypes() << "->" << op.getOutputs().getTypes() << "\n";
-  DenseMap<Value, unsigned> numbers;
-  for (BlockArgument argument : op.getBody().getArguments())
-    numbers.try_emplace(argument, numbers.size());
-  for (Operation &inner : op.getBody().front()) {
-    os << inner.getName() << inner.getAttrDictionary();
-    for (Value operand : inner.getOperands())
-      os << " " << numbers.lookup(operand);
-    os << ":" << inner.getResultTypes() << "\n";
-    for (Value result : inner.getResults())
-      numbers.try_emplace(result, numbers.size());
-  }
-  return key;
-}
-
-/// The last name in a location; of fused ones the last part that has any.
-StringRef lastName(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().getValue();
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return lastName(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : llvm::reverse(fused.getLocations()))
-      if (StringRef name = lastName(part); !name.empty())
-        return name;
-  return "";
-}
-
-/// The last word of a place in the model: "transformer.h.0.ln_1" and "/transformer/h.0/ln_1/Add" give "ln_1"
-/// and "Add"; "" when no such word is left.
-std::string hintOf(sched::ClusterOp op) {
-  SmallVector<StringRef> parts;
-  lastName(op.getLoc()).split(parts, '/');
-  std::string hint;
-  for (StringRef part : llvm::reverse(parts)) {
-    part = part.rsplit('.').second.empty() ? part : part.rsplit('.').second;
-    hint.clear();
-    for (char c : part.take_front(32))
-      hint += llvm::isAlnum(c) ? llvm::toLower(c) : '_';
-    if (!hint.empty() && llvm::any_of(hint, llvm::isAlpha))
-      return hint + "_";
-  }
-  return "";
-}
-
 std::string nameOf(sched::ClusterOp op, size_t number) {
-  std::string name = "k" + std::to_string(number) + "_" + hintOf(op);
-  std::string sizes;
-  for (int64_t size : op.getDomain())
-    sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
-  return name + (sizes.empty() ? "scalar" : sizes);
+  return "k" + std::to_string(number) + "_" + kernelHint(op);
 }
 
 void emitFunction(ModuleOp kernels, ClusterNest &nest, const LoopPlan &plan, StringRef name) {
@@ -100,7 +46,7 @@ KernelEmitter::KernelEmitter(ModuleOp kernels) : kernels(kernels) {
 }
 
 FailureOr<KernelInfo> KernelEmitter::emit(sched::ClusterOp cluster) {
-  auto [entry, isNew] = byText.try_emplace(keyOf(cluster), infos.size());
+  auto [entry, isNew] = byText.try_emplace(kernelText(cluster), infos.size());
   if (!isNew)
     return infos[entry->second];
   auto nest = ClusterNest::of(cluster);

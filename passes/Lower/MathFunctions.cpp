@@ -1,8 +1,7 @@
 // Coefficients: weighted least squares at 400 Chebyshev nodes with 40 digits, reweighted until the largest
 // relative errors are level; they stay below 4e-9 before rounding to f32.
 #include "passes/Lower/MathFunctions.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Lower/MathExpression.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -11,46 +10,6 @@ using namespace mlir;
 using namespace kedge::lower;
 
 namespace {
-
-/// Arithmetic on values of the shape of one operand.
-class Expression {
-public:
-  Expression(OpBuilder &b, Location loc, Type like) : b(b), loc(loc), like(like) {}
-
-  Type typed(Type scalar) const {
-    auto vector = dyn_cast<VectorType>(like);
-    return vector ? Type(VectorType::get(vector.getShape(), scalar)) : scalar;
-  }
-  Value constant(TypedAttr value) {
-    if (auto vector = dyn_cast<VectorType>(typed(value.getType())))
-      value = DenseElementsAttr::get(vector, cast<Attribute>(value));
-    return arith::ConstantOp::create(b, loc, value);
-  }
-  Value f32(float value) { return constant(b.getF32FloatAttr(value)); }
-  Value f64(double value) { return constant(b.getF64FloatAttr(value)); }
-  Value i32(int32_t value) { return constant(b.getI32IntegerAttr(value)); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
-  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, loc, x, y, z); }
-  Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
-  Value exp(Value x) { return math::ExpOp::create(b, loc, x); }
-  Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, loc, x, sign); }
-  Value less(Value x, Value y) { return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y); }
-  Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
-  /// c[0] + c[1] x + ...
-  Value polynomial(Value x, ArrayRef<float> c) {
-    Value sum = f32(c.back());
-    for (float next : llvm::reverse(c.drop_back()))
-      sum = fma(sum, x, f32(next));
-    return sum;
-  }
-
-  OpBuilder &b;
-  Location loc;
-  Type like;
-};
 
 bool isSingle(Operation *op) { return getElementTypeOrSelf(op->getResult(0).getType()).isF32(); }
 
@@ -123,7 +82,7 @@ Value anyOf(OpBuilder &b, Location loc, Value condition) {
 }
 
 template <typename Op> struct Circular : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  Circular(MLIRContext *context, MathFallback far) : OpRewritePattern<Op>(context), far(far) {}
   static constexpr bool isCosine = std::is_same_v<Op, math::CosOp>;
 
   /// x - k pi/2 in f64 with a pi of 106 bits, then a series of the quadrant.
@@ -138,16 +97,7 @@ template <typename Op> struct Circular : OpRewritePattern<Op> {
     Value quadrant = arith::FPToSIOp::create(b, loc, e.typed(b.getI32Type()), k);
     if (isCosine)
       quadrant = arith::AddIOp::create(b, loc, quadrant, e.i32(1));
-    Value square = e.mul(r, r);
-    Value sine = e.fma(e.mul(square, e.polynomial(square, {-1.666665494e-01f, 8.332178114e-03f, -1.951729550e-04f})), r, r);
-    Value cosine = e.fma(square, e.polynomial(square, {-0.5f, 4.166664686e-02f, -1.388736746e-03f, 2.443844553e-05f}),
-                         e.f32(1));
-    auto bitOf = [&](int32_t bit) -> Value {
-      Value masked = arith::AndIOp::create(b, loc, quadrant, e.i32(bit));
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked, e.i32(0));
-    };
-    Value value = e.select(bitOf(1), cosine, sine);
-    value = e.select(bitOf(2), arith::NegFOp::create(b, loc, value), value);
+    Value value = seriesOfQuadrant(e, r, quadrant);
     if (isCosine)
       return value;
     // The sign of zero.
@@ -163,13 +113,13 @@ template <typename Op> struct Circular : OpRewritePattern<Op> {
     Value x = op.getOperand();
     Value inRange = e.less(e.abs(x), e.f32(0x1p30f));
     Value value = nearby(e, e.select(inRange, x, e.f32(0)));
-    Value far = arith::XOrIOp::create(rewriter, loc, inRange,
+    Value isFar = arith::XOrIOp::create(rewriter, loc, inRange,
                                       e.constant(rewriter.getIntegerAttr(rewriter.getI1Type(), 1)));
-    auto branch = scf::IfOp::create(rewriter, loc, TypeRange{op.getType()}, anyOf(rewriter, loc, far), true);
+    auto branch = scf::IfOp::create(rewriter, loc, TypeRange{op.getType()}, anyOf(rewriter, loc, isFar), true);
     {
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(branch.thenBlock());
-      Value exact = callLibm(rewriter, op);
+      Value exact = far(rewriter, op);
       scf::YieldOp::create(rewriter, loc, e.select(inRange, value, exact));
       rewriter.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(rewriter, loc, value);
@@ -177,10 +127,28 @@ template <typename Op> struct Circular : OpRewritePattern<Op> {
     rewriter.replaceOp(op, branch.getResult(0));
     return success();
   }
+
+  MathFallback far;
 };
 
 } // namespace
 
-void kedge::lower::populateFloatFunctions(RewritePatternSet &patterns) {
-  patterns.add<Tanh, Erf, Log, Circular<math::SinOp>, Circular<math::CosOp>>(patterns.getContext());
+Value kedge::lower::seriesOfQuadrant(Expression &e, Value r, Value quadrant) {
+  OpBuilder &b = e.b;
+  Location loc = e.loc;
+  Value square = e.mul(r, r);
+  Value sine = e.fma(e.mul(square, e.polynomial(square, {-1.666665494e-01f, 8.332178114e-03f, -1.951729550e-04f})), r, r);
+  Value cosine = e.fma(square, e.polynomial(square, {-0.5f, 4.166664686e-02f, -1.388736746e-03f, 2.443844553e-05f}),
+                       e.f32(1));
+  auto bitOf = [&](int32_t bit) -> Value {
+    Value masked = arith::AndIOp::create(b, loc, quadrant, e.i32(bit));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked, e.i32(0));
+  };
+  Value value = e.select(bitOf(1), cosine, sine);
+  return e.select(bitOf(2), arith::NegFOp::create(b, loc, value), value);
+}
+
+void kedge::lower::populateFloatFunctions(RewritePatternSet &patterns, MathFallback far) {
+  patterns.add<Tanh, Erf, Log>(patterns.getContext());
+  patterns.add<Circular<math::SinOp>, Circular<math::CosOp>>(patterns.getContext(), far);
 }

@@ -138,17 +138,21 @@ Value kedge::lower::callLibm(PatternRewriter &rewriter, Operation *op) {
   return result;
 }
 
-LogicalResult kedge::lower::lowerMath(ModuleOp kernels) {
-  MLIRContext *context = kernels.getContext();
+void kedge::lower::expandMath(Operation *kernels, MathFallback far) {
+  MLIRContext *context = kernels->getContext();
   RewritePatternSet own(context);
   own.add<SimplePower>(context);
-  populateFloatFunctions(own);
+  populateFloatFunctions(own, far);
   walkAndApplyPatterns(kernels, std::move(own));
   RewritePatternSet polynomials(context);
   populateMathPolynomialApproximationPatterns(polynomials, isAccurateUpstream);
   walkAndApplyPatterns(kernels, std::move(polynomials));
-  RewritePatternSet calls(context);
-  calls.add<CallLibm>(context);
+}
+
+LogicalResult kedge::lower::lowerMath(ModuleOp kernels) {
+  expandMath(kernels, callLibm);
+  RewritePatternSet calls(kernels.getContext());
+  calls.add<CallLibm>(kernels.getContext());
   walkAndApplyPatterns(kernels, std::move(calls));
   return success();
 }

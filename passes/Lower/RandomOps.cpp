@@ -88,3 +88,11 @@ SmallVector<Value> ScalarOps::randomRun(sched::RandomOp op, Value seed, Value st
   }
   return values;
 }
+
+Value ScalarOps::randomBlock(sched::RandomOp op, Value seed, Value step, Value row, Value first) {
+  Words words{builder, loc};
+  Value key1 = arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
+  auto drawn = philox({words.low(words.shifted(first, 2)), words.low(row), words.low(step), words.high(step)},
+                      words.low(seed), key1);
+  return uniform(vector::FromElementsOp::create(builder, loc, VectorType::get({4}, builder.getI32Type()), drawn));
+}

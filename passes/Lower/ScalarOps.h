@@ -26,6 +26,8 @@ public:
   /// draws each block of four numbers once. seed, step and row are scalars.
   llvm::SmallVector<mlir::Value> randomRun(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row,
                                            mlir::Value first, unsigned width, unsigned copies);
+  /// sched.random of the four elements from `first` on, a multiple of 4: one draw. All operands are scalars.
+  mlir::Value randomBlock(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row, mlir::Value first);
 
   mlir::Value combine(sched::FoldKind kind, mlir::Value a, mlir::Value b);
   /// Neutral element of a fold over a body type.

@@ -56,6 +56,7 @@ public:
 private:
   mlir::gpu::GPUModuleOp module;
   llvm::StringMap<std::string> byKey;
+  llvm::StringMap<LaunchCode> clusters;
 };
 
 /// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global of

@@ -1,0 +1,90 @@
+// Clusters as launches of one or several kernels.
+#include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/Stages.h"
+#include "passes/Lower/Gpu/ThreadEmitter.h"
+#include "passes/Lower/KernelNames.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+using namespace kedge::lower::gpu;
+
+using Operand = KernelLaunch::Operand;
+
+namespace {
+
+class ClusterLaunch {
+public:
+  ClusterLaunch(GpuEmitter &emitter, MLIRContext *context) : emitter(emitter), builder(context, workspace) {}
+
+  LogicalResult add(const Stage &stage, StringRef suffix = "") {
+    auto nest = ClusterNest::of(stage.cluster);
+    if (failed(nest))
+      return failure();
+    GpuPlan plan = GpuPlan::of(*nest);
+    if (plan.groups == 0 || llvm::all_of(nest->outputs, [](const Access &output) { return output.elements == 0; }))
+      return success();
+    if (plan.splits > 1)
+      return addSplit(stage, *nest, plan, suffix);
+    if (!wantsStages(*nest, plan)) {
+      addKernel(stage.cluster, *nest, plan, stage.operands, suffix);
+      return success();
+    }
+    for (auto [number, part] : llvm::enumerate(builder.split(*nest, stage.operands)))
+      if (failed(add(part, (suffix + "_stage" + Twine(number)).str())))
+        return failure();
+    return success();
+  }
+
+  LaunchCode take() {
+    code.workspaceBytes = workspace.bytes();
+    return std::move(code);
+  }
+
+private:
+  LogicalResult addSplit(const Stage &stage, ClusterNest &nest, const GpuPlan &plan, StringRef suffix) {
+    ArrayRef<Operand> operands(stage.operands);
+    ArrayRef<Operand> inputs = operands.take_front(nest.inputs.size()), outputs = operands.drop_front(inputs.size());
+    SmallVector<Operand> partials;
+    for (const Access &output : nest.outputs)
+      partials.push_back(workspace.add(plan.splits * output.elements *
+                                       std::max(1u, output.element.getIntOrFloatBitWidth() / 8)));
+    SmallVector<Operand> first(inputs);
+    first.append(partials);
+    addKernel(stage.cluster, nest, plan, first, suffix);
+    return add(builder.join(stage.cluster, plan.splits, partials, outputs), (suffix + "_join").str());
+  }
+
+  void addKernel(sched::ClusterOp cluster, ClusterNest &nest, const GpuPlan &plan, ArrayRef<Operand> operands,
+                 StringRef suffix) {
+    KernelLaunch launch;
+    launch.name = emitter.kernel(kernelText(cluster), kernelHint(cluster) + suffix.str(), operands.size(), plan.block(),
+                                 [&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel) {
+                                   ThreadEmitter(b, kernel, nest, plan).emit();
+                                 });
+    launch.grid = plan.grid();
+    launch.block = plan.block();
+    launch.operands.assign(operands.begin(), operands.end());
+    code.kernels.push_back(std::move(launch));
+  }
+
+  GpuEmitter &emitter;
+  Workspace workspace;
+  StageBuilder builder;
+  LaunchCode code;
+};
+
+} // namespace
+
+FailureOr<LaunchCode> GpuEmitter::emit(sched::ClusterOp cluster) {
+  std::string text = kernelText(cluster);
+  if (auto known = clusters.find(text); known != clusters.end())
+    return known->second;
+  Stage whole{cluster, {}};
+  for (int64_t at = 0; at < int64_t(cluster.getInputs().size() + cluster.getOutputs().size()); ++at)
+    whole.operands.push_back({Operand::Tensor, at});
+  ClusterLaunch launch(*this, cluster.getContext());
+  if (failed(launch.add(whole)))
+    return failure();
+  return clusters[text] = launch.take();
+}

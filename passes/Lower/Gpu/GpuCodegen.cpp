@@ -1,0 +1,151 @@
+// Kernels -> NVVM -> PTX.
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "passes/Lower/CodegenInternal.h"
+#include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/GpuMath.h"
+#include "passes/Lower/Gpu/Ptxas.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace kedge::lower;
+using namespace kedge::lower::gpu;
+
+namespace {
+
+void initializeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+/// The oldest PTX that knows the architecture: drivers read what is not newer than they are.
+StringRef ptxVersionOf(StringRef arch) {
+  int number = 0;
+  arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number >= 100 ? "+ptx86" : number >= 90 ? "+ptx80" : "+ptx78";
+}
+
+/// Upstream's patterns without those for libdevice, whose functions would not be linked.
+LogicalResult convertGpu(mlir::gpu::GPUModuleOp module) {
+  MLIRContext *context = module.getContext();
+  LowerToLLVMOptions options(context);
+  options.useBarePtrCallConv = true;
+  options.overrideIndexBitwidth(32);
+  LLVMTypeConverter converter(context, options);
+  configureGpuToNVVMTypeConverter(converter);
+  RewritePatternSet patterns(context);
+  populateGpuToNVVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  ConversionTarget target(*context);
+  target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  target.addIllegalDialect<mlir::gpu::GPUDialect, cf::ControlFlowDialect>();
+  target.addLegalOp<mlir::gpu::GPUModuleOp>();
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+LogicalResult toNvvm(mlir::gpu::GPUModuleOp module) {
+  if (failed(kedge::lower::gpu::lowerMath(module)))
+    return failure();
+  PassManager passes(module.getContext(), mlir::gpu::GPUModuleOp::getOperationName());
+  passes.enableVerifier(false);
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  ArithToLLVMConversionPassOptions arith;
+  arith.indexBitwidth = 32;
+  passes.addPass(createArithToLLVMConversionPass(arith));
+  PassManager cleanup(module.getContext(), mlir::gpu::GPUModuleOp::getOperationName());
+  cleanup.addPass(createReconcileUnrealizedCastsPass());
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  passes.getDependentDialects(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    module.getContext()->getOrLoadDialect(name);
+  return success(succeeded(passes.run(module)) && succeeded(convertGpu(module)) && succeeded(cleanup.run(module)));
+}
+
+std::unique_ptr<llvm::TargetMachine> createMachine(StringRef arch, int level, std::string *error) {
+  initializeTarget();
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, *error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  auto codegen = level <= 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, arch, ptxVersionOf(arch), options, llvm::Reloc::PIC_, std::nullopt, codegen));
+}
+
+std::string ptxOf(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream os(text);
+  llvm::legacy::PassManager passes;
+  machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile);
+  passes.run(module);
+  return text.str().str();
+}
+
+bool isArchitecture(StringRef arch) {
+  return arch.consume_front("sm_") && arch.size() >= 2 && llvm::all_of(arch.take_front(2), llvm::isDigit);
+}
+
+} // namespace
+
+FailureOr<GpuCode> kedge::lower::gpu::compileGpu(mlir::gpu::GPUModuleOp module, StringRef arch, int optLevel,
+                                                 std::string *error) {
+  if (!isArchitecture(arch)) {
+    *error = "architecture '" + arch.str() + "': expected one like sm_80, sm_89, sm_90 or sm_100";
+    return failure();
+  }
+  if (failed(toNvvm(module))) {
+    *error = "GPU kernels could not be lowered (above)";
+    return failure();
+  }
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context, "kernels");
+  auto machine = createMachine(arch, optLevel, error);
+  if (!code || !machine) {
+    if (error->empty())
+      *error = "GPU kernels could not be translated to LLVM (above)";
+    return failure();
+  }
+  codegen::prepareModule(*code, *machine);
+  codegen::optimize(*code, *machine, optLevel);
+  GpuCode result;
+  result.ptx = ptxOf(*code, *machine);
+  if (size_t at = result.ptx.find(".extern .func"); at != std::string::npos) {
+    *error = "a GPU kernel calls a function that does not exist on the device: " +
+             StringRef(result.ptx).drop_front(at).take_until([](char c) { return c == ';'; }).str();
+    return failure();
+  }
+  if (failed(assemble(result, arch, optLevel, error)))
+    return failure();
+  return result;
+}

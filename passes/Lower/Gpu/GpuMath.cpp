@@ -1,0 +1,185 @@
+#include "passes/Lower/Gpu/GpuMath.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "passes/Lower/Gpu/DoubleMath.h"
+#include "passes/Lower/MathLowering.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <limits>
+
+using namespace mlir;
+using namespace kedge::lower;
+using namespace kedge::lower::gpu;
+
+namespace {
+
+/// 2/pi in binary, from the point on.
+constexpr uint32_t kTwoOverPi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+
+/// Integers for the reduction of large angles.
+struct Integers {
+  Expression &e;
+  Value number(uint64_t v) { return e.constant(e.b.getI64IntegerAttr(int64_t(v))); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(e.b, e.loc, x, y); }
+  Value mul(Value x, Value y) { return arith::MulIOp::create(e.b, e.loc, x, y); }
+  Value low(Value x) { return arith::AndIOp::create(e.b, e.loc, x, number(0xffffffff)); }
+  Value high(Value x) { return arith::ShRUIOp::create(e.b, e.loc, x, number(32)); }
+  Value shl(Value x, Value by) { return arith::ShLIOp::create(e.b, e.loc, x, by); }
+  Value shr(Value x, Value by) { return arith::ShRUIOp::create(e.b, e.loc, x, by); }
+  Value pair(Value h, Value l) { return arith::OrIOp::create(e.b, e.loc, shl(h, number(32)), l); }
+  Value equal(Value x, uint64_t v) {
+    return arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::eq, x, number(v));
+  }
+};
+
+/// |x| = m 2^(z + 2) with z in [0, 128). Of m * 2/pi only the bits from 2 to 2^-62 matter: bits of 2/pi before place z
+/// make multiples of 4, and 96 bits from there on are more than any f32 needs.
+Value farCircular(PatternRewriter &rewriter, Operation *op) {
+  Expression e(rewriter, op->getLoc(), op->getResult(0).getType());
+  OpBuilder &b = e.b;
+  Location loc = e.loc;
+  Integers n{e};
+  Value x = op->getOperand(0);
+  Value bits = arith::BitcastOp::create(b, loc, e.typed(b.getI32Type()), e.abs(x));
+  bits = arith::ExtUIOp::create(b, loc, e.typed(b.getI64Type()), bits);
+  Value mantissa = arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, bits, n.number(0x7fffff)), n.number(0x800000));
+  Value z = n.add(n.shr(bits, n.number(23)), n.number(-uint64_t(152)));
+  // Smaller arguments have a shorter way; here they must only stay inside the table.
+  z = arith::MaxSIOp::create(b, loc, z, n.number(0));
+  z = arith::MinSIOp::create(b, loc, z, n.number(127));
+  Value word = n.shr(z, n.number(5)), shift = arith::AndIOp::create(b, loc, z, n.number(31));
+  auto tableAt = [&](unsigned offset) {
+    Value value = n.number(kTwoOverPi[offset]);
+    for (unsigned at = 1; at < 4; ++at)
+      value = e.select(n.equal(word, at), n.number(kTwoOverPi[at + offset]), value);
+    return value;
+  };
+  SmallVector<Value> table{tableAt(0), tableAt(1), tableAt(2), tableAt(3)}, window;
+  for (unsigned at = 0; at < 3; ++at)
+    window.push_back(n.high(n.shl(n.pair(table[at], table[at + 1]), shift)));
+  Value product = n.mul(mantissa, window[2]);
+  Value middle = n.add(n.mul(mantissa, window[1]), n.high(product));
+  Value top = n.add(n.mul(mantissa, window[0]), n.high(middle));
+  Value turns = n.pair(top, n.low(middle));
+  Value quadrant = n.shr(n.add(turns, n.number(uint64_t(1) << 61)), n.number(62));
+  Value rest = arith::SubIOp::create(b, loc, turns, n.shl(quadrant, n.number(62)));
+  Value angle = arith::SIToFPOp::create(b, loc, e.typed(b.getF64Type()), rest);
+  Value r = arith::TruncFOp::create(b, loc, x.getType(), e.mul(angle, e.f64(0x1.921fb54442d18p-62)));
+  quadrant = arith::TruncIOp::create(b, loc, e.typed(b.getI32Type()), quadrant);
+  bool isCosine = isa<math::CosOp>(op);
+  if (isCosine)
+    quadrant = arith::AddIOp::create(b, loc, quadrant, e.i32(1));
+  Value value = seriesOfQuadrant(e, r, quadrant);
+  if (!isCosine)
+    value = e.select(e.less(x, e.f32(0)), arith::NegFOp::create(b, loc, value), value);
+  Value finite = e.less(e.abs(x), e.f32(std::numeric_limits<float>::infinity()));
+  return e.select(finite, value, e.f32(std::numeric_limits<float>::quiet_NaN()));
+}
+
+/// f32 functions without a polynomial of their own, in f64.
+Value inDouble(Expression &e, StringRef name, ArrayRef<Value> x) {
+  auto log = [&](Value v) { return log64(e, v); };
+  auto exp = [&](Value v) { return exp64(e, v); };
+  auto negated = [&](Value v) -> Value { return arith::NegFOp::create(e.b, e.loc, v); };
+  auto root = [&](Value v) -> Value { return math::SqrtOp::create(e.b, e.loc, v); };
+  // Near zero differences cancel: x + c x^3 is all that f32 sees.
+  auto odd = [&](double cubic, Value far) {
+    Value near = e.fma(e.mul(e.mul(x[0], x[0]), x[0]), e.f64(cubic), x[0]);
+    return e.select(e.less(e.abs(x[0]), e.f64(0x1p-10)), near, far);
+  };
+  Value one = e.f64(1);
+  if (name == "powf")
+    return pow64(e, x[0], x[1]);
+  if (name == "atan2")
+    return e.select(arith::CmpFOp::create(e.b, e.loc, arith::CmpFPredicate::OEQ, e.add(e.abs(x[0]), e.abs(x[1])), e.f64(0)),
+                    e.copySign(e.select(e.less(e.copySign(one, x[1]), e.f64(0)), e.f64(0x1.921fb54442d18p+1), e.f64(0)), x[0]),
+                    angle64(e, x[0], x[1]));
+  Value side = root(e.mul(e.sub(one, x[0]), e.add(one, x[0])));
+  if (name == "asin")
+    return angle64(e, x[0], side);
+  if (name == "acos")
+    return angle64(e, side, x[0]);
+  if (name == "atan")
+    return angle64(e, x[0], one);
+  if (name == "exp2")
+    return exp(e.mul(x[0], e.f64(0x1.62e42fefa39efp-1)));
+  if (name == "log2")
+    return e.mul(log(x[0]), e.f64(0x1.71547652b82fep+0));
+  if (name == "log10")
+    return e.mul(log(x[0]), e.f64(0x1.bcb7b1526e50ep-2));
+  if (name == "cosh")
+    return e.mul(e.add(exp(x[0]), exp(negated(x[0]))), e.f64(0.5));
+  if (name == "sinh")
+    return odd(1.0 / 6, e.mul(e.sub(exp(x[0]), exp(negated(x[0]))), e.f64(0.5)));
+  if (name == "asinh") {
+    Value t = e.abs(x[0]);
+    return odd(-1.0 / 6, e.copySign(log(e.add(t, root(e.fma(t, t, one)))), x[0]));
+  }
+  if (name == "acosh")
+    return log(e.add(x[0], root(e.mul(e.sub(x[0], one), e.add(x[0], one)))));
+  if (name == "atanh")
+    return odd(1.0 / 3, e.mul(log(e.div(e.add(one, x[0]), e.sub(one, x[0]))), e.f64(0.5)));
+  return nullptr;
+}
+
+struct SingleInDouble : RewritePattern {
+  SingleInDouble(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<math::MathDialect>(op->getDialect()) || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+      return failure();
+    Expression e(rewriter, op->getLoc(), op->getResult(0).getType());
+    if (isa<math::TanOp>(op)) {
+      rewriter.replaceOpWithNewOp<arith::DivFOp>(op, math::SinOp::create(rewriter, op->getLoc(), op->getOperand(0)),
+                                                 math::CosOp::create(rewriter, op->getLoc(), op->getOperand(0)));
+      return success();
+    }
+    StringRef name = op->getName().stripDialect();
+    if (!llvm::is_contained({"powf", "atan2", "asin", "acos", "atan", "exp2", "log2", "log10", "cosh", "sinh", "asinh",
+                             "acosh", "atanh"}, name))
+      return failure();
+    SmallVector<Value> wide;
+    for (Value operand : op->getOperands())
+      wide.push_back(arith::ExtFOp::create(rewriter, op->getLoc(), e.typed(rewriter.getF64Type()), operand));
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op->getResult(0).getType(), inDouble(e, name, wide));
+    return success();
+  }
+};
+
+struct Double : RewritePattern {
+  Double(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<math::ExpOp, math::LogOp, math::PowFOp>(op) ||
+        !getElementTypeOrSelf(op->getResult(0).getType()).isF64())
+      return failure();
+    Expression e(rewriter, op->getLoc(), op->getResult(0).getType());
+    Value x = op->getOperand(0);
+    rewriter.replaceOp(op, isa<math::ExpOp>(op)   ? exp64(e, x)
+                           : isa<math::LogOp>(op) ? log64(e, x)
+                                                  : pow64(e, x, op->getOperand(1)));
+    return success();
+  }
+};
+
+bool hasInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp, math::CtPopOp,
+             math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::RoundEvenOp,
+             math::RoundOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
+}
+
+} // namespace
+
+LogicalResult kedge::lower::gpu::lowerMath(mlir::gpu::GPUModuleOp kernels) {
+  RewritePatternSet wide(kernels.getContext());
+  // Simple powers come first: they are exact products.
+  expandMath(kernels, farCircular);
+  wide.add<SingleInDouble, Double>(kernels.getContext());
+  walkAndApplyPatterns(kernels, std::move(wide));
+  // tan leaves a sine and a cosine.
+  expandMath(kernels, farCircular);
+  auto result = kernels.walk([](Operation *op) -> WalkResult {
+    if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
+      return WalkResult::advance();
+    return op->emitError("has no expansion for GPUs on ")
+           << op->getResult(0).getType() << "; compute it in f32, or compile with --target cpu";
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,193 @@
+#include "passes/Lower/Gpu/GpuPlan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+using namespace kedge::lower::gpu;
+
+namespace {
+
+/// Threads of a block, where nothing speaks for more.
+constexpr int64_t kBlock = 256;
+/// Elements that a thread keeps in registers between the passes over a row: what a block of that size has room for.
+int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
+constexpr int64_t kLargestTeam = 1024;
+/// Threads that keep a large device busy, and blocks.
+constexpr int64_t kManyThreads = 1 << 17, kManyBlocks = 264;
+/// A fold this long per thread is worth a second kernel.
+constexpr int64_t kLongFold = 32;
+constexpr int64_t kColumnsOfTeam = 32, kRowsOfTeam = 8;
+
+int64_t bytesOf(const Access &access) {
+  return std::max<int64_t>(1, access.element.getIntOrFloatBitWidth() / 8) * access.elements;
+}
+
+/// Bytes that accesses move when the dim lies across the threads of a warp: scattered ones move whole sectors.
+double trafficOf(const ClusterNest &nest, unsigned dim) {
+  double traffic = 0;
+  auto count = [&](const Access &access, double scattered) {
+    bool isScattered = access.dependsOn(dim) && !(access.linear && access.coefficients[dim] == 1);
+    traffic += double(bytesOf(access)) * (isScattered ? scattered : 1);
+  };
+  for (const Access &input : nest.inputs)
+    count(input, 6);
+  for (const Access &output : nest.outputs)
+    count(output, 8);
+  // A short dim does not fill the sectors that a warp touches.
+  return traffic * (nest.sizes[dim] < 8 ? 8.0 / std::max<int64_t>(nest.sizes[dim], 1) : 1);
+}
+
+unsigned chooseLanes(const ClusterNest &nest) {
+  unsigned best = nest.rank() - 1;
+  for (unsigned d = nest.rank(); d-- > 0;)
+    if (nest.sizes[d] > 1 && (nest.sizes[best] <= 1 || trafficOf(nest, d) < trafficOf(nest, best)))
+      best = d;
+  return best;
+}
+
+unsigned chooseWidth(const ClusterNest &nest, GpuPlan plan) {
+  if (nest.sizes[plan.lanesDim] % 4 != 0 || nest.sizes[plan.lanesDim] == 0)
+    return 1;
+  plan.width = 4;
+  auto fits = [&](const Access &access) { return isVector(plan, access, nest.sizes); };
+  return llvm::any_of(nest.inputs, fits) || llvm::any_of(nest.outputs, fits) ? 4 : 1;
+}
+
+int64_t countFolds(const ClusterNest &nest) {
+  auto folds = nest.body().getOps<sched::ReduceOp>();
+  return std::distance(folds.begin(), folds.end());
+}
+
+/// Inputs with an element of their own for every unit of a group.
+int64_t countRowInputs(const ClusterNest &nest) {
+  return llvm::count_if(nest.inputs, [&](const Access &input) { return nest.isPoint(input); });
+}
+
+/// Lanes along a fold: a few threads, a warp or a block for each row.
+void planRows(const ClusterNest &nest, GpuPlan &plan) {
+  plan.team = std::clamp<int64_t>(llvm::PowerOf2Ceil(plan.units), 1, 32);
+  auto each = [&] { return llvm::divideCeil(plan.units, plan.team); };
+  auto fits = [&] { return each() * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(plan.team); };
+  while (plan.team < kLargestTeam && !fits())
+    plan.team *= 2;
+  // Few rows: more threads for each, unless many of them would hold nothing.
+  auto idle = [&](int64_t team) { return llvm::divideCeil(plan.units, team) * team - plan.units; };
+  while (plan.team >= 32 && plan.team < kLargestTeam && each() * plan.width > 8 &&
+         plan.groups * plan.team < kManyThreads && idle(2 * plan.team) <= plan.units / 8)
+    plan.team *= 2;
+  plan.inRegisters = fits();
+  plan.slots = plan.inRegisters ? each() : 8 / plan.width;
+  if (!plan.inRegisters)
+    plan.team = 512;
+  plan.groupsPerBlock = std::max<int64_t>(1, kBlock / plan.team);
+  // No more teams than rows, in whole warps.
+  while (plan.groupsPerBlock > 1 && plan.groupsPerBlock / 2 >= plan.groups && plan.blockSize() > 32)
+    plan.groupsPerBlock /= 2;
+}
+
+/// Lanes across a fold: threads of a warp hold neighbouring columns, warps share the rows.
+void planColumns(const ClusterNest &nest, GpuPlan &plan) {
+  plan.groupsPerBlock = kColumnsOfTeam;
+  while (plan.team < kRowsOfTeam && plan.team * 2 <= plan.units && plan.groups * plan.team < kManyThreads)
+    plan.team *= 2;
+  while (plan.team > 1 && countFolds(nest) * sharedBytesOfFold(plan) > 48 * 1024)
+    plan.team /= 2;
+  if (plan.team == 1)
+    plan.groupsPerBlock = 128;
+  int64_t each = llvm::divideCeil(plan.units, plan.team);
+  plan.inRegisters = each * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(plan.team) / 2;
+  plan.slots = plan.inRegisters ? each : 4;
+}
+
+/// Nothing but one pass of folds, each result an output that names every parallel dim once.
+bool isPureFold(const ClusterNest &nest) {
+  int64_t rows = 1;
+  for (unsigned d = 0; d < nest.rank(); ++d)
+    rows *= nest.reduced[d] ? 1 : nest.sizes[d];
+  auto isFold = [](Value v) { return v.getDefiningOp<sched::ReduceOp>() != nullptr; };
+  return nest.passes == 1 && llvm::all_of(nest.yield().getOperands(), isFold) &&
+         llvm::all_of(nest.outputs, [&](const Access &output) { return output.elements == rows; });
+}
+
+/// One fold pass alone may be shared by blocks: the splits follow from the shape.
+void planSplits(const ClusterNest &nest, GpuPlan &plan) {
+  if (!isPureFold(nest))
+    return;
+  int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
+  int64_t step = plan.team * plan.slots, steps = llvm::divideCeil(plan.units, step);
+  int64_t wanted = std::min(kManyBlocks / std::max<int64_t>(blocks, 1), int64_t(llvm::divideCeil(steps * plan.slots, kLongFold / 2)));
+  if (plan.inRegisters || wanted < 2)
+    return;
+  plan.chunk = llvm::divideCeil(steps, wanted) * step;
+  plan.splits = llvm::divideCeil(plan.units, plan.chunk);
+}
+
+bool needsWideIndex(const ClusterNest &nest) {
+  const int64_t most = int64_t(1) << 31;
+  int64_t points = 1;
+  for (int64_t size : nest.sizes)
+    points *= std::max<int64_t>(size, 1);
+  auto isLarge = [&](const Access &access) { return access.elements >= most; };
+  // Threads beyond the last group count on, too.
+  return points + (1 << 20) >= most || llvm::any_of(nest.inputs, isLarge) || llvm::any_of(nest.outputs, isLarge);
+}
+
+} // namespace
+
+bool kedge::lower::gpu::isVector(const GpuPlan &plan, const Access &access, ArrayRef<int64_t> sizes) {
+  if (plan.width == 1 || !access.linear || access.coefficients[plan.lanesDim] != 1 ||
+      access.constant % plan.width != 0)
+    return false;
+  for (unsigned d = 0; d < sizes.size(); ++d)
+    if (d != plan.lanesDim && access.coefficients[d] % plan.width != 0)
+      return false;
+  return true;
+}
+
+int64_t kedge::lower::gpu::sharedBytesOfFold(const GpuPlan &plan) {
+  if (plan.lanesReduced)
+    return plan.team > 32 ? plan.blockSize() / 32 * 8 : 0;
+  return plan.team > 1 ? plan.blockSize() * plan.width * 8 : 0;
+}
+
+bool kedge::lower::gpu::wantsStages(const ClusterNest &nest, const GpuPlan &plan) {
+  if (nest.passes == 0 || plan.inRegisters || isPureFold(nest))
+    return false;
+  int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
+  return blocks < kManyBlocks / 2 && plan.units / plan.team >= kLongFold;
+}
+
+std::array<int64_t, 3> GpuPlan::block() const {
+  if (lanesReduced)
+    return {blockSize(), 1, 1};
+  return {groupsPerBlock, team, 1};
+}
+
+std::array<int64_t, 3> GpuPlan::grid() const {
+  return {std::max<int64_t>(1, llvm::divideCeil(groups, groupsPerBlock)), splits, 1};
+}
+
+GpuPlan GpuPlan::of(const ClusterNest &nest) {
+  GpuPlan plan;
+  plan.lanesDim = chooseLanes(nest);
+  plan.lanesReduced = nest.reduced[plan.lanesDim];
+  plan.width = chooseWidth(nest, plan);
+  for (unsigned d = 0; d < nest.rank(); ++d) {
+    (nest.reduced[d] ? plan.units : plan.groups) *= nest.sizes[d];
+    if (d != plan.lanesDim)
+      (nest.reduced[d] ? plan.reduced : plan.parallel).push_back(d);
+  }
+  (plan.lanesReduced ? plan.reduced : plan.parallel).push_back(plan.lanesDim);
+  (plan.lanesReduced ? plan.units : plan.groups) /= plan.width;
+  plan.wideIndex = needsWideIndex(nest);
+  if (plan.lanesReduced)
+    planRows(nest, plan);
+  else if (nest.passes)
+    planColumns(nest, plan);
+  else
+    plan.groupsPerBlock = kBlock;
+  plan.chunk = plan.units;
+  planSplits(nest, plan);
+  return plan;
+}

@@ -1,0 +1,44 @@
+// How a nest is spread over the threads of a GPU.
+#pragma once
+#include "passes/Lower/ClusterNest.h"
+#include <array>
+
+namespace kedge::lower::gpu {
+
+/// Parallel dims are one long row of groups, reduced dims one long row of units; the dim in lanes is the last of
+/// its row, `width` elements of it make a group or a unit. A team of threads walks the units of a group, and a
+/// block holds `groupsPerBlock` teams. Depends on the nest only, so that equal clusters compute equal bits on
+/// every device.
+struct GpuPlan {
+  unsigned lanesDim = 0;     ///< dim along which neighbouring threads, and the lanes of one, lie
+  bool lanesReduced = false; ///< and it is a reduced one
+  unsigned width = 1;        ///< elements of it in one access of a thread: 1 or 4
+  llvm::SmallVector<unsigned> parallel, reduced; ///< dims, outermost first
+  int64_t groups = 1, units = 1;
+  int64_t team = 1;          ///< threads of a group; a power of two
+  int64_t groupsPerBlock = 1;
+  int64_t slots = 1;         ///< units that a thread holds at once
+  bool inRegisters = true;   ///< the slots of a team are all units: each is loaded once
+  /// More than one: blocks fold `chunk` units each into partial results, for a second kernel to join. Only for
+  /// nests of one fold pass whose outputs all are folds.
+  int64_t splits = 1, chunk = 1;
+  bool wideIndex = false;    ///< positions need 64 bits
+
+  int64_t blockSize() const { return team * groupsPerBlock; }
+  std::array<int64_t, 3> block() const;
+  std::array<int64_t, 3> grid() const;
+
+  static GpuPlan of(const ClusterNest &nest);
+};
+
+/// Whether `width` neighbours along the lanes are one aligned access.
+bool isVector(const GpuPlan &plan, const Access &access, llvm::ArrayRef<int64_t> sizes);
+
+/// Bytes of shared memory that joins a fold's results across a block's warps or rows; 0 when there is one.
+int64_t sharedBytesOfFold(const GpuPlan &plan);
+
+/// Whether a nest has too few groups to fill a device and long folds: it then runs as a sequence of clusters
+/// (Stages.h), each with one fold pass, which can be split over blocks.
+bool wantsStages(const ClusterNest &nest, const GpuPlan &plan);
+
+} // namespace kedge::lower::gpu

@@ -1,0 +1,123 @@
+#include "passes/Lower/Gpu/Ptxas.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cstdlib>
+
+using namespace mlir;
+using namespace kedge::lower::gpu;
+
+namespace {
+
+/// A file of its own in the system's temporary folder, gone with the object.
+class TempFile {
+public:
+  explicit TempFile(StringRef suffix) {
+    llvm::SmallString<128> name;
+    error = llvm::sys::fs::createTemporaryFile("kedge-gpu", suffix, name);
+    path = name.str().str();
+  }
+  ~TempFile() {
+    if (!error)
+      llvm::sys::fs::remove(path);
+  }
+  std::string text() const {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    return buffer ? (*buffer)->getBuffer().str() : "";
+  }
+  std::string path;
+  std::error_code error;
+};
+
+/// The number before `unit` in a line like "Used 16 registers, 512 bytes smem"; 0 when it is not there.
+int64_t numberBefore(StringRef line, StringRef unit) {
+  size_t end = line.find(unit);
+  if (end == StringRef::npos)
+    return 0;
+  StringRef before = line.take_front(end).rtrim();
+  size_t start = before.find_last_not_of("0123456789");
+  int64_t value = 0;
+  before.substr(start == StringRef::npos ? 0 : start + 1).getAsInteger(10, value);
+  return value;
+}
+
+StringRef quoted(StringRef line) { return line.split('\'').second.split('\'').first; }
+
+} // namespace
+
+std::string kedge::lower::gpu::findPtxas() {
+  auto inFolder = [](StringRef folder) -> std::string {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, "bin", "ptxas");
+    return llvm::sys::fs::can_execute(path) ? path.str().str() : "";
+  };
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *folder = std::getenv(name))
+      if (std::string found = inFolder(folder); !found.empty())
+        return found;
+  if (auto found = llvm::sys::findProgramByName("ptxas"))
+    return *found;
+  return inFolder("/usr/local/cuda");
+}
+
+std::vector<KernelStatistics> kedge::lower::gpu::parsePtxasReport(StringRef report) {
+  std::vector<KernelStatistics> kernels;
+  SmallVector<StringRef> lines;
+  report.split(lines, '\n');
+  for (StringRef line : lines) {
+    if (line.contains("Compiling entry function")) {
+      kernels.push_back({});
+      kernels.back().name = quoted(line).str();
+    } else if (kernels.empty()) {
+      continue;
+    } else if (line.contains("bytes stack frame")) {
+      kernels.back().stackBytes = numberBefore(line, " bytes stack frame");
+      kernels.back().spillStores = numberBefore(line, " bytes spill stores");
+      kernels.back().spillLoads = numberBefore(line, " bytes spill loads");
+    } else if (line.contains("registers")) {
+      kernels.back().registers = numberBefore(line, " registers");
+      kernels.back().sharedBytes = numberBefore(line, " bytes smem");
+    }
+  }
+  std::sort(kernels.begin(), kernels.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+  return kernels;
+}
+
+LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int optLevel, std::string *error) {
+  std::string ptxas = findPtxas();
+  if (ptxas.empty()) {
+    code.note = "no machine code for " + arch.str() +
+                ": ptxas was not found in CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda; the driver will "
+                "translate the program's PTX when it starts";
+    return success();
+  }
+  TempFile source("ptx"), cubin("cubin"), report("txt");
+  std::error_code failed = source.error ? source.error : cubin.error ? cubin.error : report.error;
+  if (!failed) {
+    llvm::raw_fd_ostream os(source.path, failed);
+    os << code.ptx;
+  }
+  if (failed) {
+    *error = "no temporary file for ptxas: " + failed.message();
+    return failure();
+  }
+  // The statistics are of the code that runs: no contraction, whatever the assembler may do by default.
+  std::string gpuName = "-arch=" + arch.str(), level = "-O" + std::to_string(std::clamp(optLevel, 0, 3));
+  SmallVector<StringRef> arguments{ptxas, gpuName, level, "-v", "-fmad=false", source.path, "-o", cubin.path};
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(report.path), StringRef(report.path)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, 0, 0, &message);
+  std::string text = report.text();
+  if (status != 0) {
+    *error = ptxas + " failed for " + arch.str() + ": " + (message.empty() ? text : message);
+    return failure();
+  }
+  std::string bytes = cubin.text();
+  code.cubin.assign(bytes.begin(), bytes.end());
+  code.statistics = parsePtxasReport(text);
+  return success();
+}

@@ -1,0 +1,186 @@
+#include "passes/Lower/Gpu/Stages.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+using namespace kedge::lower::gpu;
+
+using Operand = KernelLaunch::Operand;
+
+KernelLaunch::Operand Workspace::add(int64_t bytes) {
+  Operand place{Operand::Workspace, size};
+  size += llvm::alignTo(bytes, 256);
+  return place;
+}
+
+namespace {
+
+/// A tensor of the sequence: an input of the cluster or a fold's result.
+struct Source {
+  Type tensor;
+  AffineMap map;
+  Operand operand;
+};
+
+/// What one stage computes: scalars of the original body, each with the output it goes to.
+struct Target {
+  Value scalar;
+  Source output;
+};
+
+int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * std::max(1u, tensor.getElementTypeBitWidth() / 8);
+}
+
+sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t> domain, ArrayRef<int64_t> reduced,
+                               ArrayRef<Source> inputs, ArrayRef<Source> outputs) {
+  auto b = OpBuilder::atBlockEnd(scratch.getBody());
+  SmallVector<Type> inputTypes, outputTypes;
+  SmallVector<AffineMap> inputMaps, outputMaps;
+  for (const Source &input : inputs)
+    inputTypes.push_back(input.tensor), inputMaps.push_back(input.map);
+  for (const Source &output : outputs)
+    outputTypes.push_back(output.tensor), outputMaps.push_back(output.map);
+  auto values = UnrealizedConversionCastOp::create(b, loc, inputTypes, ValueRange());
+  auto cluster = sched::ClusterOp::create(b, loc, outputTypes, values.getResults(), b.getDenseI64ArrayAttr(domain),
+                                          b.getDenseI64ArrayAttr(reduced), b.getAffineMapArrayAttr(inputMaps),
+                                          b.getAffineMapArrayAttr(outputMaps), IntegerAttr());
+  cluster.getBody().emplaceBlock();
+  return cluster;
+}
+
+/// Cuts stages out of one cluster's body.
+class Cutter {
+public:
+  Cutter(const ClusterNest &nest, ArrayRef<Operand> operands, ModuleOp scratch, Workspace &workspace)
+      : op(nest.op), scratch(scratch), workspace(workspace) {
+    for (auto [at, argument] : llvm::enumerate(op.getBody().getArguments()))
+      sources[argument] = {op.getInputs()[at].getType(), cast<AffineMapAttr>(op.getInputMaps()[at]).getValue(), operands[at]};
+  }
+
+  Stage cut(ArrayRef<Target> targets, ArrayRef<int64_t> reduced) {
+    needed.clear();
+    used.clear();
+    for (const Target &target : targets)
+      need(target.scalar);
+    SmallVector<Source> inputs, outputs;
+    for (Value value : used)
+      inputs.push_back(sources[value]);
+    for (const Target &target : targets)
+      outputs.push_back(target.output);
+    Stage stage{createCluster(scratch, op.getLoc(), op.getDomain(), reduced, inputs, outputs), {}};
+    Block &block = stage.cluster.getBody().front();
+    IRMapping mapping;
+    for (Value value : used)
+      mapping.map(value, block.addArgument(value.getType(), op.getLoc()));
+    auto b = OpBuilder::atBlockEnd(&block);
+    for (Operation &inner : op.getBody().front().without_terminator())
+      if (needed.contains(inner.getResult(0)) && !sources.count(inner.getResult(0)))
+        b.clone(inner, mapping);
+    SmallVector<Value> results;
+    for (const Target &target : targets)
+      results.push_back(mapping.lookup(target.scalar));
+    sched::YieldOp::create(b, op.getLoc(), results);
+    for (ArrayRef<Source> list : {ArrayRef(inputs), ArrayRef(outputs)})
+      for (const Source &source : list)
+        stage.operands.push_back(source.operand);
+    return stage;
+  }
+
+  /// The fold's result as a tensor of the workspace with an element for each point of the parallel dims.
+  Target resultOf(sched::ReduceOp fold) {
+    SmallVector<int64_t> shape;
+    SmallVector<AffineExpr> exprs;
+    for (auto [dim, size] : llvm::enumerate(op.getDomain()))
+      if (!llvm::is_contained(op.getReduced(), int64_t(dim))) {
+        shape.push_back(size);
+        exprs.push_back(getAffineDimExpr(dim, op.getContext()));
+      }
+    auto tensor = RankedTensorType::get(shape, fold.getType());
+    auto map = AffineMap::get(op.getDomain().size(), 0, exprs, op.getContext());
+    return {fold, {tensor, map, workspace.add(bytesOf(tensor))}};
+  }
+
+  void makeSource(const Target &result) { sources[result.scalar] = result.output; }
+
+private:
+  void need(Value value) {
+    if (sources.count(value)) {
+      used.insert(value);
+      return;
+    }
+    if (!needed.insert(value).second)
+      return;
+    for (Value operand : value.getDefiningOp()->getOperands())
+      need(operand);
+  }
+
+  sched::ClusterOp op;
+  ModuleOp scratch;
+  Workspace &workspace;
+  llvm::DenseMap<Value, Source> sources;
+  llvm::SetVector<Value> used;
+  llvm::DenseSet<Value> needed;
+};
+
+} // namespace
+
+StageBuilder::StageBuilder(MLIRContext *context, Workspace &workspace)
+    : scratch(ModuleOp::create(UnknownLoc::get(context))), workspace(workspace) {}
+
+SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand> operands) {
+  sched::ClusterOp op = nest.op;
+  Cutter cutter(nest, operands, *scratch, workspace);
+  SmallVector<Stage> stages;
+  for (unsigned pass = 0; pass < nest.passes; ++pass) {
+    SmallVector<Target> targets;
+    for (auto fold : nest.body().getOps<sched::ReduceOp>())
+      if (nest.phase.lookup(fold.getInput()) == pass)
+        targets.push_back(cutter.resultOf(fold));
+    stages.push_back(cutter.cut(targets, op.getReduced()));
+    for (const Target &target : targets)
+      cutter.makeSource(target);
+  }
+  SmallVector<Target> points, rows;
+  for (auto [at, access] : llvm::enumerate(nest.outputs)) {
+    Source output{op.getOutputs()[at].getType(), cast<AffineMapAttr>(op.getOutputMaps()[at]).getValue(),
+                  operands[op.getInputs().size() + at]};
+    (nest.isPoint(access) ? points : rows).push_back({nest.yield().getOperand(at), output});
+  }
+  for (ArrayRef<Target> targets : {ArrayRef(points), ArrayRef(rows)})
+    if (!targets.empty())
+      stages.push_back(cutter.cut(targets, {}));
+  return stages;
+}
+
+Stage StageBuilder::join(sched::ClusterOp fold, int64_t splits, ArrayRef<Operand> partials, ArrayRef<Operand> outputs) {
+  MLIRContext *context = fold.getContext();
+  AffineExpr element = getAffineDimExpr(0, context), split = getAffineDimExpr(1, context);
+  SmallVector<Source> sources, targets;
+  int64_t elements = 0;
+  for (auto [at, output] : llvm::enumerate(fold.getOutputs())) {
+    auto tensor = cast<RankedTensorType>(output.getType());
+    elements = tensor.getNumElements();
+    sources.push_back({RankedTensorType::get({splits, elements}, tensor.getElementType()),
+                       AffineMap::get(2, 0, {split, element}, context), partials[at]});
+    targets.push_back({RankedTensorType::get({elements}, tensor.getElementType()),
+                       AffineMap::get(2, 0, {element}, context), outputs[at]});
+  }
+  Stage stage{createCluster(*scratch, fold.getLoc(), {elements, splits}, {1}, sources, targets), {}};
+  Block &block = stage.cluster.getBody().front();
+  auto b = OpBuilder::atBlockEnd(&block);
+  SmallVector<Value> results;
+  for (Value yielded : fold.getBody().front().getTerminator()->getOperands()) {
+    auto reduce = yielded.getDefiningOp<sched::ReduceOp>();
+    Value part = block.addArgument(reduce.getType(), fold.getLoc());
+    results.push_back(sched::ReduceOp::create(b, fold.getLoc(), reduce.getType(), reduce.getKind(), part));
+  }
+  sched::YieldOp::create(b, fold.getLoc(), results);
+  for (ArrayRef<Operand> list : {partials, outputs})
+    stage.operands.append(list.begin(), list.end());
+  return stage;
+}

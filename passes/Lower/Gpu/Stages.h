@@ -1,0 +1,43 @@
+// One cluster as a sequence of simpler ones.
+#pragma once
+#include "passes/Lower/ClusterNest.h"
+#include "passes/Lower/Gpu/GpuKernels.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace kedge::lower::gpu {
+
+/// A cluster of the sequence and where its inputs and outputs lie.
+struct Stage {
+  sched::ClusterOp cluster;
+  llvm::SmallVector<KernelLaunch::Operand> operands;
+};
+
+/// Space for tensors between the kernels of a launch.
+class Workspace {
+public:
+  KernelLaunch::Operand add(int64_t bytes);
+  int64_t bytes() const { return size; }
+
+private:
+  int64_t size = 0;
+};
+
+/// Builds clusters that are in no function, in a module of their own.
+class StageBuilder {
+public:
+  StageBuilder(mlir::MLIRContext *context, Workspace &workspace);
+
+  /// One cluster for each fold pass, whose results go to the workspace, then one for outputs of every point and one
+  /// for outputs of every row: an output on an input's bytes is written when no later stage reads them.
+  llvm::SmallVector<Stage> split(const ClusterNest &nest, llvm::ArrayRef<KernelLaunch::Operand> operands);
+  /// The cluster that folds `splits` partial results of each output of a pure fold; partial results lie one
+  /// whole output after the other in `partials`.
+  Stage join(sched::ClusterOp fold, int64_t splits, llvm::ArrayRef<KernelLaunch::Operand> partials,
+             llvm::ArrayRef<KernelLaunch::Operand> outputs);
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> scratch;
+  Workspace &workspace;
+};
+
+} // namespace kedge::lower::gpu

@@ -1,0 +1,155 @@
+#include "test/support/GpuThreads.h"
+#include "kedge/Support/Error.h"
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <ucontext.h>
+#include <vector>
+
+namespace kedge::test {
+namespace {
+
+constexpr size_t kStack = 128 * 1024;
+constexpr int64_t kWarp = 32;
+
+enum class State { Ready, Barrier, Shuffle, Done };
+
+struct Fiber {
+  GpuThread self{};
+  State state = State::Ready;
+  ucontext_t context{};
+  int32_t value = 0, offset = 0, mode = 0;
+  bool outside = false; ///< a shuffle read a lane that does not exist
+};
+
+/// Stacks are kept: blocks follow each other by the thousand.
+std::vector<std::unique_ptr<char[]>> &stacks() {
+  static std::vector<std::unique_ptr<char[]>> kept;
+  return kept;
+}
+
+struct Scheduler {
+  std::vector<Fiber> fibers;
+  ucontext_t main{};
+  const std::function<void(GpuThread *)> *body = nullptr;
+};
+/// Of the block that runs now: fibers find their way back through it.
+Scheduler *current = nullptr;
+
+void wait(GpuThread *thread, State state) {
+  Fiber &fiber = current->fibers[thread->number];
+  fiber.state = state;
+  swapcontext(&fiber.context, &current->main);
+}
+
+void waitAtBarrier(GpuThread *thread) { wait(thread, State::Barrier); }
+
+int32_t waitInShuffle(GpuThread *thread, int32_t value, int32_t offset, int32_t mode) {
+  Fiber &fiber = current->fibers[thread->number];
+  fiber.value = value;
+  fiber.offset = offset;
+  fiber.mode = mode;
+  wait(thread, State::Shuffle);
+  return fiber.value;
+}
+
+void runFiber(unsigned number) {
+  Fiber &fiber = current->fibers[number];
+  (*current->body)(&fiber.self);
+  fiber.state = State::Done;
+}
+
+void start(Scheduler &scheduler, size_t number) {
+  Fiber &fiber = scheduler.fibers[number];
+  if (stacks().size() <= number)
+    stacks().push_back(std::make_unique<char[]>(kStack));
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = stacks()[number].get();
+  fiber.context.uc_stack.ss_size = kStack;
+  fiber.context.uc_link = &scheduler.main;
+  makecontext(&fiber.context, reinterpret_cast<void (*)()>(runFiber), 1, static_cast<unsigned>(number));
+}
+
+bool all(std::vector<Fiber> &fibers, size_t from, size_t to, State state) {
+  return std::all_of(fibers.begin() + from, fibers.begin() + to, [&](const Fiber &fiber) { return fiber.state == state; });
+}
+
+int64_t partner(const Fiber &fiber, int64_t lane) {
+  switch (fiber.mode) {
+  case 0: return lane ^ fiber.offset;
+  case 1: return lane - fiber.offset < 0 ? lane : lane - fiber.offset;
+  case 2: return lane + fiber.offset >= kWarp ? lane : lane + fiber.offset;
+  default: return fiber.offset % kWarp;
+  }
+}
+
+/// All lanes of a warp have come: hands the values over.
+void exchange(std::vector<Fiber> &fibers, size_t from, size_t to) {
+  std::vector<int32_t> values;
+  for (size_t at = from; at < to; ++at) {
+    int64_t other = partner(fibers[at], static_cast<int64_t>(at - from));
+    if (from + other >= to)
+      fail("thread {} shuffles with lane {} of a warp of {} threads", at, other, to - from);
+    values.push_back(fibers[from + other].value);
+  }
+  for (size_t at = from; at < to; ++at) {
+    fibers[at].value = values[at - from];
+    fibers[at].state = State::Ready;
+  }
+}
+
+/// Lets those go on who have met; false when nobody has.
+bool release(std::vector<Fiber> &fibers) {
+  bool released = false;
+  for (size_t from = 0; from < fibers.size(); from += kWarp) {
+    size_t to = std::min(fibers.size(), from + kWarp);
+    if (all(fibers, from, to, State::Shuffle)) {
+      exchange(fibers, from, to);
+      released = true;
+    }
+  }
+  if (released || !all(fibers, 0, fibers.size(), State::Barrier))
+    return released;
+  for (Fiber &fiber : fibers)
+    fiber.state = State::Ready;
+  return true;
+}
+
+} // namespace
+
+void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<void(GpuThread *)> &body) {
+  const auto &size = pattern.blockSize;
+  Scheduler scheduler;
+  scheduler.body = &body;
+  scheduler.fibers.resize(size[0] * size[1] * size[2]);
+  for (size_t number = 0; number < scheduler.fibers.size(); ++number) {
+    GpuThread &self = scheduler.fibers[number].self = pattern;
+    int64_t place = static_cast<int64_t>(number);
+    self.thread = {place % size[0], place / size[0] % size[1], place / size[0] / size[1]};
+    self.number = place;
+    self.barrier = waitAtBarrier;
+    self.shuffle = waitInShuffle;
+  }
+  std::vector<size_t> order(scheduler.fibers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  if (!meets) {
+    for (size_t number : order)
+      body(&scheduler.fibers[number].self);
+    return;
+  }
+  current = &scheduler;
+  for (size_t number = 0; number < order.size(); ++number)
+    start(scheduler, number);
+  do {
+    for (size_t number : order)
+      if (scheduler.fibers[number].state == State::Ready)
+        swapcontext(&scheduler.main, &scheduler.fibers[number].context);
+    std::rotate(order.begin(), order.begin() + random() % order.size(), order.end());
+    if (all(scheduler.fibers, 0, order.size(), State::Done))
+      return;
+  } while (release(scheduler.fibers));
+  fail("threads of a block wait for each other in different places");
+}
+
+} // namespace kedge::test

@@ -1,0 +1,33 @@
+// The threads of one block, taking turns.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+
+namespace kedge::test {
+
+/// What a simulated thread knows; the lowered kernels read it at these offsets (GpuSimulator.cpp).
+struct GpuThread {
+  std::array<int64_t, 3> thread, block, blockSize, gridSize;
+  char *shared;
+  void (*barrier)(GpuThread *);
+  /// The value of the lane that `mode` (0 xor, 1 up, 2 down, 3 index) and `offset` name.
+  int32_t (*shuffle)(GpuThread *, int32_t value, int32_t offset, int32_t mode);
+  class GpuBlock *owner;
+  int64_t number;
+};
+
+/// Runs `body` for all threads of a block. Throws kedge::Error when some wait where others never come.
+class GpuBlock {
+public:
+  explicit GpuBlock(std::mt19937 &random) : random(random) {}
+  /// `meets`: whether threads have barriers or shuffles; those without need no stacks of their own.
+  void run(const GpuThread &pattern, bool meets, const std::function<void(GpuThread *)> &body);
+
+private:
+  std::mt19937 &random;
+};
+
+} // namespace kedge::test
