@@ -24,7 +24,7 @@ public:
     GpuPlan plan = GpuPlan::of(*nest);
     if (plan.groups == 0 || llvm::all_of(nest->outputs, [](const Access &output) { return output.elements == 0; }))
       return success();
-    if (plan.splits > 1)
+    if (plan.splits > 1 && !plan.walksRows)
       return addSplit(stage, *nest, plan, suffix);
     if (!wantsStages(*nest, plan)) {
       addKernel(stage.cluster, *nest, plan, stage.operands, suffix);

@@ -12,12 +12,16 @@ namespace {
 constexpr int64_t kBlock = 256;
 /// Elements that a thread keeps in registers between the passes over a row: what a block of that size has room for.
 int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
+constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
 /// Threads that keep a large device busy, and blocks.
 constexpr int64_t kManyThreads = 1 << 17, kManyBlocks = 264;
 /// A fold this long per thread is worth a second kernel.
 constexpr int64_t kLongFold = 32;
-constexpr int64_t kColumnsOfTeam = 32, kRowsOfTeam = 8;
+/// Elements of a row that are worth a block.
+constexpr int64_t kLongRow = 512;
+/// Across a fold: threads of a warp beside each other, and of a block above each other at most.
+constexpr int64_t kColumns = 32, kMostRows = 64;
 
 int64_t bytesOf(const Access &access) {
   return std::max<int64_t>(1, access.element.getIntOrFloatBitWidth() / 8) * access.elements;
@@ -66,18 +70,20 @@ int64_t countRowInputs(const ClusterNest &nest) {
 
 /// Lanes along a fold: a few threads, a warp or a block for each row.
 void planRows(const ClusterNest &nest, GpuPlan &plan) {
+  auto each = [&](int64_t team) { return llvm::divideCeil(plan.units, team); };
+  auto fits = [&](int64_t team) {
+    return int64_t(each(team)) * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(team);
+  };
   plan.team = std::clamp<int64_t>(llvm::PowerOf2Ceil(plan.units), 1, 32);
-  auto each = [&] { return llvm::divideCeil(plan.units, plan.team); };
-  auto fits = [&] { return each() * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(plan.team); };
-  while (plan.team < kLargestTeam && !fits())
+  while (plan.team < kLargestTeam && !fits(plan.team))
     plan.team *= 2;
   // Few rows: more threads for each, unless many of them would hold nothing.
-  auto idle = [&](int64_t team) { return llvm::divideCeil(plan.units, team) * team - plan.units; };
-  while (plan.team >= 32 && plan.team < kLargestTeam && each() * plan.width > 8 &&
+  auto idle = [&](int64_t team) { return int64_t(each(team)) * team - plan.units; };
+  while (plan.team >= 32 && plan.team < kLargestTeam && each(plan.team) * plan.width > 8 && fits(2 * plan.team) &&
          plan.groups * plan.team < kManyThreads && idle(2 * plan.team) <= plan.units / 8)
     plan.team *= 2;
-  plan.inRegisters = fits();
-  plan.slots = plan.inRegisters ? each() : 8 / plan.width;
+  plan.inRegisters = fits(plan.team);
+  plan.slots = plan.inRegisters ? int64_t(each(plan.team)) : 8 / plan.width;
   if (!plan.inRegisters)
     plan.team = 512;
   plan.groupsPerBlock = std::max<int64_t>(1, kBlock / plan.team);
@@ -86,12 +92,26 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
     plan.groupsPerBlock /= 2;
 }
 
+/// Long rows of single elements, without folds.
+void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
+  plan.walksRows = plan.lanesReduced = true;
+  plan.units = nest.sizes[plan.lanesDim];
+  plan.groups /= plan.units;
+  plan.parallel.pop_back();
+  plan.reduced = {plan.lanesDim};
+  plan.team = kBlock;
+  plan.slots = 4;
+  plan.chunk = plan.team * plan.slots;
+  plan.splits = llvm::divideCeil(plan.units, plan.chunk);
+}
+
 /// Lanes across a fold: threads of a warp hold neighbouring columns, warps share the rows.
 void planColumns(const ClusterNest &nest, GpuPlan &plan) {
-  plan.groupsPerBlock = kColumnsOfTeam;
-  while (plan.team < kRowsOfTeam && plan.team * 2 <= plan.units && plan.groups * plan.team < kManyThreads)
+  plan.groupsPerBlock = std::min<int64_t>(kColumns, llvm::PowerOf2Ceil(plan.groups));
+  int64_t most = std::min(kMostRows, kBlock / plan.groupsPerBlock);
+  while (plan.team < most && plan.team * 2 <= plan.units && plan.groups * plan.team < kManyThreads)
     plan.team *= 2;
-  while (plan.team > 1 && countFolds(nest) * sharedBytesOfFold(plan) > 48 * 1024)
+  while (plan.team > 1 && countFolds(nest) * sharedBytesOfFold(plan) > kSharedBytes)
     plan.team /= 2;
   if (plan.team == 1)
     plan.groupsPerBlock = 128;
@@ -112,15 +132,45 @@ bool isPureFold(const ClusterNest &nest) {
 
 /// One fold pass alone may be shared by blocks: the splits follow from the shape.
 void planSplits(const ClusterNest &nest, GpuPlan &plan) {
-  if (!isPureFold(nest))
+  if (!isPureFold(nest) || plan.inRegisters)
     return;
   int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
   int64_t step = plan.team * plan.slots, steps = llvm::divideCeil(plan.units, step);
   int64_t wanted = std::min(kManyBlocks / std::max<int64_t>(blocks, 1), int64_t(llvm::divideCeil(steps * plan.slots, kLongFold / 2)));
-  if (plan.inRegisters || wanted < 2)
+  if (wanted < 2)
     return;
   plan.chunk = llvm::divideCeil(steps, wanted) * step;
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
+}
+
+/// A dim to turn inputs around in: only where nothing is folded, for tensors that do not fit a cache line or two.
+std::optional<unsigned> chooseTile(const ClusterNest &nest, unsigned lanesDim) {
+  if (nest.passes || nest.sizes[lanesDim] < GpuPlan::kTileRows)
+    return std::nullopt;
+  for (const Access &input : nest.inputs)
+    for (unsigned d = 0; d < nest.rank(); ++d)
+      if (d != lanesDim && input.linear && input.coefficients[d] == 1 && input.coefficients[lanesDim] > 1 &&
+          nest.sizes[d] >= GpuPlan::kTileRows)
+        return d;
+  return std::nullopt;
+}
+
+/// Shared memory for all inputs that a tile turns around.
+bool tilesFit(const ClusterNest &nest, const GpuPlan &plan) {
+  int64_t bytes = 0;
+  for (const Access &input : nest.inputs)
+    if (plan.isTransposed(input))
+      bytes += GpuPlan::kTile * (GpuPlan::kTile + 1) * std::max(1u, input.element.getIntOrFloatBitWidth() / 8) + 16;
+  return bytes <= kSharedBytes;
+}
+
+/// A tile is a group; blocks of kTile x kTileRows threads.
+void planTiles(const ClusterNest &nest, GpuPlan &plan) {
+  plan.groups = plan.tilesOf(nest.sizes[plan.lanesDim]) * plan.tilesOf(nest.sizes[*plan.tileDim]);
+  for (unsigned d : plan.parallel)
+    if (d != plan.lanesDim && d != plan.tileDim)
+      plan.groups *= nest.sizes[d];
+  plan.team = GpuPlan::kTile * GpuPlan::kTileRows;
 }
 
 bool needsWideIndex(const ClusterNest &nest) {
@@ -158,7 +208,13 @@ bool kedge::lower::gpu::wantsStages(const ClusterNest &nest, const GpuPlan &plan
   return blocks < kManyBlocks / 2 && plan.units / plan.team >= kLongFold;
 }
 
+bool GpuPlan::isTransposed(const Access &input) const {
+  return tileDim && input.linear && input.coefficients[*tileDim] == 1 && input.coefficients[lanesDim] > 1;
+}
+
 std::array<int64_t, 3> GpuPlan::block() const {
+  if (tileDim)
+    return {kTile, kTileRows, 1};
   if (lanesReduced)
     return {blockSize(), 1, 1};
   return {groupsPerBlock, team, 1};
@@ -172,7 +228,10 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
   GpuPlan plan;
   plan.lanesDim = chooseLanes(nest);
   plan.lanesReduced = nest.reduced[plan.lanesDim];
-  plan.width = chooseWidth(nest, plan);
+  plan.tileDim = chooseTile(nest, plan.lanesDim);
+  if (!tilesFit(nest, plan))
+    plan.tileDim.reset();
+  plan.width = plan.tileDim ? 1 : chooseWidth(nest, plan);
   for (unsigned d = 0; d < nest.rank(); ++d) {
     (nest.reduced[d] ? plan.units : plan.groups) *= nest.sizes[d];
     if (d != plan.lanesDim)
@@ -185,8 +244,14 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
     planRows(nest, plan);
   else if (nest.passes)
     planColumns(nest, plan);
+  else if (plan.tileDim)
+    planTiles(nest, plan);
+  else if (plan.width == 1 && nest.rank() > 1 && nest.sizes[plan.lanesDim] >= kLongRow)
+    planRowWalk(nest, plan);
   else
     plan.groupsPerBlock = kBlock;
+  if (plan.walksRows)
+    return plan;
   plan.chunk = plan.units;
   planSplits(nest, plan);
   return plan;

@@ -2,6 +2,7 @@
 #pragma once
 #include "passes/Lower/ClusterNest.h"
 #include <array>
+#include <optional>
 
 namespace kedge::lower::gpu {
 
@@ -22,7 +23,18 @@ struct GpuPlan {
   /// More than one: blocks fold `chunk` units each into partial results, for a second kernel to join. Only for
   /// nests of one fold pass whose outputs all are folds.
   int64_t splits = 1, chunk = 1;
+  /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as if it were
+  /// reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.
+  bool walksRows = false;
+  /// Parallel dim that inputs are contiguous along while they stride over the lanes: a block takes a tile of kTile
+  /// elements of each of the two dims, and such inputs pass through shared memory. A group is then a tile.
+  std::optional<unsigned> tileDim;
   bool wideIndex = false;    ///< positions need 64 bits
+
+  static constexpr int64_t kTile = 32, kTileRows = 8; ///< threads of a block along the lanes, and across
+  /// Whether an input is one of those that tiles turn around.
+  bool isTransposed(const Access &input) const;
+  int64_t tilesOf(int64_t size) const { return (size + kTile - 1) / kTile; }
 
   int64_t blockSize() const { return team * groupsPerBlock; }
   std::array<int64_t, 3> block() const;

@@ -110,9 +110,10 @@ void ThreadEmitter::load(unsigned input) {
 void ThreadEmitter::store(unsigned output, unsigned copy) {
   const Access &access = nest.outputs[output];
   Value pointer = kernel.getArgument(nest.inputs.size() + output), result = nest.yield().getOperand(output);
+  bool isPartial = plan.splits > 1 && !plan.walksRows;
   auto place = [&](unsigned lane) {
     Value position = offset(access, indicesOf(copy), lane);
-    if (plan.splits > 1) {
+    if (isPartial) {
       // Partial results: one whole output for each split.
       Value split = blockId(mlir::gpu::Dimension::y);
       position = arith::AddIOp::create(b, loc, position,
@@ -126,7 +127,7 @@ void ThreadEmitter::store(unsigned output, unsigned copy) {
     return;
   }
   value = toMemory(ops.splat(value, plan.width), access.element);
-  if (isVector(plan, access, nest.sizes) && (plan.splits == 1 || access.elements % plan.width == 0)) {
+  if (isVector(plan, access, nest.sizes) && (!isPartial || access.elements % plan.width == 0)) {
     LLVM::StoreOp::create(b, loc, value, place(0), alignmentOf(access, plan.width));
     return;
   }

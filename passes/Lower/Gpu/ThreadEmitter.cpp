@@ -78,6 +78,10 @@ void ThreadEmitter::guarded(Value condition, llvm::function_ref<void()> body) {
 }
 
 void ThreadEmitter::emit() {
+  if (plan.tileDim)
+    return tileGroup();
+  if (plan.walksRows)
+    nest.reduced[plan.lanesDim] = true;
   readPosition();
   if (plan.team > 1) {
     // Threads of a team meet in shuffles and barriers: those without a group walk the last one and store nothing.
@@ -97,7 +101,9 @@ void ThreadEmitter::group() {
   for (auto fold : nest.body().getOps<sched::ReduceOp>())
     want(fold.getInput());
   emitAvailable();
-  if (plan.inRegisters)
+  if (plan.walksRows)
+    enterSlots(arith::AddIOp::create(b, loc, begin, rank), plan.slots, plan.units % plan.chunk ? 0 : plan.chunk);
+  else if (plan.inRegisters)
     enterSlots(rank, plan.slots, plan.units);
   for (unsigned pass = 0; pass < nest.passes; ++pass)
     foldPass(pass);
@@ -197,6 +203,8 @@ void ThreadEmitter::storeRows() {
 //===- Scalars of the body ------------------------------------------------------------------------------===//
 
 bool ThreadEmitter::variesBySlot(Value v) const {
+  if (plan.tileDim)
+    return nest.has(v, *plan.tileDim);
   for (unsigned d : plan.reduced)
     if (nest.has(v, d))
       return true;

@@ -34,6 +34,11 @@ private:
   mlir::Value blockId(mlir::gpu::Dimension dim);
   void group();
 
+  // Tiles (ThreadTile.cpp)
+  void tileGroup();
+  void enterTile();
+  void loadTile(unsigned input);
+
   // Passes
   void foldPass(unsigned pass);
   void pointPass();
@@ -98,6 +103,7 @@ private:
   mlir::Value team, column;             ///< place of the team in the block; of the thread across the fold
   mlir::Value groupValid;               ///< null: always
   Values groupIndices;                  ///< of parallel dims, by dim
+  mlir::Value tileFirst, tileRow;       ///< first element of the tile dim; this thread's row of the block
   llvm::SmallVector<Slot> slots;        ///< empty: no unit in hand
   bool inUnits = false;
   llvm::DenseMap<mlir::Value, Values> env;

@@ -1,0 +1,116 @@
+// Every cluster of the golden models: the GPU's kernels compute what the CPU's do.
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Import/GraphImporter.h"
+#include "kedge/Import/LintOps.h"
+#include "kedge/Support/Error.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Pipelines/Pipelines.h"
+#include "test/unit/gpu/KernelPair.h"
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace kedge::test {
+namespace {
+
+struct Golden {
+  std::string folder; ///< below test/golden, or below the shared models
+  bool shared;
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::string loss = "cross-entropy", logits = "logits", lossOutput, optimizer = "adamw";
+  bool trainMode = false;
+  double clipNorm = 0;
+};
+
+std::string pathOf(const Golden &golden) {
+  std::string root = golden.shared ? std::string(KEDGE_SHARED_DIR) + "/models" : KEDGE_SOURCE_DIR "/test/golden";
+  return root + "/" + golden.folder + "/model.onnx";
+}
+
+train::Role roleOf(lint::Verdict verdict) {
+  switch (verdict) {
+  case lint::Verdict::Parameter: return train::Role::Parameter;
+  case lint::Verdict::Frozen: return train::Role::Frozen;
+  case lint::Verdict::Buffer: return train::Role::Buffer;
+  case lint::Verdict::State: return train::Role::State;
+  case lint::Verdict::Constant: return train::Role::Constant;
+  }
+  return train::Role::Constant;
+}
+
+/// The training step at level 3, as the tool makes it.
+OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden) {
+  model::Model model = model::loadModel(pathOf(golden), {.requireExternalData = false});
+  lint::Options options;
+  options.loss = golden.loss;
+  options.logits = golden.logits;
+  options.lossOutput = golden.lossOutput;
+  options.trainMode = golden.trainMode;
+  lint::Report findings = lint::prepare(model, options, lint::lintOperators(context));
+  ImportOptions importing;
+  importing.shapes = golden.shapes;
+  for (const lint::Initializer &initializer : findings.initializers)
+    importing.roles[initializer.name] = roleOf(initializer.verdict);
+  OwningOpRef<ModuleOp> module = importModel(context, model, importing);
+  pipelines::StepOptions step;
+  step.loss = golden.loss;
+  step.logits = golden.logits;
+  step.lossOutput = golden.lossOutput;
+  step.optimizer = golden.optimizer;
+  step.clipNorm = golden.clipNorm;
+  PassManager manager(&context);
+  pipelines::addRaisePipeline(manager);
+  pipelines::addStepPipeline(manager, step);
+  pipelines::addSchedulePipeline(manager);
+  if (failed(manager.run(*module)))
+    fail("{} is not compiled", golden.folder);
+  return module;
+}
+
+class GoldenKernels : public testing::TestWithParam<Golden> {};
+
+TEST_P(GoldenKernels, EqualTheCpu) {
+  const Golden &golden = GetParam();
+  if (!std::filesystem::exists(pathOf(golden)))
+    GTEST_SKIP() << pathOf(golden) << " is not here";
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = schedule(context, golden);
+  KernelPair pair(*module);
+  EXPECT_GT(pair.size(), 5u);
+  for (size_t number = 0; number < pair.size(); ++number) {
+    // Second moments and variances are not negative; logits are of any sign.
+    EXPECT_EQ(pair.compare(number, 1, 0.1f, 2.0f), "") << pair.text(number);
+    EXPECT_EQ(pair.compare(number, 2, -2.0f, 2.0f), "") << pair.text(number);
+  }
+}
+
+const Golden kModels[] = {
+    {"perceptron", false, {{"input", {8, 10}}}, "mse", "output"},
+    {"gpt", false, {{"input_ids", {4, 24}}}},
+    {"convnet", false, {{"pixels", {6, 3, 10, 10}}}, "cross-entropy", "logits", "", "sgd", true},
+    {"mlp", true, {{"input", {8, 12}}}, "mse", "output", "", "sgd"},
+    {"gpt2", true, {{"input_ids", {3, 31}}}, "cross-entropy", "logits", "", "adamw", false, 1.0},
+    {"gpt2-dropout", true, {{"input_ids", {4, 32}}}},
+    {"llama", true, {{"input_ids", {3, 29}}}},
+    {"bert", true, {{"input_ids", {3, 23}}, {"attention_mask", {3, 23}}, {"token_type_ids", {3, 23}}}},
+    {"vit", true, {{"pixel_values", {3, 3, 16, 16}}}},
+    {"resnet", true, {{"pixels", {3, 3, 16, 16}}}, "cross-entropy", "logits", "", "adamw", true},
+    {"unet", true, {{"pixels", {2, 3, 16, 16}}}, "bce-with-logits"},
+    {"segment", true, {{"pixels", {4, 3, 12, 12}}}},
+    {"loss-in-graph", true, {{"input_ids", {4, 16}}, {"labels", {4, 16}}}, "none", "", "loss"},
+};
+
+std::string nameOf(const testing::TestParamInfo<Golden> &info) {
+  std::string name = info.param.folder;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GoldenKernels, testing::ValuesIn(kModels), nameOf);
+
+} // namespace
+} // namespace kedge::test

@@ -1,0 +1,141 @@
+#include "test/unit/gpu/KernelPair.h"
+#include "kedge/Support/Error.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/Lower/Codegen.h"
+#include "passes/Lower/JitProgram.h"
+#include "passes/Lower/KernelEmitter.h"
+#include "passes/Lower/KernelNames.h"
+#include "test/unit/gpu/GuardedMemory.h"
+#include "test/unit/gpu/Numbers.h"
+#include "llvm/ADT/StringSet.h"
+#include <csignal>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace kedge::test {
+namespace {
+
+using Buffers = std::vector<std::unique_ptr<GuardedMemory>>;
+
+std::vector<char *> pointersTo(Buffers &buffers) {
+  std::vector<char *> pointers;
+  for (auto &buffer : buffers)
+    pointers.push_back(buffer->data());
+  return pointers;
+}
+
+RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Of the kernel that runs, for who is stopped by a guard page.
+std::string &running() {
+  static std::string text;
+  return text;
+}
+
+void onFault(int) {
+  static const char message[] = "\nout of bounds or of memory: ";
+  if (write(2, message, sizeof message - 1) < 0 || write(2, running().data(), running().size()) < 0)
+    _exit(3);
+  _exit(2);
+}
+
+} // namespace
+
+struct KernelPair::Cpu {
+  std::vector<lower::KernelInfo> kernels;
+  std::unique_ptr<lower::JitProgram> program;
+};
+
+KernelPair::KernelPair(ModuleOp module) : cpu(std::make_unique<Cpu>()) {
+  module.getContext()->loadDialect<mlir::gpu::GPUDialect>();
+  OwningOpRef<ModuleOp> cpuKernels = ModuleOp::create(module.getLoc()), gpuKernels = ModuleOp::create(module.getLoc());
+  auto b = OpBuilder::atBlockBegin(gpuKernels->getBody());
+  auto kernels = mlir::gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
+  lower::KernelEmitter cpuEmitter(*cpuKernels);
+  lower::gpu::GpuEmitter gpuEmitter(kernels);
+  llvm::StringSet<> known;
+  module.walk([&](sched::ClusterOp cluster) {
+    if (!known.insert(lower::kernelText(cluster)).second)
+      return;
+    auto kernel = cpuEmitter.emit(cluster);
+    auto launch = gpuEmitter.emit(cluster);
+    if (failed(kernel) || failed(launch))
+      fail("a kernel is not emitted");
+    clusters.push_back(cluster);
+    cpu->kernels.push_back(*kernel);
+    launches.push_back(*launch);
+  });
+  auto objects = lower::compileKernels(*cpuKernels, lower::KernelTarget::host(), 1);
+  if (failed(objects))
+    fail("CPU kernels are not compiled");
+  if (!objects->empty())
+    cpu->program = lower::JitProgram::create(*objects);
+  gpu = std::make_unique<GpuSimulator>(kernels);
+  std::signal(SIGSEGV, onFault);
+}
+
+KernelPair::~KernelPair() = default;
+
+std::string KernelPair::text(size_t cluster) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  clusters[cluster]->print(os, OpPrintingFlags().useLocalScope());
+  return text;
+}
+
+std::string KernelPair::compare(size_t number, unsigned seed, float low, float high) {
+  sched::ClusterOp cluster = clusters[number];
+  const lower::gpu::LaunchCode &launch = launches[number];
+  running() = fmt::format("cluster {}, {}\n", cpu->kernels[number].name,
+                          launch.kernels.empty() ? "nothing" : launch.kernels.front().name);
+  std::mt19937 random(seed);
+  Buffers onCpu, onGpu, again;
+  auto add = [&](Value value, bool isInput) {
+    RankedTensorType type = tensorOf(value);
+    auto guard = seed % 2 ? GuardedMemory::Guard::End : GuardedMemory::Guard::Begin;
+    for (Buffers *list : {&onCpu, &onGpu, &again}) {
+      list->push_back(std::make_unique<GuardedMemory>(bytesOf(type), guard));
+      std::memset(list->back()->data(), 0x11, bytesOf(type));
+    }
+    if (!isInput)
+      return;
+    fill(type, onCpu.back()->data(), random, low, high);
+    for (Buffers *list : {&onGpu, &again})
+      std::memcpy(list->back()->data(), onCpu.back()->data(), bytesOf(type));
+  };
+  for (Value input : cluster.getInputs())
+    add(input, true);
+  for (Value output : cluster.getOutputs())
+    add(output, false);
+
+  const lower::KernelInfo &kernel = cpu->kernels[number];
+  std::vector<char *> arguments = pointersTo(onCpu);
+  cpu->program->lookup(kernel.name)(arguments.data(), 0, kernel.iterations);
+  for (Buffers *list : {&onGpu, &again}) {
+    GuardedMemory workspace(launch.workspaceBytes, GuardedMemory::Guard::End);
+    std::memset(workspace.data(), list == &again ? 0xff : 0x7f, workspace.size());
+    gpu->run(launch, pointersTo(*list), workspace.data());
+  }
+
+  bool folds = !cluster.getBody().front().getOps<sched::ReduceOp>().empty();
+  for (size_t at = 0; at < onGpu.size(); ++at) {
+    size_t inputs = cluster.getInputs().size();
+    if (!onGpu[at]->isPaddingWhole())
+      return fmt::format("tensor {}: bytes behind it were written", at);
+    if (at < inputs) {
+      if (std::memcmp(onGpu[at]->data(), onCpu[at]->data(), onCpu[at]->size()) != 0)
+        return fmt::format("input {} was written", at);
+      continue;
+    }
+    if (std::memcmp(onGpu[at]->data(), again[at]->data(), onGpu[at]->size()) != 0)
+      return fmt::format("output {}: two runs differ", at - inputs);
+    std::string text = difference(tensorOf(cluster.getOutputs()[at - inputs]), onCpu[at]->data(), onGpu[at]->data(),
+                                  folds ? 1e-4 : 1e-6, folds ? 1e-5 : 1e-7);
+    if (!text.empty())
+      return fmt::format("output {}: {}", at - inputs, text);
+  }
+  return "";
+}
+
+} // namespace kedge::test

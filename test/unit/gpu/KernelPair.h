@@ -1,0 +1,31 @@
+// The CPU's kernel and the GPU's kernels of clusters, on the same numbers.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "test/support/GpuSimulator.h"
+#include <vector>
+
+namespace kedge::test {
+
+class KernelPair {
+public:
+  /// Compiles the distinct clusters of a module for both. Throws kedge::Error.
+  explicit KernelPair(mlir::ModuleOp module);
+  ~KernelPair();
+
+  size_t size() const { return clusters.size(); }
+  /// The cluster, for messages.
+  std::string text(size_t cluster);
+  const lower::gpu::LaunchCode &code(size_t cluster) const { return launches[cluster]; }
+  /// Runs a cluster on random numbers in [low, high); "" when the results agree (folds to 1e-4 of their size), the
+  /// GPU gives the same bits twice and keeps to its memory. Else what is wrong.
+  std::string compare(size_t cluster, unsigned seed, float low, float high);
+
+private:
+  struct Cpu;
+  std::vector<sched::ClusterOp> clusters;
+  std::vector<lower::gpu::LaunchCode> launches;
+  std::unique_ptr<Cpu> cpu;
+  std::unique_ptr<GpuSimulator> gpu;
+};
+
+} // namespace kedge::test
