@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree).
-# Features: `shared`, `python-onnx`, `mpirun`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import os
 import shutil
 import subprocess
@@ -40,6 +40,12 @@ if has_packages(test_python, "onnx", "onnxruntime"):
     config.available_features.add("python-onnx")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+cuda_folders = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+if shutil.which("ptxas") or any(folder and os.path.exists(f"{folder}/bin/ptxas") for folder in cuda_folders):
+    config.available_features.add("ptxas")
+for variable in ("CUDA_HOME", "CUDA_PATH"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if chromium:
     config.available_features.add("chromium")

@@ -18,6 +18,7 @@
 #include "passes/Lower/Gpu/Ptxas.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -44,7 +45,7 @@ void initializeTarget() {
 StringRef ptxVersionOf(StringRef arch) {
   int number = 0;
   arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
-  return number >= 100 ? "+ptx86" : number >= 90 ? "+ptx80" : "+ptx78";
+  return number > 101 ? "+ptx88" : number >= 100 ? "+ptx86" : number >= 90 ? "+ptx80" : "+ptx78";
 }
 
 /// Upstream's patterns without those for libdevice, whose functions would not be linked.
@@ -112,8 +113,20 @@ std::string ptxOf(llvm::Module &module, llvm::TargetMachine &machine) {
   return text.str().str();
 }
 
+/// One that LLVM knows; a number without meaning would only make it warn. Kernels use what sm_80 has.
 bool isArchitecture(StringRef arch) {
-  return arch.consume_front("sm_") && arch.size() >= 2 && llvm::all_of(arch.take_front(2), llvm::isDigit);
+  int number = 0;
+  StringRef digits = arch.starts_with("sm_") ? arch.drop_front(3).take_while(llvm::isDigit) : "";
+  if (digits.getAsInteger(10, number) || number < 80)
+    return false;
+  initializeTarget();
+  std::string ignored;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, ignored);
+  if (!target)
+    return true; // the error that follows says so
+  std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+  return known && known->isCPUStringValid(arch);
 }
 
 } // namespace
