@@ -24,6 +24,12 @@ Type withoutSpace(Type type) {
   return type;
 }
 
+/// Where the globals of a kernel lie on the host.
+struct Globals {
+  llvm::StringMap<int64_t> shared;         ///< from the block's shared memory on
+  llvm::StringMap<const char *> constants;
+};
+
 /// One gpu.func as an llvm.func of type KedgeKernel: the arguments' addresses, then the address of the GpuThread.
 class HostFunction {
 public:
@@ -31,7 +37,7 @@ public:
       : source(source), b(OpBuilder::atBlockEnd(host.getBody())), loc(source.getLoc()),
         pointer(LLVM::LLVMPointerType::get(host.getContext())) {}
 
-  void build(const llvm::StringMap<int64_t> &shared) {
+  void build(const Globals &globals) {
     Type i64 = b.getI64Type();
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64});
     auto function = LLVM::LLVMFuncOp::create(b, loc, source.getName(), type);
@@ -48,7 +54,7 @@ public:
     SmallVector<Operation *> operations;
     function.walk([&](Operation *op) { operations.push_back(op); });
     for (Operation *op : operations)
-      rewrite(op, shared);
+      rewrite(op, globals);
   }
   bool meets = false;
 
@@ -97,8 +103,19 @@ private:
     llvm_unreachable("shuffle mode");
   }
 
+  Value placeOf(StringRef name, const Globals &globals) {
+    if (const char *constant = globals.constants.lookup(name)) {
+      auto place = b.getI64IntegerAttr(reinterpret_cast<int64_t>(constant));
+      Value number = LLVM::ConstantOp::create(b, loc, b.getI64Type(), place);
+      return LLVM::IntToPtrOp::create(b, loc, pointer, number);
+    }
+    auto offset = static_cast<int32_t>(globals.shared.lookup(name));
+    return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), field(offsetof(GpuThread, shared), pointer),
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+
   /// The host's value of a gpu operation with one result; null for what is no such.
-  Value hostValue(Operation *op, const llvm::StringMap<int64_t> &shared) {
+  Value hostValue(Operation *op, const Globals &globals) {
     if (auto id = dyn_cast<mlir::gpu::ThreadIdOp>(op))
       return index(offsetof(GpuThread, thread), id.getDimension());
     if (auto id = dyn_cast<mlir::gpu::BlockIdOp>(op))
@@ -112,18 +129,17 @@ private:
     if (auto cast = dyn_cast<LLVM::AddrSpaceCastOp>(op))
       return cast.getArg();
     if (auto address = dyn_cast<LLVM::AddressOfOp>(op))
-      return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), field(offsetof(GpuThread, shared), pointer),
-                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(shared.lookup(address.getGlobalName()))});
+      return placeOf(address.getGlobalName(), globals);
     return nullptr;
   }
 
-  void rewrite(Operation *op, const llvm::StringMap<int64_t> &shared) {
+  void rewrite(Operation *op, const Globals &globals) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())
           argument.setType(withoutSpace(argument.getType()));
     b.setInsertionPoint(op);
-    if (Value value = hostValue(op, shared)) {
+    if (Value value = hostValue(op, globals)) {
       op->getResult(0).replaceAllUsesWith(value);
       op->erase();
     } else if (isa<mlir::gpu::BarrierOp>(op)) {
@@ -147,12 +163,28 @@ private:
   Value thread;
 };
 
-/// Places of the shared globals of one kernel, by name; the bytes of all.
-int64_t placeShared(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUModuleOp module, llvm::StringMap<int64_t> &places) {
+std::vector<char> bytesOf(LLVM::GlobalOp global) {
+  auto values = cast<DenseElementsAttr>(global.getValueAttr());
+  ArrayRef<char> raw = values.getRawData();
+  std::vector<char> bytes;
+  for (int64_t copies = values.isSplat() ? values.getNumElements() : 1; copies > 0; --copies)
+    bytes.insert(bytes.end(), raw.begin(), raw.end());
+  return bytes;
+}
+
+/// Finds places for the globals of one kernel; gives the bytes of the shared ones. Constants are kept in `constants`.
+int64_t place(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUModuleOp module, Globals &globals,
+              std::deque<std::vector<char>> &constants) {
   int64_t bytes = 0;
   kernel.walk([&](LLVM::AddressOfOp address) {
     auto global = module.lookupSymbol<LLVM::GlobalOp>(address.getGlobalName());
-    auto [entry, isNew] = places.try_emplace(address.getGlobalName(), bytes);
+    if (global.getConstant()) {
+      auto [entry, isNew] = globals.constants.try_emplace(address.getGlobalName());
+      if (isNew)
+        entry->second = constants.emplace_back(bytesOf(global)).data();
+      return;
+    }
+    auto [entry, isNew] = globals.shared.try_emplace(address.getGlobalName(), bytes);
     if (isNew)
       bytes += llvm::alignTo(cast<LLVM::LLVMArrayType>(global.getGlobalType()).getNumElements(), 16);
   });
@@ -167,11 +199,11 @@ GpuSimulator::GpuSimulator(mlir::gpu::GPUModuleOp source) {
     fail("math of GPU kernels is not expanded");
   OwningOpRef<ModuleOp> host = ModuleOp::create(source.getLoc());
   for (auto kernel : module->getOps<mlir::gpu::GPUFuncOp>()) {
-    llvm::StringMap<int64_t> shared;
+    Globals globals;
     Kernel facts;
-    facts.sharedBytes = placeShared(kernel, *module, shared);
+    facts.sharedBytes = place(kernel, *module, globals, constants);
     HostFunction function(*host, kernel);
-    function.build(shared);
+    function.build(globals);
     facts.meets = function.meets;
     kernels[kernel.getName().str()] = facts;
   }
@@ -186,7 +218,6 @@ GpuSimulator::GpuSimulator(mlir::gpu::GPUModuleOp source) {
 GpuSimulator::~GpuSimulator() = default;
 
 void GpuSimulator::run(const lower::gpu::LaunchCode &code, llvm::ArrayRef<char *> tensors, char *workspace) {
-  std::mt19937 random(1);
   for (const lower::gpu::KernelLaunch &launch : code.kernels) {
     const Kernel &facts = kernels.at(launch.name);
     KedgeKernel kernel = program->lookup(launch.name);

@@ -1,4 +1,4 @@
-// Every cluster of the golden models: the GPU's kernels compute what the CPU's do.
+// Every cluster and library call of the golden models: the GPU's kernels compute what the CPU's do.
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Import/LintOps.h"
@@ -6,6 +6,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "test/unit/gpu/KernelPair.h"
+#include "test/unit/gpu/LibraryCase.h"
+#include "llvm/ADT/StringSet.h"
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -68,17 +70,39 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden) {
   return module;
 }
 
-class GoldenKernels : public testing::TestWithParam<Golden> {};
+class GoldenKernels : public testing::TestWithParam<Golden> {
+protected:
+  GoldenKernels() : context(dialects(), MLIRContext::Threading::DISABLED) {
+    context.loadAllAvailableDialects();
+    if (std::filesystem::exists(pathOf(GetParam())))
+      module = schedule(context, GetParam());
+  }
+  static DialectRegistry dialects() {
+    DialectRegistry registry;
+    registerDialects(registry);
+    return registry;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module; ///< none: the model is not here
+};
+
+TEST_P(GoldenKernels, OfLibraryCallsEqualTheCpu) {
+  if (!module)
+    GTEST_SKIP() << pathOf(GetParam()) << " is not here";
+  llvm::StringSet<> seen;
+  module->walk([&](sched::LibraryOp call) {
+    std::string text;
+    llvm::raw_string_ostream(text) << call.getKernel() << call.getAttrs() << call->getOperandTypes() << " -> "
+                                   << call->getResultTypes();
+    if (!lower::gpu::GpuEmitter::isRuntimeCall(call) && seen.insert(text).second)
+      EXPECT_EQ(compareWithCpu(call, optionsOf(call)), "") << text;
+  });
+}
 
 TEST_P(GoldenKernels, EqualTheCpu) {
-  const Golden &golden = GetParam();
-  if (!std::filesystem::exists(pathOf(golden)))
-    GTEST_SKIP() << pathOf(golden) << " is not here";
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  OwningOpRef<ModuleOp> module = schedule(context, golden);
+  if (!module)
+    GTEST_SKIP() << pathOf(GetParam()) << " is not here";
   KernelPair pair(*module);
   EXPECT_GT(pair.size(), 5u);
   for (size_t number = 0; number < pair.size(); ++number) {

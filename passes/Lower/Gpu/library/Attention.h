@@ -11,8 +11,6 @@ using rt::cpu::HeadView;
 
 inline constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
 inline constexpr int64_t kThreads = 128;
-/// Of a block's 48 KiB: what a processor of 164 KiB and more holds, at 168 registers a thread.
-inline constexpr int64_t kResidentBlocks = 3;
 inline constexpr int64_t kSharedFloats = 12288; ///< 48 KiB
 
 /// How many columns a tile has for `depth`, when 16 threads share a row of it in groups of up to 4.
@@ -88,6 +86,10 @@ struct OptionalOperands {
   std::optional<Memory> mask;
   llvm::ArrayRef<Memory> counters;
 };
+
+/// Blocks that run on a processor at once, which bounds the registers of a thread: three hold 168 each. Random numbers
+/// need more.
+inline int64_t residentBlocks(const AttentionShape &shape) { return shape.drops() ? 2 : 3; }
 
 /// Checks the types; f32 only.
 void expectSingles(const CallKernels &kernels);

@@ -306,7 +306,7 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
     size_t others = operands.size();
     appendOptional(kernels, shape, operands);
     kernels.kernel(hint, blocks, kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-      k.residentBlocks(kResidentBlocks);
+      k.residentBlocks(residentBlocks(shape));
       write(k, memory, OptionalOperands(shape, memory.drop_front(others)));
     });
   };

@@ -177,7 +177,7 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   size_t others = operands.size();
   appendOptional(kernels, plan.shape, operands);
   kernels.kernel("attention", plan.gridBlocks(), kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-    k.residentBlocks(kResidentBlocks);
+    k.residentBlocks(residentBlocks(plan.shape));
     Memory q = memory[2], key = packed ? q : memory[3], v = packed ? q : memory[4];
     OptionalOperands optional(plan.shape, memory.drop_front(others));
     ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional.mask, optional.counters);

@@ -44,8 +44,9 @@ struct Plan {
   }
 };
 
-/// How many threads of the block before this one have `hit` (0 or 1), and how many in all.
-std::pair<Num, Num> countBefore(KernelBuilder &k, Memory warpSums, Num hit) {
+/// How many threads of the block before this one have a hit, and how many in all.
+std::pair<Num, Num> countBefore(KernelBuilder &k, Memory warpSums, Num isHit) {
+  Num hit = k.convert(isHit, warpSums.element); // shuffles take 32 bits
   Num lane = k.thread() % 32, warp = k.thread() / 32, sum = hit;
   for (int64_t distance = 1; distance < 32; distance *= 2) {
     Num other = k.shuffleFrom(sum, (lane - distance) & 31);
@@ -53,14 +54,14 @@ std::pair<Num, Num> countBefore(KernelBuilder &k, Memory warpSums, Num hit) {
   }
   k.when(lane == 31, [&] { k.store(warpSums, warp, sum); });
   k.barrier();
-  Num before = sum - hit, all = k.index(0);
+  Num before = sum - hit, all = literalOf(hit, 0);
   for (int64_t w = 0; w < kListThreads / 32; ++w) {
     Num count = k.load(warpSums, k.index(w));
     before = before + select(warp > w, count, literalOf(count, 0));
     all = all + count;
   }
   k.barrier();
-  return {before, all};
+  return {k.asIndex(before), k.asIndex(all)};
 }
 
 void writeLists(KernelBuilder &k, const Plan &plan, Memory indices, Memory order, Memory bounds) {
@@ -68,28 +69,29 @@ void writeLists(KernelBuilder &k, const Plan &plan, Memory indices, Memory order
   Num firstRow = bucket * plan.rows, endRow = firstRow + plan.rows;
   auto [begin, end] = plan.range(k, part);
   Num from = begin, to = end;
-  Memory warpSums = k.shared(k.indexType, kListThreads / 32);
+  Memory warpSums = k.shared(order.element, kListThreads / 32);
   auto slotAt = [&](Num position) -> Num {
     return k.choose(
         position < to, [&]() -> Nums { return {plan.sums.slotOf(k, indices, position, Checks::Trap)}; },
         [&]() -> Nums { return {k.index(-1)}; })[0];
   };
   // Positions of lower buckets come first.
-  Num lower = k.loop(from + k.thread(), to, k.index(kListThreads), {k.index(0)}, [&](Num position, Nums count) -> Nums {
-    Num slot = plan.sums.slotOf(k, indices, position, Checks::Trap);
-    return {count[0] + k.asIndex((slot >= 0) & (slot < firstRow))};
-  })[0];
+  Num lower = k.loop(from + k.thread(), to, k.index(kListThreads), {k.zeros(order.element, 1)},
+                     [&](Num position, Nums count) -> Nums {
+                       Num slot = plan.sums.slotOf(k, indices, position, Checks::Trap);
+                       return {count[0] + k.convert((slot >= 0) & (slot < firstRow), order.element)};
+                     })[0];
   Num lowerBefore = k.reduceLanes(lower, 32, [](Num a, Num b) { return a + b; });
   k.when(k.thread() % 32 == 0, [&] { k.store(warpSums, k.thread() / 32, lowerBefore); });
   k.barrier();
   Num first = from;
   for (int64_t w = 0; w < kListThreads / 32; ++w)
-    first = first + k.load(warpSums, k.index(w));
+    first = first + k.asIndex(k.load(warpSums, k.index(w)));
   k.barrier();
   Num last = k.loop(from, to, k.index(kListThreads), {first}, [&](Num start, Nums place) -> Nums {
     Num position = start + k.thread(), slot = slotAt(position);
     Num hit = (slot >= firstRow) & (slot < endRow);
-    auto [before, all] = countBefore(k, warpSums, k.asIndex(hit));
+    auto [before, all] = countBefore(k, warpSums, hit);
     Num at = place[0] + before;
     k.when(hit, [&] { k.store(order, at, k.convert(position, order.element)); });
     return {place[0] + all};

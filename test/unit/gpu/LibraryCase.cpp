@@ -1,0 +1,231 @@
+#include "test/unit/gpu/LibraryCase.h"
+#include "kedge/Analysis/LibraryCall.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "test/support/GpuSimulator.h"
+#include "test/unit/gpu/GuardedMemory.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <random>
+
+using namespace mlir;
+using kedge::rt::DType;
+
+namespace kedge::test {
+namespace {
+
+using Bytes = std::vector<char>;
+using Tensors = std::vector<Bytes>;
+
+Bytes randomTensor(const rt::TensorDesc &tensor, const CaseOptions &options, std::mt19937 &random) {
+  Bytes bytes(tensor.bytes());
+  std::uniform_real_distribution<double> real(-1, 1);
+  std::uniform_int_distribution<int64_t> integer(options.low, options.high);
+  size_t element = rt::dtypeSize(tensor.type);
+  auto put = [&](int64_t i, auto value) { std::memcpy(bytes.data() + i * element, &value, element); };
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    if (tensor.type == DType::F32)
+      put(i, static_cast<float>(real(random)));
+    else if (tensor.type == DType::F64)
+      put(i, real(random));
+    else if (tensor.type == DType::I64 || tensor.type == DType::I32)
+      put(i, integer(random)); // the low bytes come first
+    else if (tensor.type == DType::Bool)
+      put(i, random() % 3 != 0);
+    else
+      put(i, static_cast<uint64_t>(random()) << 8 ^ random());
+  }
+  return bytes;
+}
+
+double valueOf(DType type, const char *data, int64_t i) {
+  return type == DType::F32 ? reinterpret_cast<const float *>(data)[i] : reinterpret_cast<const double *>(data)[i];
+}
+
+/// The first element that is too far away; "" when none is.
+std::string difference(const rt::TensorDesc &tensor, const Bytes &actual, const Bytes &expected, double tolerance) {
+  size_t element = rt::dtypeSize(tensor.type);
+  bool byBits = tolerance == 0 || (tensor.type != DType::F32 && tensor.type != DType::F64);
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    if (std::memcmp(actual.data() + i * element, expected.data() + i * element, element) == 0)
+      continue;
+    if (byBits && tensor.type != DType::F32)
+      return "element " + std::to_string(i);
+    double a = valueOf(tensor.type, actual.data(), i), e = valueOf(tensor.type, expected.data(), i);
+    if (a == e && !byBits)
+      continue;
+    if (byBits || !(std::abs(a - e) <= tolerance * (1 + std::abs(e))))
+      return "element " + std::to_string(i) + " is " + std::to_string(a) + ", expected " + std::to_string(e);
+  }
+  return "";
+}
+
+Tensors runOnCpu(const rt::LibraryCall &call, const Tensors &inputs) {
+  auto kernel = rt::makeKernel(call, 1);
+  Tensors outputs;
+  for (const rt::TensorDesc &tensor : call.outputs)
+    outputs.emplace_back(tensor.bytes());
+  std::vector<const void *> in;
+  std::vector<void *> out;
+  for (const Bytes &input : inputs)
+    in.push_back(input.data());
+  for (Bytes &output : outputs)
+    out.push_back(output.data());
+  std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, kernel->workspaceBytes() / 64 * 64 + 64),
+                                                        &std::free);
+  kernel->run(in.data(), out.data(), workspace.get());
+  return outputs;
+}
+
+/// The generated kernels of one call.
+class GpuCall {
+public:
+  explicit GpuCall(sched::LibraryOp op) : call(analysis::libraryCallOf(op)) {
+    op.getContext()->loadDialect<mlir::gpu::GPUDialect>();
+    OpBuilder b(op.getContext());
+    module = ModuleOp::create(op.getLoc());
+    b.setInsertionPointToStart(module->getBody());
+    auto kernels = mlir::gpu::GPUModuleOp::create(b, op.getLoc(), "kernels");
+    auto emitted = lower::gpu::GpuEmitter(kernels).emit(op);
+    if (failed(emitted) || failed(verify(*module)))
+      throw std::runtime_error("the kernels are not emitted");
+    code = *emitted;
+    simulator = std::make_unique<GpuSimulator>(kernels);
+  }
+
+  /// The outputs, which lie with all operands at the border of forbidden memory; "" or what is wrong.
+  std::string run(const Tensors &inputs, GuardedMemory::Guard guard, Tensors &results) {
+    std::vector<std::unique_ptr<GuardedMemory>> memory;
+    std::vector<char *> tensors;
+    auto place = [&](size_t bytes) {
+      memory.push_back(std::make_unique<GuardedMemory>(bytes, guard));
+      return memory.back()->data();
+    };
+    for (const Bytes &input : inputs)
+      std::memcpy(tensors.emplace_back(place(input.size())), input.data(), input.size());
+    for (const rt::TensorDesc &tensor : call.outputs)
+      std::memset(tensors.emplace_back(place(tensor.bytes())), 0x7f, tensor.bytes());
+    char *workspace = place(code.workspaceBytes);
+    std::memset(workspace, 0x7f, code.workspaceBytes);
+    simulator->run(code, tensors, workspace);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (std::memcmp(tensors[i], inputs[i].data(), inputs[i].size()) != 0)
+        return "input " + std::to_string(i) + " is written";
+    for (const auto &piece : memory)
+      if (!piece->isPaddingWhole())
+        return "bytes behind an operand are written";
+    for (size_t i = 0; i < call.outputs.size(); ++i)
+      results.emplace_back(tensors[inputs.size() + i], tensors[inputs.size() + i] + call.outputs[i].bytes());
+    return "";
+  }
+
+  rt::LibraryCall call;
+
+private:
+  OwningOpRef<ModuleOp> module;
+  lower::gpu::LaunchCode code;
+  std::unique_ptr<GpuSimulator> simulator;
+};
+
+/// A module with one function around the call.
+class Parsed {
+public:
+  explicit Parsed(const std::string &text) {
+    DialectRegistry registry;
+    registry.insert<sched::SchedDialect, func::FuncDialect, mlir::gpu::GPUDialect>();
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    size_t colon = text.rfind(" : ("), space = text.find(' ');
+    auto type = cast<FunctionType>(parseType(text.substr(colon + 3), &context));
+    auto attrs = cast<DictionaryAttr>(parseAttribute(text.substr(space + 1, colon - space - 1), &context));
+    Location loc = UnknownLoc::get(&context);
+    module = ModuleOp::create(loc);
+    auto b = OpBuilder::atBlockBegin(module->getBody());
+    auto function = func::FuncOp::create(b, loc, "f", FunctionType::get(&context, type.getInputs(), {}));
+    b.setInsertionPointToStart(function.addEntryBlock());
+    call = sched::LibraryOp::create(b, loc, type.getResults(), text.substr(0, space), function.getArguments(), attrs,
+                                    IntegerAttr());
+    func::ReturnOp::create(b, loc);
+    b.setInsertionPointToEnd(module->getBody());
+    kernels = mlir::gpu::GPUModuleOp::create(b, loc, "kernels");
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  sched::LibraryOp call;
+  mlir::gpu::GPUModuleOp kernels;
+};
+
+} // namespace
+
+std::string compareWithCpu(sched::LibraryOp op, const CaseOptions &options) {
+  GpuCall gpu(op);
+  const rt::LibraryCall &call = gpu.call;
+  std::mt19937 random(7);
+  Tensors inputs, first, second;
+  for (const rt::TensorDesc &tensor : call.inputs)
+    inputs.push_back(randomTensor(tensor, options, random));
+  for (std::string wrong :
+       {gpu.run(inputs, GuardedMemory::Guard::End, first), gpu.run(inputs, GuardedMemory::Guard::Begin, second)})
+    if (!wrong.empty())
+      return wrong;
+  Tensors expected = runOnCpu(call, inputs);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    std::string wrong = difference(call.outputs[i], first[i], expected[i], options.tolerance);
+    if (!wrong.empty())
+      return "output " + std::to_string(i) + ": " + wrong;
+    if (first[i] != second[i])
+      return "output " + std::to_string(i) + " has other bits when threads take turns in another order";
+  }
+  return "";
+}
+
+CaseOptions optionsOf(sched::LibraryOp op) {
+  rt::LibraryCall call = analysis::libraryCallOf(op);
+  int64_t axis = call.attrs.value("axis", int64_t(0));
+  if (call.name == "onnx.Gather")
+    return {0, call.inputs[0].shape[axis] - 1};
+  if (call.name == "train.GatherGrad")
+    return {0, call.outputs[0].shape[axis] - 1, 1e-5};
+  if (call.name == "onnx.GatherND")
+    return {0, *std::min_element(call.inputs[0].shape.begin(), call.inputs[0].shape.end()) - 1};
+  return {0, 1000, call.name.starts_with("train.Attention") ? 1e-4 : 0};
+}
+
+void expectSameAsCpu(const std::string &text, const CaseOptions &options) {
+  Parsed parsed(text);
+  EXPECT_EQ(compareWithCpu(parsed.call, options), "") << text;
+}
+
+std::string emitterErrorOf(const std::string &text) {
+  Parsed parsed(text);
+  std::string message;
+  ScopedDiagnosticHandler handler(&parsed.context, [&](Diagnostic &diagnostic) {
+    message += diagnostic.str();
+    return success();
+  });
+  (void)lower::gpu::GpuEmitter(parsed.kernels).emit(parsed.call);
+  return message;
+}
+
+int64_t spillsOf(const std::string &text, const std::string &arch) {
+  Parsed parsed(text);
+  if (failed(lower::gpu::GpuEmitter(parsed.kernels).emit(parsed.call)))
+    throw std::runtime_error("the kernels are not emitted");
+  std::string error;
+  auto code = lower::gpu::compileGpu(parsed.kernels, arch, 3, &error);
+  if (failed(code))
+    throw std::runtime_error(error);
+  if (code->cubin.empty())
+    return -1;
+  int64_t bytes = 0;
+  for (const lower::gpu::KernelStatistics &kernel : code->statistics)
+    bytes += kernel.spillStores + kernel.spillLoads;
+  return bytes;
+}
+
+} // namespace kedge::test

@@ -1,0 +1,30 @@
+// One library call, by the CPU's kernel and by the generated GPU kernels in the simulator, on the same inputs.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include <cstdint>
+#include <string>
+
+namespace kedge::test {
+
+struct CaseOptions {
+  int64_t low = 0, high = 0; ///< of integers among the inputs
+  double tolerance = 0;      ///< |actual - expected| <= tolerance (1 + |expected|); 0: equal bits
+};
+
+/// Floats are in [-1, 1). "" when the outputs agree, two runs of the GPU's kernels (whose threads take turns in another
+/// order) give equal bits, nothing is written outside of outputs and workspace. Else what is wrong.
+std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options);
+
+/// For a call of a model: indices that its data has, room for other orders of summation.
+CaseOptions optionsOf(sched::LibraryOp call);
+
+/// `call`: "onnx.Gather {axis = 0 : i64} : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>".
+void expectSameAsCpu(const std::string &call, const CaseOptions &options = {});
+
+/// What the emitter says of a call that it does not take; "" when it takes it.
+std::string emitterErrorOf(const std::string &call);
+
+/// Bytes of registers that ptxas writes to memory, of all kernels of the call together; -1 where there is no ptxas.
+int64_t spillsOf(const std::string &call, const std::string &arch);
+
+} // namespace kedge::test
