@@ -22,10 +22,13 @@ const char *remedyOf(CUresult result) {
   case CUDA_ERROR_ECC_UNCORRECTABLE:
     return "; the GPU's memory is faulty: what it computed is lost, checkpoints on disk are whole; restart from the "
            "newest with --resume on another GPU, and have this one looked at";
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION: // kernels trap on an index out of range
+  case CUDA_ERROR_LAUNCH_FAILED:
+    return "; an index of the data (a token, a label) may lie outside of its table: run the data with a program for "
+           "--target cpu, which names it; else this is a fault of the program, please report it; checkpoints on disk "
+           "are whole";
   case CUDA_ERROR_ILLEGAL_ADDRESS:
   case CUDA_ERROR_MISALIGNED_ADDRESS:
-  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-  case CUDA_ERROR_LAUNCH_FAILED:
     return "; this is a fault of the program, please report it; checkpoints on disk are whole";
   case CUDA_ERROR_DEVICE_UNAVAILABLE:
     return "; another process has this GPU for itself (exclusive mode)";
