@@ -12,7 +12,18 @@ done
 if [ ${#missing[@]} -gt 0 ]; then
   echo "installing: ${missing[*]}"
   as_root=()
-  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "scripts/setup.sh: expected root or sudo to install them" >&2; exit 1; }
+    as_root=(sudo)
+  fi
   "${as_root[@]}" apt-get update -qq
+  unknown=()
+  for package in "${missing[@]}"; do apt-cache show "$package" >/dev/null 2>&1 || unknown+=("$package"); done
+  if [ ${#unknown[@]} -gt 0 ]; then
+    echo "scripts/setup.sh: not in this machine's package sources: ${unknown[*]}" >&2
+    echo "Debian 12 has LLVM 22 in bookworm-security: add 'deb http://deb.debian.org/debian-security bookworm-security main'" \
+      "to /etc/apt/sources.list" >&2
+    exit 1
+  fi
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null
 fi
