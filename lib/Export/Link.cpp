@@ -1,5 +1,6 @@
 #include "kedge/Export/Link.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/TextFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -80,8 +81,8 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
 
 /// Runs the driver on the objects and `inputs`, and puts what it makes at `output`. `flags` stand last.
 void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> inputs, StringRef flags,
-           const std::string &output) {
-  const std::string driver = compilerDriver();
+           const std::string &place) {
+  const std::string output = replaceableFile(place), driver = compilerDriver();
   SmallString<128> folder;
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
     fail("no temporary folder for linking: {}", error.message());

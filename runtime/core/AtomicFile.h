@@ -5,6 +5,7 @@
 namespace kedge::rt {
 
 /// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit() nothing stays.
+/// Links are followed; anything but a regular file is refused: as root a rename would destroy a device.
 /// All errors are rt::Error that name the file and the system's reason.
 class AtomicFile {
 public:

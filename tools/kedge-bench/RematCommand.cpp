@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "RematGraph.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/TextFile.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -18,21 +19,10 @@ struct Options {
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 void writeSequence(const std::string &path, const std::vector<int> &sequence) {
-  std::string temporary = path + ".tmp";
-  {
-    std::ofstream out(temporary);
-    for (int node : sequence)
-      out << node << '\n';
-    if (!out.flush()) {
-      std::error_code ignored;
-      std::filesystem::remove(temporary, ignored);
-      fail("{}: cannot be written", path);
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error)
-    fail("{}: cannot be written: {}", path, error.message());
+  std::string text;
+  for (int node : sequence)
+    text += std::to_string(node) + "\n";
+  writeText(path, text);
 }
 
 void plan(const Options &options) {
