@@ -178,8 +178,8 @@ LogicalResult kedge::lower::gpu::lowerMath(mlir::gpu::GPUModuleOp kernels) {
   auto result = kernels.walk([](Operation *op) -> WalkResult {
     if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
       return WalkResult::advance();
-    return op->emitError("has no expansion for GPUs on ")
-           << op->getResult(0).getType() << "; compute it in f32, or compile with --target cpu";
+    return op->emitError() << op->getName() << " has no expansion for GPUs on "
+                           << getElementTypeOrSelf(op->getResult(0).getType()) << "; compute it in f32, or compile with --target cpu";
   });
   return failure(result.wasInterrupted());
 }

@@ -130,3 +130,44 @@ func.func @norm(%a: tensor<1048576xf32>) -> tensor<f32> {
   } : (tensor<1048576xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Positions of large tensors need 64 bits.
+// CHECK-LABEL: gpu.func @k0_65536x65536
+// CHECK: arith.index_cast %{{.*}} : index to i64
+// CHECK-NOT: index to i32
+// CHECK: gpu.return
+// PTX-LABEL: .visible .entry k0_65536x65536(
+// PTX: ld.global.v4.b32
+func.func @large(%a: tensor<65536x65536xf32>) -> tensor<65536x65536xf32> {
+  %0 = sched.cluster domain [65536, 65536] reduced [] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: f32):
+      %y = arith.negf %x : f32
+      sched.yield %y : f32
+  } : (tensor<65536x65536xf32>) -> tensor<65536x65536xf32>
+  return %0 : tensor<65536x65536xf32>
+}
+
+// -----
+
+// An input that lies across the output goes through a tile in shared memory, 33 elements a row.
+// CHECK-LABEL: llvm.mlir.global internal @k0_512x1024_shared0() {{.*}} !llvm.array<4224 x i8>
+// CHECK: gpu.func @k0_512x1024
+// CHECK-SAME: known_block_size = array<i32: 32, 8, 1>, sched.grid = "512x1x1"
+// CHECK-COUNT-4: llvm.store %{{.*}} : f32, !llvm.ptr<3>
+// CHECK: gpu.barrier
+// CHECK-COUNT-4: llvm.load %{{.*}} : !llvm.ptr<3> -> f32
+// PTX-LABEL: .visible .entry k0_512x1024(
+// PTX: st.shared
+// PTX: bar.sync
+func.func @transpose(%a: tensor<1024x512xf32>) -> tensor<512x1024xf32> {
+  %0 = sched.cluster domain [512, 1024] reduced [] (%a)
+       maps [affine_map<(r, c) -> (c, r)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: f32):
+      %y = arith.negf %x : f32
+      sched.yield %y : f32
+  } : (tensor<1024x512xf32>) -> tensor<512x1024xf32>
+  return %0 : tensor<512x1024xf32>
+}
