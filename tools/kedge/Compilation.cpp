@@ -94,6 +94,8 @@ void Compilation::save(Phase phase) {
 }
 
 void Compilation::resume() {
+  if (options.onGpu())
+    GpuTarget::loadDialects(context);
   ir = parseIr(context, options.resumedFrom);
   SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
   if (saved.graphHash != model.graphHash)
@@ -113,6 +115,8 @@ void Compilation::resume() {
     fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
   kernelModule = *kernels.begin();
   kernelModule.get()->remove();
+  if (options.onGpu())
+    gpu = std::make_unique<GpuTarget>(*kernelModule, architectureOf(options.target));
 }
 
 void Compilation::import() {
@@ -177,9 +181,13 @@ void Compilation::step() {
 void Compilation::schedule() {
   if (done >= Phase::Exec)
     return;
-  analysis::DeviceModel device = options.device.empty() ? analysis::thisMachine() : analysis::loadDevice(options.device);
+  analysis::DeviceModel device =
+      options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
   if (done < Phase::Schedule) {
     run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
+    if (options.onGpu())
+      (*ir)->setAttr("kedge.target", StringAttr::get(&context, "cuda"));
+    noteWorkspaces();
     save(Phase::Schedule);
   }
   if (options.rematerializes() && done < Phase::Rematerialize) {
@@ -189,10 +197,23 @@ void Compilation::schedule() {
   scheduled = analysis::launchesOf(*ir, device);
 }
 
+void Compilation::noteWorkspaces() {
+  if (!options.onGpu())
+    return;
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(UnknownLoc::get(&context));
+  GpuTarget(*scratch, architectureOf(options.target)).emit(*ir);
+}
+
+std::string Compilation::ptx() { return ptxText(gpu->compile(), gpu->arch()); }
+
 void Compilation::emitKernels() {
   if (done >= Phase::Exec)
     return;
   kernelModule = ModuleOp::create(UnknownLoc::get(&context));
+  if (options.onGpu()) {
+    gpu = std::make_unique<GpuTarget>(*kernelModule, architectureOf(options.target));
+    return gpu->emit(*ir);
+  }
   lower::KernelEmitter emitter(*kernelModule);
   bool ok = true;
   Builder builder(&context);
@@ -238,32 +259,56 @@ Compilation::Objects Compilation::compileObjects() {
   std::vector<std::string> names;
   for (auto function : ir->getOps<exec::FunctionOp>())
     for (auto launch : function.getBody().getOps<exec::LaunchOp>())
-      if (!launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
+      if (!gpu && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
         names.push_back(launch.getKernel().str());
   ProgramFacts program;
   program.name = std::filesystem::path(options.output).filename().string();
   program.modelPath = std::filesystem::absolute(options.model.model).string();
   program.embedWeights = options.embedWeights;
-  program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
-                    {"threads", rt::physicalCores()}};
   program.options = programOptions(options, facts, *ir);
   program.plan = report();
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
   program.skeleton = exportSkeletons(*ir, findings, options.embedWeights, data);
+  if (gpu)
+    program.target = gpuTargetJson(data);
+  else
+    program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
+                      {"threads", rt::physicalCores()}};
   ProgramImageParts parts = programJson(*ir, program, std::move(data));
   std::string json = parts.json.dump();
   Objects objects;
-  auto kernels = lower::compileKernels(*kernelModule, target);
-  if (failed(kernels))
-    fail("{}: not compiled: code generation failed (above)", options.model.model);
-  objects.files = std::move(*kernels);
+  if (!gpu) {
+    auto kernels = lower::compileKernels(*kernelModule, target);
+    if (failed(kernels))
+      fail("{}: not compiled: code generation failed (above)", options.model.model);
+    objects.files = std::move(*kernels);
+  }
   llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
   objects.files.push_back(lower::emitProgramImage(json, bytes, names, target));
   return objects;
 }
 
-void Compilation::link(const std::string &output) { linkProgram(compileObjects().files, output); }
+nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
+  lower::gpu::GpuCode code = gpu->compile();
+  if (!code.note.empty() && !options.isTrial)
+    fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
+  nlohmann::json target = {{"kind", "cuda"}, {"arch", gpu->arch()}};
+  const auto add = [&](const char *key, llvm::StringRef bytes) {
+    if (bytes.empty())
+      return;
+    data.resize((data.size() + 63) / 64 * 64);
+    target[key] = {{"offset", data.size()}, {"length", bytes.size()}};
+    data.insert(data.end(), bytes.begin(), bytes.end());
+  };
+  add("ptx", code.ptx);
+  add("cubin", llvm::StringRef(code.cubin.data(), code.cubin.size()));
+  return target;
+}
+
+void Compilation::link(const std::string &output) {
+  linkProgram(compileObjects().files, output, options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+}
 
 void Compilation::emitObject(const std::string &output) { linkObjects(compileObjects().files, output); }
 

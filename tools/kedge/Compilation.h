@@ -1,6 +1,7 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
 #include "CompileOptions.h"
+#include "GpuTarget.h"
 #include "SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Import/Lint.h"
@@ -40,15 +41,21 @@ public:
   void emitObject(const std::string &output);
   /// Kernels as LLVM-ready IR, for --emit llvm.
   mlir::ModuleOp kernels() { return *kernelModule; }
+  /// Kernels as PTX with what ptxas says of them, for --emit ptx; after emitKernels().
+  std::string ptx();
 
 private:
   struct Objects;
   Objects compileObjects();
+  /// Generates the GPU's code, appends it to the program's data and tells where it is.
+  nlohmann::json gpuTargetJson(std::vector<uint8_t> &data);
   void run(Phase phase, llvm::function_ref<void(mlir::OpPassManager &)> build);
   void save(Phase phase);
   void resume();
   void applyParameterOptions();
   void rematerialize();
+  /// Kernels for the GPU are generated to learn what they need beside their operands.
+  void noteWorkspaces();
 
   const CompileOptions &options;
   mlir::MLIRContext context;
@@ -60,6 +67,7 @@ private:
   std::map<std::string, int64_t> composites;
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
   std::vector<analysis::ScheduledLaunch> scheduled;
+  std::unique_ptr<GpuTarget> gpu; ///< with --target cuda, once kernelModule is there
 };
 
 } // namespace kedge::tool

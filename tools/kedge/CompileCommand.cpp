@@ -4,6 +4,7 @@
 #include "ProgramOptions.h"
 #include "Report.h"
 #include "SavedIr.h"
+#include "kedge/Export/Link.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 
@@ -21,6 +22,10 @@ int runCompile(const CompileOptions &options) {
   bool object = options.emit == "obj";
   if ((options.emit == "exe" || object) && options.output.empty())
     fail("compile needs -o {}", object ? "FILE.o" : "PROGRAM");
+  if (options.emit == "ptx" && !options.onGpu())
+    fail("--emit ptx needs --target cuda");
+  if (options.emit == "exe")
+    checkRuntime(options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
   Compilation compilation(options);
@@ -36,6 +41,8 @@ int runCompile(const CompileOptions &options) {
   compilation.emitKernels();
   if (options.emit == "llvm")
     return output(options, irText(compilation.kernels())), 0;
+  if (options.emit == "ptx")
+    return output(options, compilation.ptx()), 0;
   compilation.plan();
   writeReport(compilation, options);
   if (options.emit == "exec")

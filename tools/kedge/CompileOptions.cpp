@@ -1,4 +1,5 @@
 #include "CompileOptions.h"
+#include "GpuTarget.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 
@@ -80,6 +81,13 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
 }
 } // namespace
 
+std::string CompileOptions::deviceName() const {
+  if (!device.empty() || !onGpu())
+    return device;
+  const std::string arch = architectureOf(target);
+  return arch == "sm_80" ? "a100" : arch == "sm_86" || arch == "sm_89" ? "rtx4090" : "h200";
+}
+
 void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addModelOptions(command, o.model);
   addOptimizerOptions(command, o);
@@ -89,12 +97,10 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   noteTrainingOptions(command, o);
   const char *group = "Output";
   command.add_option_function<std::string>("--target", [&o](const std::string &target) {
-    if (target.rfind("cuda", 0) == 0)
-      fail("--target {} is not available yet; --target cpu is", target);
     if (target != "cpu")
-      fail("--target {}: unknown target, expected cpu", target);
+      architectureOf(target);
     o.target = target;
-  }, "cpu")->group(group);
+  }, "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")->group(group);
   command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
   command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);
 }
@@ -103,7 +109,7 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Output";
   command.add_option("-o", o.output, "the program (or the text that --emit asks for; default: standard output)")->group(group);
   command.add_option("--emit", o.emit, "how far to go")
-      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "obj", "exe"}))
+      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe"}))
       ->group(group)
       ->capture_default_str();
   command.add_option("--save-ir", o.saveIr, "DIR: the IR after each phase, numbered; compile goes on from such a file")->group(group);

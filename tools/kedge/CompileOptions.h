@@ -38,6 +38,9 @@ struct CompileOptions {
   /// --recompute, or what it is without: auto when there is a budget to keep.
   std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() ? "none" : "auto"; }
   bool rematerializes() const { return recomputePolicy() != "none" || !memoryBudget.empty(); }
+  bool onGpu() const { return target != "cpu"; }
+  /// --device, or what predicted times are of without it; empty: this machine.
+  std::string deviceName() const;
   double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
 };
 

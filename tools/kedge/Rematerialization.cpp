@@ -1,6 +1,7 @@
 // --recompute and --memory-budget: choosing, checking against the packed arena, and saying why nothing fits.
 #include "Compilation.h"
 #include "ProgramOptions.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Export/PlanReport.h"
@@ -24,7 +25,7 @@ int64_t peakBytes(ModuleOp module, int threads) {
   int64_t bytes = 0;
   for (auto arena : copy->getOps<exec::ArenaOp>())
     bytes = arena.getBytes();
-  return bytes + analysis::sumOf(analysis::cpuReservations(threads));
+  return bytes + analysis::sumOf(analysis::reservationsOf(analysis::targetOf(module).str(), threads));
 }
 
 int64_t fact(ModuleOp module, llvm::StringRef name) {
@@ -47,13 +48,14 @@ void noteWithoutEffect(const CompileOptions &options, ModuleOp module) {
 
 void Compilation::rematerialize() {
   int threads = rt::physicalCores();
-  pipelines::RecomputeOptions recompute{options.recomputePolicy(), options.memoryBudget, options.device, options.effort,
+  pipelines::RecomputeOptions recompute{options.recomputePolicy(), options.memoryBudget, options.deviceName(), options.effort,
                                         0, threads};
   OwningOpRef<ModuleOp> before = ir->clone();
   // What the pass foresees and what is packed in the end are the same; should they ever differ, the difference is
   // left unused.
   for (int attempt = 0; attempt < 4; ++attempt) {
     run(Phase::Rematerialize, [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
+    noteWorkspaces();
     int64_t excess = fits() && !options.memoryBudget.empty() ? peakBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
     if (excess <= 0)
       return noteWithoutEffect(options, *ir);
