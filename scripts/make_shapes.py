@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes models of published sizes as ONNX without weights: what `kedge plan` needs and no more.
 
-make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, lesson-l, gpt3, bert-base, llama-1b, resnet50, unet
+make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, lesson-l, gpt3, bert-base, llama-1b, resnet50, unet; for shares
+                                of a device's bandwidth (scripts/gpu_conformance.py): wide-rows, wide-parameter
 
 Weights are external data in a file that does not exist; the parameters' shapes are the published ones (docs/results.md
 has the counts). Token inputs are BxT, images BxCxHxW, all dynamic. Needs only the package onnx.
@@ -205,6 +206,24 @@ def unet(path, widths=(64, 128, 256, 512, 1024), classes=2):
     g.save(path, [image], convolution(g, x, "head", last, classes, 1), ["batch", classes, "height", "width"])
 
 
+def rows_input(width):
+    return [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", width])]
+
+
+def wide_rows(path, width=1024, outputs=8):
+    """Scale -> LayerNorm -> Gelu -> head: norms and elementwise work on as many rows as the batch has."""
+    g = Graph()
+    x = g.layer_norm(g.op("Mul", "x", g.parameter("scale", width)), "norm", width)
+    y = g.op("MatMul", g.op("Gelu", x), g.parameter("head", width, outputs))
+    g.save(path, rows_input(width), y, ["batch", outputs])
+
+
+def wide_parameter(path, width=1024, outputs=1 << 15):
+    """One product whose parameter has 134 MB: an optimizer's work."""
+    g = Graph()
+    g.save(path, rows_input(width), g.op("MatMul", "x", g.parameter("weight", width, outputs)), ["batch", outputs])
+
+
 MODELS = {
     "gpt2": lambda path: gpt(path, 12, 768, 12),
     "gpt2-medium": lambda path: gpt(path, 24, 1024, 16),
@@ -214,6 +233,8 @@ MODELS = {
     "llama-1b": llama,
     "resnet50": resnet50,
     "unet": unet,
+    "wide-rows": wide_rows,
+    "wide-parameter": wide_parameter,
 }
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+import ctypes
 import os
 import shutil
 import subprocess
@@ -46,6 +47,13 @@ if shutil.which("ptxas") or any(folder and os.path.exists(f"{folder}/bin/ptxas")
 for variable in ("CUDA_HOME", "CUDA_PATH"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
+# The runtime of --target cuda is there, and the stand-ins for NVIDIA's libraries that its tests build.
+if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "libkedge_runtime_main_cuda.a")):
+    config.available_features.add("cuda")
+try:
+    ctypes.CDLL("libcuda.so.1")
+except OSError:
+    config.available_features.add("no-nvidia-driver")
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if chromium:
     config.available_features.add("chromium")

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Golden models for CUDA against the stand-ins for NVIDIA's libraries: programs.py GOLDEN OUT STUBS."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+CASES = [("perceptron", "sm_80", []), ("perceptron", "sm_90", []), ("gpt", "sm_90", []), ("gpt", "sm_100", []),
+         ("convnet", "sm_90", []), ("gpt", "sm_90", ["--accumulate", "2"]), ("gpt", "sm_90", ["--recompute", "full"])]
+
+
+def run(golden, out, stubs, model, arch, words):
+    folder = golden / model
+    trace = json.loads((folder / "trace.json").read_text())
+    program, calls, log = out / f"{model}-{arch}{''.join(words)}", out / "calls.txt", out / "log.jsonl"
+    subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], *words, "--target", f"cuda:{arch}", "-o",
+                    program], check=True)
+    calls.unlink(missing_ok=True)
+    data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
+    steps = trace["run"][:]
+    steps[steps.index("--steps") + 1] = "4"
+    capability = arch.removeprefix("sm_")
+    subprocess.run([program, *data, *steps, "--log", log, "--on-nan", "continue", "--checkpoint-dir", f"{program}.ck",
+                    "--export-onnx", f"{program}.onnx"], check=True, stderr=subprocess.DEVNULL,
+                   env=dict(os.environ, LD_LIBRARY_PATH=str(stubs), KEDGE_STUB_LOG=str(calls), KEDGE_STUB_CAPABILITY=capability))
+    lines = calls.read_text().splitlines()
+    count = lambda start: sum(line.startswith(start) for line in lines)
+    title = " ".join([model, arch, *words])
+    print(f"{title}: {len(log.read_text().splitlines())} steps, {count('cuLaunchKernel')} launches, "
+          f"{count('cublasLtMatmul ')} products, {count('cudnnConvolution')} convolutions", flush=True)
+    if not count("cuGraphLaunch"):
+        sys.exit(f"{title}: no graph was started")
+
+
+def main():
+    golden, out, stubs = map(pathlib.Path, sys.argv[1:])
+    for model, arch, words in CASES:
+        run(golden, out, stubs, model, arch, words)
+
+
+if __name__ == "__main__":
+    main()
