@@ -4,9 +4,10 @@
 gpu_pack.py OUT [--kedge build/release/bin/kedge] [--shared ../shared] [--arch sm_90] [--models gpt2,resnet]
             [--without-performance] [--limit-mib 60]
 
-Writes the folder OUT: programs of the golden models (every fp32 run, and the variants whose bits must agree), their
+Writes the folder OUT, and the same as OUT.tar.xz, which travels (programs share their runtime, so they compress to little):
+programs of the golden models (every fp32 run, and the variants whose bits must agree), their
 data and traces, GPT-2 124M and models of large tensors (weights by --init), the scripts, and the shared libraries that
-the programs need besides the system's. Needs the package onnx for the large models. Fails when it grows beyond the limit.
+the programs need besides the system's. Needs the package onnx for the large models. Fails when the archive grows beyond the limit.
 """
 import argparse
 import json
@@ -14,6 +15,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert", "llama", "vit", "resnet", "unet", "segment",
@@ -109,9 +111,12 @@ class Pack:
         (self.out / "manifest.json").write_text(json.dumps(self.manifest, indent=1) + "\n")
 
     def check_size(self):
-        total = sum(f.stat().st_size for f in self.out.rglob("*") if f.is_file())
+        archive = pathlib.Path(f"{self.out}.tar.xz")
+        with tarfile.open(archive, "w:xz", preset=9) as file:
+            file.add(self.out, arcname=self.out.name)
+        total = archive.stat().st_size
         missing = [e["program"] for part in self.manifest.values() if isinstance(part, list) for e in part].count(None)
-        print(f"{self.out}: {total / 2**20:.1f} MiB, {missing} programs are missing")
+        print(f"{archive}: {total / 2**20:.1f} MiB, {missing} programs are missing")
         if total > self.o.limit_mib * 2**20:
             sys.exit(f"more than {self.o.limit_mib} MiB: leave models out with --models")
 
