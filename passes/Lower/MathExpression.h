@@ -31,8 +31,12 @@ public:
   mlir::Value abs(mlir::Value x) { return mlir::math::AbsFOp::create(b, loc, x); }
   mlir::Value exp(mlir::Value x) { return mlir::math::ExpOp::create(b, loc, x); }
   mlir::Value copySign(mlir::Value x, mlir::Value sign) { return mlir::math::CopySignOp::create(b, loc, x, sign); }
-  mlir::Value less(mlir::Value x, mlir::Value y) { return mlir::arith::CmpFOp::create(b, loc, mlir::arith::CmpFPredicate::OLT, x, y); }
-  mlir::Value select(mlir::Value c, mlir::Value x, mlir::Value y) { return mlir::arith::SelectOp::create(b, loc, c, x, y); }
+  mlir::Value less(mlir::Value x, mlir::Value y) {
+    return mlir::arith::CmpFOp::create(b, loc, mlir::arith::CmpFPredicate::OLT, x, y);
+  }
+  mlir::Value select(mlir::Value c, mlir::Value x, mlir::Value y) {
+    return mlir::arith::SelectOp::create(b, loc, c, x, y);
+  }
   /// c[0] + c[1] x + ...
   mlir::Value polynomial(mlir::Value x, llvm::ArrayRef<float> c) {
     mlir::Value sum = f32(c.back());

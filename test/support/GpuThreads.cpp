@@ -71,7 +71,8 @@ void start(Scheduler &scheduler, size_t number) {
 }
 
 bool all(std::vector<Fiber> &fibers, size_t from, size_t to, State state) {
-  return std::all_of(fibers.begin() + from, fibers.begin() + to, [&](const Fiber &fiber) { return fiber.state == state; });
+  auto isThere = [&](const Fiber &fiber) { return fiber.state == state; };
+  return std::all_of(fibers.begin() + from, fibers.begin() + to, isThere);
 }
 
 int64_t partner(const Fiber &fiber, int64_t lane) {

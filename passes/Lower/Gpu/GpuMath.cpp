@@ -41,7 +41,8 @@ Value farCircular(PatternRewriter &rewriter, Operation *op) {
   Value x = op->getOperand(0);
   Value bits = arith::BitcastOp::create(b, loc, e.typed(b.getI32Type()), e.abs(x));
   bits = arith::ExtUIOp::create(b, loc, e.typed(b.getI64Type()), bits);
-  Value mantissa = arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, bits, n.number(0x7fffff)), n.number(0x800000));
+  Value mantissa = arith::AndIOp::create(b, loc, bits, n.number(0x7fffff));
+  mantissa = arith::OrIOp::create(b, loc, mantissa, n.number(0x800000));
   Value z = n.add(n.shr(bits, n.number(23)), n.number(-uint64_t(152)));
   // Smaller arguments have a shorter way; here they must only stay inside the table.
   z = arith::MaxSIOp::create(b, loc, z, n.number(0));
@@ -89,10 +90,12 @@ Value inDouble(Expression &e, StringRef name, ArrayRef<Value> x) {
   Value one = e.f64(1);
   if (name == "powf")
     return pow64(e, x[0], x[1]);
-  if (name == "atan2")
-    return e.select(arith::CmpFOp::create(e.b, e.loc, arith::CmpFPredicate::OEQ, e.add(e.abs(x[0]), e.abs(x[1])), e.f64(0)),
-                    e.copySign(e.select(e.less(e.copySign(one, x[1]), e.f64(0)), e.f64(0x1.921fb54442d18p+1), e.f64(0)), x[0]),
-                    angle64(e, x[0], x[1]));
+  if (name == "atan2") {
+    Value sum = e.add(e.abs(x[0]), e.abs(x[1])), left = e.less(e.copySign(one, x[1]), e.f64(0));
+    Value isOrigin = arith::CmpFOp::create(e.b, e.loc, arith::CmpFPredicate::OEQ, sum, e.f64(0));
+    Value atOrigin = e.copySign(e.select(left, e.f64(0x1.921fb54442d18p+1), e.f64(0)), x[0]);
+    return e.select(isOrigin, atOrigin, angle64(e, x[0], x[1]));
+  }
   Value side = root(e.mul(e.sub(one, x[0]), e.add(one, x[0])));
   if (name == "asin")
     return angle64(e, x[0], side);
@@ -179,7 +182,8 @@ LogicalResult kedge::lower::gpu::lowerMath(mlir::gpu::GPUModuleOp kernels) {
     if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
       return WalkResult::advance();
     return op->emitError() << op->getName() << " has no expansion for GPUs on "
-                           << getElementTypeOrSelf(op->getResult(0).getType()) << "; compute it in f32, or compile with --target cpu";
+                           << getElementTypeOrSelf(op->getResult(0).getType())
+                           << "; compute it in f32, or compile with --target cpu";
   });
   return failure(result.wasInterrupted());
 }

@@ -136,7 +136,8 @@ void planSplits(const ClusterNest &nest, GpuPlan &plan) {
     return;
   int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
   int64_t step = plan.team * plan.slots, steps = llvm::divideCeil(plan.units, step);
-  int64_t wanted = std::min(kManyBlocks / std::max<int64_t>(blocks, 1), int64_t(llvm::divideCeil(steps * plan.slots, kLongFold / 2)));
+  int64_t worth = llvm::divideCeil(steps * plan.slots, kLongFold / 2);
+  int64_t wanted = std::min(kManyBlocks / std::max<int64_t>(blocks, 1), worth);
   if (wanted < 2)
     return;
   plan.chunk = llvm::divideCeil(steps, wanted) * step;

@@ -59,7 +59,8 @@ public:
   Cutter(const ClusterNest &nest, ArrayRef<Operand> operands, ModuleOp scratch, Workspace &workspace)
       : op(nest.op), scratch(scratch), workspace(workspace) {
     for (auto [at, argument] : llvm::enumerate(op.getBody().getArguments()))
-      sources[argument] = {op.getInputs()[at].getType(), cast<AffineMapAttr>(op.getInputMaps()[at]).getValue(), operands[at]};
+      sources[argument] = {op.getInputs()[at].getType(), cast<AffineMapAttr>(op.getInputMaps()[at]).getValue(),
+                           operands[at]};
   }
 
   Stage cut(ArrayRef<Target> targets, ArrayRef<int64_t> reduced) {

@@ -93,13 +93,16 @@ Value ThreadEmitter::sharedAddress(Value base, Value position, Type type) {
 void ThreadEmitter::joinWarps(Values &results) {
   unsigned warps = plan.team / 32, all = plan.blockSize() / 32;
   Value thread = threadId(mlir::gpu::Dimension::x);
-  Value warp = arith::DivUIOp::create(b, loc, thread, number(32)), lane = arith::RemUIOp::create(b, loc, thread, number(32));
+  Value warp = arith::DivUIOp::create(b, loc, thread, number(32));
+  Value lane = arith::RemUIOp::create(b, loc, thread, number(32));
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, number(0));
   Value place = arith::RemUIOp::create(b, loc, lane, number(warps));
   place = arith::AddIOp::create(b, loc, place, arith::MulIOp::create(b, loc, team, number(warps)));
   Values bases;
-  for (Value value : results)
-    bases.push_back(sharedMemory(b, kernel, all * std::max(1u, memoryType(value.getType()).getIntOrFloatBitWidth() / 8)));
+  for (Value value : results) {
+    unsigned bits = memoryType(value.getType()).getIntOrFloatBitWidth();
+    bases.push_back(sharedMemory(b, kernel, all * std::max(1u, bits / 8)));
+  }
   guarded(isFirst, [&] {
     for (auto [base, value] : llvm::zip(bases, results)) {
       Type type = memoryType(value.getType());

@@ -40,7 +40,8 @@ Value ThreadEmitter::expand(AffineExpr e, const Values &indices, unsigned lane) 
     return number(constant.getValue());
   if (auto dim = dyn_cast<AffineDimExpr>(e)) {
     Value index = indices[dim.getPosition()];
-    return lane && dim.getPosition() == plan.lanesDim ? Value(arith::AddIOp::create(b, loc, index, number(lane))) : index;
+    bool moves = lane && dim.getPosition() == plan.lanesDim;
+    return moves ? Value(arith::AddIOp::create(b, loc, index, number(lane))) : index;
   }
   auto binary = cast<AffineBinaryOpExpr>(e);
   Value left = expand(binary.getLHS(), indices, lane), right = expand(binary.getRHS(), indices, lane);

@@ -83,7 +83,8 @@ void ThreadEmitter::tileGroup() {
       if (nest.sizes[dim] % GpuPlan::kTile == 0)
         continue;
       Value &index = slot.indices[dim];
-      slot.valid = both(slot.valid, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, number(nest.sizes[dim])));
+      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, number(nest.sizes[dim]));
+      slot.valid = both(slot.valid, inside);
       index = arith::MinUIOp::create(b, loc, index, number(nest.sizes[dim] - 1));
     }
     slots.push_back(std::move(slot));
