@@ -54,6 +54,11 @@ int RematSearch::pickStep(const RematSequence &sequence) {
   return -1;
 }
 
+/// What runs at most once and is not there yet may run, too.
+bool RematSearch::mayRunAgain(const RematSequence &sequence, int node) const {
+  return model.problem.nodes[node].repeatable || sequence.occurrences(node).empty();
+}
+
 bool RematSearch::runInputsAgain(RematSequence &sequence, int slot, double probability, int &left) {
   for (int value : model.problem.nodes[sequence.node(slot)].inputs) {
     RematSequence::Interval held = sequence.instanceBefore(value, slot);
@@ -71,7 +76,7 @@ bool RematSearch::runInputsAgain(RematSequence &sequence, int slot, double proba
       return !missing;
     const std::vector<int> &makers = model.producers[value];
     int maker = makers[random.below(static_cast<int>(makers.size()))];
-    if (!model.problem.nodes[maker].repeatable)
+    if (!mayRunAgain(sequence, maker))
       continue;
     if (sequence.cost() + model.problem.nodes[maker].cost > costLimit)
       return false;
@@ -98,7 +103,7 @@ bool RematSearch::runAgainBefore(RematSequence &sequence, int value, int read) {
   if (makers.empty())
     return false;
   int maker = makers[random.below(static_cast<int>(makers.size()))];
-  if (!model.problem.nodes[maker].repeatable || sequence.cost() + model.problem.nodes[maker].cost > costLimit)
+  if (!mayRunAgain(sequence, maker) || sequence.cost() + model.problem.nodes[maker].cost > costLimit)
     return false;
   int at = sequence.insertBefore(read, maker);
   if (at < 0)

@@ -40,6 +40,7 @@ private:
   bool collectBranch(const RematSequence &sequence, int slot, int target);
   bool postponeOverwrites(RematSequence &sequence, int node, int slot);
   int pickStep(const RematSequence &sequence);
+  bool mayRunAgain(const RematSequence &sequence, int node) const;
 
   const RematModel &model;
   RematRandom random;

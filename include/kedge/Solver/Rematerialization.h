@@ -28,7 +28,7 @@ struct RematNode {
   /// False: another way to make values that a required node makes too (one result of a kernel with several, a
   /// copy back from the host). Runs only where that helps, and only after the required one.
   bool required = true;
-  bool repeatable = true; ///< false: runs exactly once
+  bool repeatable = true; ///< false: runs exactly once (at most once, where not required)
   /// Nodes that must not run after this one, because it overwrites state that they read.
   std::vector<int> overwrites;
 };

@@ -30,7 +30,7 @@ void addOtherWays(RematProblem &problem, RematRandom &random) {
       continue;
     RematNode other = problem.nodes[node];
     other.required = false;
-    other.repeatable = true;
+    other.repeatable = random.chance(0.7);
     other.reuses.clear();
     other.overwrites.clear();
     other.outputs = {other.outputs[random.below(static_cast<int>(other.outputs.size()))]};

@@ -198,6 +198,33 @@ TEST(Rematerialization, AHostCopyTakesTheDeviceBytesBack) {
   EXPECT_GT(plan.lowerBound, 0);
 }
 
+TEST(Rematerialization, ACopyThatMayBeMadeOnceIsMadeOnce) {
+  // 0 makes a large value and its copy elsewhere; steps 2 and 4 read the value, 1 and 3 need room. 5 copies back, once.
+  RematProblem problem = graph({{}, {}, {0, 1}, {}, {0, 3, 2}});
+  for (int value : {0, 1, 3})
+    problem.values[value].bytes = 10;
+  problem.nodes[0].cost = 1000;
+  problem.nodes[1].workspace = problem.nodes[3].workspace = 5;
+  problem.values.push_back({0});
+  problem.nodes[0].outputs.push_back(5);
+  RematNode back;
+  back.cost = 6;
+  back.required = back.repeatable = false;
+  back.inputs = {5};
+  back.outputs = {0};
+  problem.nodes.push_back(back);
+  EXPECT_LT(peakOf(problem, {0, 1, 5, 2, 3, 5, 4}), 0) << "twice";
+  RematOptions options;
+  options.freeOrder = false;
+  options.effort = 500'000;
+  options.budget = peakOf(problem, {0, 1, 2, 3, 5, 4});
+  ASSERT_LT(options.budget, peakOf(problem, problem.order));
+  RematPlan plan = rematerialize(problem, options);
+  ASSERT_TRUE(plan.feasible);
+  EXPECT_EQ(plan.addedCost, 6);
+  EXPECT_LE(plan.lowerBound, 6);
+}
+
 TEST(Rematerialization, LayersOfATrainingStep) {
   RematProblem problem = trainingStep(12, 20);
   RematOptions options;
