@@ -1,6 +1,7 @@
 #include "kedge/Analysis/LaunchCost.h"
 #include "ClusterCost.h"
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "runtime/core/Error.h"
 #include <algorithm>
 #include <map>
@@ -124,17 +125,28 @@ double movingSeconds(const LaunchCost &cost, const DeviceModel &device) {
 
 } // namespace
 
+LaunchCost transferCost(int64_t bytes) {
+  LaunchCost cost;
+  cost.kind = WorkKind::Transfer;
+  cost.bytesRead = cost.bytesWritten = static_cast<double>(bytes);
+  return cost;
+}
+
 LaunchCost costOf(Operation *launch) {
   if (auto cluster = dyn_cast<sched::ClusterOp>(launch))
     return costOfCluster(cluster);
   if (auto library = dyn_cast<sched::LibraryOp>(launch))
     return costOfLibrary(library);
+  if (isa<sched::OffloadOp, sched::FetchOp>(launch))
+    return transferCost(sched::bytesOf(launch->getResult(0).getType()));
   return {};
 }
 
 double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::None)
     return 0;
+  if (cost.kind == WorkKind::Transfer)
+    return device.launchSeconds + cost.bytesRead / device.hostBytesPerSecond;
   // Attention's rate was measured with its exponentials.
   double computing = cost.kind == WorkKind::Attention ? 0 : cost.specialFunctions / device.specialFunctions;
   if (cost.flops > 0)

@@ -10,12 +10,17 @@ using namespace mlir;
 
 namespace kedge::analysis {
 namespace {
+int64_t aligned(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+
+bool livesOnHost(train::StateOp state) { return state->hasAttr("sched.host"); }
+
 class Counter {
 public:
   int64_t count(ModuleOp module) {
     alignment = arenaAlignment(module);
     for (auto state : module.getOps<train::StateOp>())
-      add("state:" + state.getSymName().str(), state.getType());
+      if (!livesOnHost(state))
+        add("state:" + state.getSymName().str(), state.getType());
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         countFunction(function);
@@ -38,7 +43,7 @@ private:
 
   void add(const std::string &key, Type type) {
     if (known.insert(key).second)
-      bytes += (sched::bytesOf(type) + alignment - 1) / alignment * alignment;
+      bytes += aligned(sched::bytesOf(type), alignment);
   }
 
   std::set<std::string> known;
@@ -46,6 +51,22 @@ private:
   int64_t bytes = 0, alignment = 1;
 };
 } // namespace
+
+llvm::DenseSet<StringAttr> hostStates(ModuleOp module) {
+  llvm::DenseSet<StringAttr> names;
+  for (auto state : module.getOps<train::StateOp>())
+    if (livesOnHost(state))
+      names.insert(state.getSymNameAttr());
+  return names;
+}
+
+int64_t hostStateBytes(ModuleOp module) {
+  int64_t bytes = 0, alignment = arenaAlignment(module);
+  for (auto state : module.getOps<train::StateOp>())
+    if (livesOnHost(state))
+      bytes += aligned(sched::bytesOf(state.getType()), alignment);
+  return bytes;
+}
 
 int64_t persistentBytes(ModuleOp module) { return Counter().count(module); }
 

@@ -21,6 +21,7 @@ std::string placeOf(Location loc) {
 const char *nameOf(WorkKind kind) {
   switch (kind) {
   case WorkKind::None: return "none";
+  case WorkKind::Transfer: return "transfer";
   case WorkKind::Vector: return "vector";
   case WorkKind::Moving: return "moving";
   case WorkKind::Irregular: return "irregular";
@@ -44,7 +45,7 @@ std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &devi
       if (cost.kind == WorkKind::None)
         continue;
       auto library = dyn_cast<sched::LibraryOp>(op);
-      launches.push_back({function.getName().str(), index++, library ? library.getKernel().str() : "cluster",
+      launches.push_back({function.getName().str(), index++, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
                           placeOf(op.getLoc()), cost, secondsOf(cost, device)});
     }
   }

@@ -32,9 +32,15 @@ json descriptions(ArrayAttr types) {
 
 json launchJson(exec::LaunchOp launch) {
   json args = json::array();
-  for (Value value : llvm::concat<Value>(llvm::to_vector(launch.getReads()), llvm::to_vector(launch.getWrites())))
+  int hostArg = -1;
+  for (Value value : llvm::concat<Value>(llvm::to_vector(launch.getReads()), llvm::to_vector(launch.getWrites()))) {
+    if (bufferOf(value).getHost())
+      hostArg = static_cast<int>(args.size());
     args.push_back(bufferOf(value).getOffset());
+  }
   json entry = {{"args", args}, {"reads", launch.getReads().size()}, {"outputs", descriptions(launch.getWriteTypes())}};
+  if (hostArg >= 0)
+    entry["host_arg"] = hostArg;
   if (launch.getLibrary()) {
     entry["library"] = launch.getKernel().str();
     entry["attrs"] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();
@@ -52,6 +58,12 @@ json launchJson(exec::LaunchOp launch) {
   if (std::string where = locationText(launch.getLoc()); !where.empty())
     entry["loc"] = where;
   return entry;
+}
+
+/// Without a mark: the arena that kernels work on.
+void markSpace(json &entry, exec::BufferOp buffer) {
+  if (buffer.getHost())
+    entry["space"] = "host";
 }
 
 /// Collects what functions say of the world outside: inputs, scalars, results.
@@ -74,21 +86,25 @@ private:
                   {"launches", json::array()}, {"gradients", json::array()}};
     int64_t id = 0;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
-      if (!isPersistent(buffer))
+      if (!isPersistent(buffer)) {
         entry["buffers"].push_back({{"id", id++}, {"offset", buffer.getOffset()}, {"bytes", buffer.getSize()},
                                     {"first", static_cast<int64_t>(buffer.getFirst())},
                                     {"last", static_cast<int64_t>(buffer.getLast())}, {"name", buffer.getName().str()}});
+        markSpace(entry["buffers"].back(), buffer);
+      }
       if (auto bindings = buffer.getBindings())
         for (Attribute binding : *bindings)
           bind(function, entry, buffer, cast<StringAttr>(binding).getValue());
     }
     for (auto launch : function.getBody().getOps<exec::LaunchOp>())
       entry["launches"].push_back(launchJson(launch));
-    for (auto gradient : function.getBody().getOps<exec::GradientOp>())
+    for (auto gradient : function.getBody().getOps<exec::GradientOp>()) {
       entry["gradients"].push_back({{"parameter", gradient.getParameter().str()},
                                     {"offset", bufferOf(gradient.getBuffer()).getOffset()},
                                     {"dtype", tensorDescription(gradient.getType())["dtype"]},
                                     {"after_launch", static_cast<int64_t>(gradient.getAfter())}});
+      markSpace(entry["gradients"].back(), bufferOf(gradient.getBuffer()));
+    }
     entry["gradient_scale"] = facts.options.value("loss_kind", "") == "items" ? "items" : "one";
     if (int64_t ready = lossReady(function); ready >= 0)
       entry["loss_ready"] = ready;
@@ -182,6 +198,8 @@ ProgramImageParts kedge::programJson(ModuleOp module, const ProgramFacts &facts,
   out["model"] = states.model;
   for (auto arena : module.getOps<exec::ArenaOp>())
     out["arena"] = {{"bytes", arena.getBytes()}, {"persistent_bytes", arena.getPersistent()}, {"align", arena.getAlign()}};
+  for (auto arena : module.getOps<exec::HostArenaOp>())
+    out["host_arena"] = {{"bytes", arena.getBytes()}, {"persistent_bytes", arena.getPersistent()}, {"align", arena.getAlign()}};
   out["states"] = states.states;
   out["scalars"] = builder.scalars;
   out["results"] = builder.results;

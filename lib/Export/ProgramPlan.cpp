@@ -1,3 +1,4 @@
+#include "ProgramHostMemory.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/PlanReport.h"
@@ -15,19 +16,25 @@ int64_t bytesOf(Type type) {
 }
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-bool isPersistent(exec::BufferOp buffer, int64_t persistentBytes) {
-  return static_cast<int64_t>(buffer.getOffset()) < persistentBytes;
+bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
+  return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistentBytes;
 }
 
-/// Bytes of a function's transient buffers at its fullest launch, by kind.
+/// Bytes of a function's transient buffers at its fullest launch, by kind. Parameters and optimizer: states that live
+/// in host memory and are here for a while.
 struct Fullest {
-  int64_t gradients = 0, workspace = 0, height = 0;
+  int64_t gradients = 0, workspace = 0, parameters = 0, optimizer = 0, height = 0;
 };
+
+int64_t &shareOf(Fullest &bytes, train::Role role) {
+  bool isParameter = role == train::Role::Parameter || role == train::Role::Frozen;
+  return isParameter ? bytes.parameters : role == train::Role::Accumulator ? bytes.gradients : bytes.optimizer;
+}
 
 int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
   int64_t height = 0;
   for (auto buffer : function.getBody().getOps<exec::BufferOp>())
-    if (!isPersistent(buffer, persistent))
+    if (isTransient(buffer, persistent))
       height = std::max<int64_t>(height, buffer.getOffset() + aligned(buffer.getSize()) - persistent);
   return height;
 }
@@ -36,17 +43,20 @@ Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
   llvm::DenseSet<Operation *> gradients;
   for (auto gradient : function.getBody().getOps<exec::GradientOp>())
     gradients.insert(gradient.getBuffer().getDefiningOp());
+  llvm::DenseMap<Operation *, train::StateOp> states = statesInTransit(function);
   int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>());
   std::vector<Fullest> at(launches + 2);
   std::vector<int64_t> load(launches + 2);
   for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
-    if (isPersistent(buffer, persistent))
+    if (!isTransient(buffer, persistent))
       continue;
     for (int64_t k = buffer.getFirst(); k <= static_cast<int64_t>(buffer.getLast()); ++k) {
       int64_t bytes = aligned(buffer.getSize());
       load[k + 1] += bytes;
       if (buffer.getName() == "workspace")
         at[k + 1].workspace += bytes;
+      else if (train::StateOp state = states.lookup(buffer))
+        shareOf(at[k + 1], state.getRole()) += bytes;
       else if (gradients.contains(buffer))
         at[k + 1].gradients += bytes;
     }
@@ -60,10 +70,12 @@ struct StateBytes {
   int64_t parameters = 0, frozen = 0, optimizer = 0, accumulators = 0, buffers = 0, constants = 0;
 };
 
-StateBytes stateBytes(ModuleOp module) {
+StateBytes stateBytes(ModuleOp module, bool onHost) {
   StateBytes bytes;
   for (auto state : module.getOps<train::StateOp>()) {
     int64_t size = bytesOf(state.getType());
+    if (state->hasAttr("sched.host") != onHost)
+      continue;
     switch (state.getRole()) {
     case train::Role::Parameter: bytes.parameters += size; break;
     case train::Role::Frozen: bytes.frozen += size; break;
@@ -99,7 +111,8 @@ json reservationsJson(ModuleOp module) {
 int64_t paddingBytes(ModuleOp module) {
   int64_t padding = 0;
   for (auto state : module.getOps<train::StateOp>())
-    padding += aligned(bytesOf(state.getType())) - bytesOf(state.getType());
+    if (!state->hasAttr("sched.host"))
+      padding += aligned(bytesOf(state.getType())) - bytesOf(state.getType());
   return padding;
 }
 } // namespace
@@ -135,15 +148,16 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
   int64_t peak = arena;
   for (const json &entry : reservations)
     peak += entry["bytes"].get<int64_t>();
-  StateBytes state = stateBytes(module);
+  StateBytes state = stateBytes(module, /*onHost=*/false), host = stateBytes(module, /*onHost=*/true);
   Fullest fullest;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     Fullest candidate = fullestLaunch(function, persistent);
     if (candidate.height > fullest.height)
       fullest = candidate;
   }
-  json breakdown = {{"parameters", state.parameters + state.frozen}, {"working_copies", 0},
-                    {"gradients", state.accumulators + fullest.gradients}, {"optimizer", state.optimizer},
+  json breakdown = {{"parameters", state.parameters + state.frozen + fullest.parameters}, {"working_copies", 0},
+                    {"gradients", state.accumulators + fullest.gradients},
+                    {"optimizer", state.optimizer + fullest.optimizer},
                     {"buffers", state.buffers + state.constants}, {"workspace", fullest.workspace}, {"communication", 0}};
   int64_t named = 0;
   for (const auto &[name, bytes] : breakdown.items())
@@ -159,9 +173,10 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
           {"arena_bytes", arena},
           {"host_bytes", 0},
           {"padding_bytes", paddingBytes(module)},
-          {"state_bytes", {{"parameters", state.parameters + state.frozen}, {"working_copies", 0},
-                           {"gradients", state.parameters}, {"optimizer", state.optimizer},
-                           {"buffers", state.buffers}, {"scaler", 0}}},
+          {"state_bytes", {{"parameters", state.parameters + state.frozen + host.parameters + host.frozen},
+                           {"working_copies", 0}, {"gradients", state.parameters + host.parameters},
+                           {"optimizer", state.optimizer + host.optimizer}, {"buffers", state.buffers},
+                           {"scaler", 0}}},
           {"peak_breakdown", breakdown},
           {"functions", functionsJson(module, persistent)},
           {"reservations", reservations},
@@ -169,6 +184,7 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
           {"communication", json::array()},
           {"composites", composites},
           {"casts", 0}};
+  addHostFacts(report, module);
   addRecomputeFacts(report, module);
   return report;
 }
@@ -179,12 +195,15 @@ std::string kedge::arenaTable(ModuleOp module) {
     persistent = op.getPersistent();
   std::map<int64_t, int64_t> persistentSizes; // offset -> bytes, each place once
   for (auto state : module.getOps<train::StateOp>())
-    persistentSizes[state->getAttrOfType<IntegerAttr>("exec.offset").getInt()] = bytesOf(state.getType());
+    if (!state->hasAttr("sched.host"))
+      persistentSizes[state->getAttrOfType<IntegerAttr>("exec.offset").getInt()] = bytesOf(state.getType());
   std::string rows;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>()), id = 0;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
-      if (isPersistent(buffer, persistent)) {
+      if (buffer.getHost())
+        continue;
+      if (!isTransient(buffer, persistent)) {
         auto &bytes = persistentSizes[buffer.getOffset()];
         bytes = std::max<int64_t>(bytes, buffer.getSize());
         continue;

@@ -19,13 +19,29 @@ const char *bar(int64_t eighths) {
 
 std::string recomputation(const json &report) {
   const json &recompute = report["recompute"];
-  if (recompute["ops"].get<int64_t>() == 0)
+  int64_t ops = recompute["ops"];
+  bool copies = report["host_bytes"].get<int64_t>() != 0;
+  if (ops == 0 && !copies)
     return "recomputation   none\n";
-  std::string text = fmt::format("recomputation   {} ops, {:.2f}% more time", recompute["ops"].get<int64_t>(),
-                                 100 * recompute["overhead"].get<double>());
+  std::string text = fmt::format("recomputation   {}{}, {:.2f}% more time", ops == 0 ? "no ops" : fmt::format("{} ops", ops),
+                                 copies ? " and copies" : "", 100 * recompute["overhead"].get<double>());
   if (report["budget_bytes"].is_number())
     text += fmt::format(" (no plan within the budget: less than {:.2f}%)", 100 * recompute["lower_bound"].get<double>());
   return text + "\n";
+}
+
+std::string hostMemory(const json &report) {
+  if (report["host_bytes"].get<int64_t>() == 0)
+    return "";
+  const json &offload = report["offload"];
+  std::string text = fmt::format("host memory     {:>12}  (states {}, values {})\n", formatAmount(report["host_bytes"]),
+                                 formatAmount(offload["state_bytes"]), formatAmount(offload["value_bytes"]));
+  if (report.contains("host_budget_bytes"))
+    text += fmt::format("host budget     {:>12}\n", formatAmount(report["host_budget_bytes"]));
+  if (offload.contains("to_host_bytes"))
+    text += fmt::format("copied a step   {:>12}  to host memory, {} back\n", formatAmount(offload["to_host_bytes"]),
+                        formatAmount(offload["to_device_bytes"]));
+  return text;
 }
 
 std::string summary(const json &report, const PlanView &view) {
@@ -40,7 +56,7 @@ std::string summary(const json &report, const PlanView &view) {
   int64_t free = report["unconstrained_peak_bytes"];
   if (free != report["peak_bytes"].get<int64_t>())
     text += fmt::format("unconstrained   {:>12}\n", formatAmount(free));
-  text += recomputation(report);
+  text += hostMemory(report) + recomputation(report);
   const PlanFunction &function = view.functions[view.fullest()];
   int64_t load = function.load[function.fullest()], height = view.arenaBytes - view.persistentBytes;
   if (load > 0)
@@ -76,7 +92,7 @@ std::vector<int64_t> columnsOf(const PlanFunction &function) {
 
 /// A letter below each column for the phase of its first launch; ^ at the peak.
 std::string axis(const PlanFunction &function, size_t columns) {
-  static const char letters[] = {'f', 'b', 'u', 'r'};
+  static const char letters[] = {'f', 'b', 'u', 'r', 'c'};
   std::string line;
   size_t times = function.load.size();
   for (size_t column = 0; column < columns; ++column) {
@@ -110,7 +126,7 @@ std::string timeline(const PlanView &view) {
     text += '\n';
   }
   return text + fmt::format("{:>12} +{}\n", "", axis(function, columns.size())) +
-         fmt::format("{:>13} f forward, b backward, u update, r recomputation, ^ peak\n", "");
+         fmt::format("{:>13} f forward, b backward, u update, r recomputation, c copy to host memory or back, ^ peak\n", "");
 }
 
 struct LayerBytes {

@@ -21,7 +21,7 @@ std::pair<int64_t, std::vector<exec::BufferOp>> fullest(exec::FunctionOp functio
   std::map<int64_t, int64_t> change;
   std::vector<exec::BufferOp> transient;
   for (auto buffer : function.getBody().getOps<exec::BufferOp>())
-    if (static_cast<int64_t>(buffer.getOffset()) >= persistent) {
+    if (!buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistent) {
       transient.push_back(buffer);
       change[static_cast<int64_t>(buffer.getFirst())] += buffer.getSize();
       change[static_cast<int64_t>(buffer.getLast()) + 1] -= buffer.getSize();

@@ -36,6 +36,8 @@ public:
     if (auto of = state.getOf())
       entry["of"] = of->str();
     entry["offset"] = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    if (state->hasAttr("sched.host"))
+      entry["space"] = "host";
     if (auto perm = state.getPerm())
       entry["perm"] = toJson(state.getPermAttr());
     entry["init"] = initJson(state);

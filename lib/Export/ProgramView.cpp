@@ -1,3 +1,4 @@
+#include "ProgramHostMemory.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/PlanView.h"
@@ -70,7 +71,8 @@ public:
       view.persistentBytes = arena.getPersistent();
     }
     for (auto state : module.getOps<train::StateOp>())
-      addState(state);
+      if (!state->hasAttr("sched.host"))
+        addState(state);
     for (auto function : module.getOps<exec::FunctionOp>())
       addFunction(function);
     return std::move(view);
@@ -91,14 +93,15 @@ private:
     view.state.push_back(range);
   }
 
-  bool isPersistent(exec::BufferOp buffer) const {
-    return static_cast<int64_t>(buffer.getOffset()) < view.persistentBytes;
+  bool isTransient(exec::BufferOp buffer) const {
+    return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= view.persistentBytes;
   }
 
   void addFunction(exec::FunctionOp op) {
     PlanFunction function;
     function.name = op.getSymName().str();
     writers.clear();
+    inTransit = statesInTransit(op);
     for (auto launch : op.getBody().getOps<exec::LaunchOp>())
       addLaunch(function, launch);
     llvm::DenseMap<Operation *, StringRef> gradients; // the parameter of each
@@ -106,7 +109,7 @@ private:
       gradients.try_emplace(gradient.getBuffer().getDefiningOp(), gradient.getParameter());
     function.load.assign(function.launches.size() + 2, 0);
     for (auto buffer : op.getBody().getOps<exec::BufferOp>())
-      if (!isPersistent(buffer))
+      if (isTransient(buffer))
         addRange(function, buffer, gradients.lookup(buffer));
     view.functions.push_back(std::move(function));
   }
@@ -129,6 +132,11 @@ private:
         launch.phase = PlanLaunch::Phase::Update;
         launch.layer = launch.layer.empty() ? ownerOf(*owner) : launch.layer;
       }
+    }
+    if (op.getLibrary() && op.getKernel() == "copy") {
+      launch.phase = PlanLaunch::Phase::Copy;
+      if (auto reason = op->getAttrOfType<StringAttr>("offloaded"))
+        launch.reason = reason.str();
     }
     if (op.getWorkspace())
       writers.try_emplace(op.getWorkspace().getDefiningOp(), function.launches.size());
@@ -154,8 +162,13 @@ private:
     range.name = buffer.getName().str();
     range.type = typeText(buffer.getType());
     range.share = range.name == "workspace" ? "workspace" : parameter.empty() ? "activations" : "gradients";
+    train::StateOp state = inTransit.lookup(buffer);
+    if (state)
+      range.share = shareOf(state.getRole());
     if (auto writer = writers.find(buffer); writer != writers.end())
       range.layer = function.launches[writer->second].layer;
+    if (state)
+      range.layer = ownerOf(parameterName(state.getOf().value_or(state.getSymName())));
     if (!parameter.empty())
       range.layer = ownerOf(parameterName(parameter));
     // Buffers are named by where they come from; for these that is no place in the model.
@@ -172,6 +185,7 @@ private:
 
   ModuleOp module;
   PlanView view;
+  llvm::DenseMap<Operation *, train::StateOp> inTransit;
   llvm::DenseMap<Operation *, size_t> writers; ///< of a buffer: the first launch that writes it
 };
 

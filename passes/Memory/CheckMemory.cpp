@@ -18,23 +18,31 @@ struct Observed {
   }
 };
 
+/// One of the allocations, as its op declares it.
+struct Arena {
+  const char *name;
+  int64_t bytes, align;
+};
+
 struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
   int64_t pairs = 0;
+  Arena device{"arena", -1, 1}, host{"host arena", 0, 64};
 
   void runOnOperation() override {
-    exec::ArenaOp arena;
     for (auto op : getOperation().getOps<exec::ArenaOp>())
-      arena = op;
+      device = {"arena", static_cast<int64_t>(op.getBytes()), static_cast<int64_t>(op.getAlign())};
+    for (auto op : getOperation().getOps<exec::HostArenaOp>())
+      host = {"host arena", static_cast<int64_t>(op.getBytes()), static_cast<int64_t>(op.getAlign())};
     for (auto function : getOperation().getOps<exec::FunctionOp>())
-      if (!arena || failed(check(function, arena))) {
-        if (!arena)
+      if (device.bytes < 0 || failed(check(function))) {
+        if (device.bytes < 0)
           function.emitOpError("has no exec.arena in its module");
         return signalPassFailure();
       }
     addStatistic("kedge-check-memory", "pairs compared", pairs);
   }
 
-  LogicalResult check(exec::FunctionOp function, exec::ArenaOp arena) {
+  LogicalResult check(exec::FunctionOp function) {
     llvm::MapVector<exec::BufferOp, Observed> seen;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>())
       seen[buffer] = {};
@@ -45,9 +53,9 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     for (auto gradient : function.getBody().getOps<exec::GradientOp>())
       seen[gradient.getBuffer().getDefiningOp<exec::BufferOp>()].touch(static_cast<int64_t>(gradient.getAfter()));
     for (auto &[buffer, observed] : seen)
-      if (failed(checkBuffer(buffer, observed, launches, arena)))
+      if (failed(checkBuffer(buffer, observed, launches)))
         return failure();
-    return checkOverlaps(seen, arena);
+    return success(succeeded(checkOverlaps(seen, /*onHost=*/false)) && succeeded(checkOverlaps(seen, /*onHost=*/true)));
   }
 
   LogicalResult observe(exec::LaunchOp launch, int64_t at, llvm::MapVector<exec::BufferOp, Observed> &seen) {
@@ -62,7 +70,21 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
       seen[write.getDefiningOp<exec::BufferOp>()].touch(at);
     if (launch.getWorkspace())
       seen[launch.getWorkspace().getDefiningOp<exec::BufferOp>()].touch(at);
-    return checkOperands(launch);
+    return success(succeeded(checkSpaces(launch)) && succeeded(checkOperands(launch)));
+  }
+
+  /// A copy goes from one arena to the other; nothing else touches host memory.
+  LogicalResult checkSpaces(exec::LaunchOp launch) {
+    bool isCopy = launch.getLibrary() && launch.getKernel() == "copy";
+    SmallVector<bool> onHost;
+    for (OperandRange operands : {launch.getReads(), launch.getWrites()})
+      for (Value operand : operands)
+        onHost.push_back(operand.getDefiningOp<exec::BufferOp>().getHost());
+    if (isCopy && (onHost.size() != 2 || onHost[0] == onHost[1] || launch.getReadTypes() != launch.getWriteTypes()))
+      return launch.emitOpError("copies, and must read one buffer of one arena and write one of the other, of equal type");
+    if (!isCopy && llvm::is_contained(onHost, true))
+      return launch.emitOpError("touches a buffer in host memory: only the library kernel 'copy' may");
+    return success();
   }
 
   static int64_t bytesOf(Type type) {
@@ -86,12 +108,14 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     return check(launch.getWrites(), launch.getWriteTypes());
   }
 
-  LogicalResult checkBuffer(exec::BufferOp buffer, const Observed &observed, int64_t launches, exec::ArenaOp arena) {
+  LogicalResult checkBuffer(exec::BufferOp buffer, const Observed &observed, int64_t launches) {
+    const Arena &arena = buffer.getHost() ? host : device;
     int64_t begin = buffer.getOffset(), end = begin + static_cast<int64_t>(buffer.getSize());
-    if (begin < 0 || end > static_cast<int64_t>(arena.getBytes()))
-      return buffer.emitOpError("lies at [") << begin << ", " << end << "), outside the arena of " << arena.getBytes() << " bytes";
-    if (begin % static_cast<int64_t>(arena.getAlign()) != 0)
-      return buffer.emitOpError("lies at ") << begin << ", which is no multiple of " << arena.getAlign();
+    if (begin < 0 || end > arena.bytes)
+      return buffer.emitOpError("lies at [") << begin << ", " << end << "), outside the " << arena.name << " of "
+                                             << arena.bytes << " bytes";
+    if (begin % arena.align != 0)
+      return buffer.emitOpError("lies at ") << begin << ", which is no multiple of " << arena.align;
     int64_t first = buffer.getFirst(), last = buffer.getLast();
     bool hostReads = false;
     if (auto bindings = buffer.getBindings())
@@ -105,10 +129,10 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
   }
 
   /// Sweep over offsets: only neighbours in memory are compared.
-  LogicalResult checkOverlaps(llvm::MapVector<exec::BufferOp, Observed> &seen, exec::ArenaOp arena) {
+  LogicalResult checkOverlaps(llvm::MapVector<exec::BufferOp, Observed> &seen, bool onHost) {
     SmallVector<exec::BufferOp> order;
     for (auto &[buffer, observed] : seen)
-      if (buffer.getSize() > 0)
+      if (buffer.getSize() > 0 && buffer.getHost() == onHost)
         order.push_back(buffer);
     llvm::stable_sort(order, [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
     for (size_t i = 0; i < order.size(); ++i)

@@ -1,4 +1,5 @@
 #include "FunctionPlan.h"
+#include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 
@@ -19,7 +20,10 @@ std::string nameOf(Location loc) {
 
 class Planner {
 public:
-  Planner(func::FuncOp function, ConstantTable &constants) : constants(constants) { plan.function = function; }
+  Planner(func::FuncOp function, ConstantTable &constants)
+      : constants(constants), onHost(analysis::hostStates(function->getParentOfType<ModuleOp>())) {
+    plan.function = function;
+  }
 
   FailureOr<FunctionPlan> run(function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
     numberLaunches();
@@ -33,12 +37,10 @@ public:
   }
 
 private:
-  static bool isLaunch(Operation &op) { return isa<sched::ClusterOp, sched::LibraryOp>(op); }
-
   void numberLaunches() {
     int64_t next = 0;
     for (Operation &op : plan.function.getBody().front().without_terminator())
-      if (isLaunch(op))
+      if (sched::isLaunch(op))
         position[&op] = next++;
     end = next;
   }
@@ -76,7 +78,7 @@ private:
     for (BlockArgument argument : plan.function.getArguments()) {
       unsigned index = argument.getArgNumber();
       if (auto state = plan.function.getArgAttrOfType<FlatSymbolRefAttr>(index, "train.state")) {
-        bufferOf[argument] = addBuffer(persistent("state:" + state.getValue().str(), argument.getType(), state.getValue()));
+        bufferOf[argument] = stateBuffer(state.getValue(), argument.getType());
       } else if (auto scalar = plan.function.getArgAttrOfType<StringAttr>(index, "train.scalar")) {
         bufferOf[argument] = addBuffer(persistent("scalar:" + scalar.getValue().str(), argument.getType(), scalar));
       } else {
@@ -120,7 +122,9 @@ private:
     for (auto [i, buffer] : llvm::enumerate(plan.buffers))
       if (buffer.key == key)
         return i;
-    return addBuffer(persistent(key, type, state));
+    PlannedBuffer buffer = persistent(key, type, state);
+    buffer.host = onHost.contains(StringAttr::get(type.getContext(), state));
+    return addBuffer(std::move(buffer));
   }
 
   size_t constantBuffer(onnx::ConstantOp constant) {
@@ -142,7 +146,7 @@ private:
       markGradient(gradient);
       return success();
     }
-    if (!isLaunch(op))
+    if (!sched::isLaunch(op))
       return op.emitOpError("is not scheduled: run kedge-form-clusters first");
     return placeLaunch(op, workspaceOf);
   }
@@ -190,6 +194,7 @@ private:
       return bufferOf[result] = candidate;
     }
     PlannedBuffer buffer{nameOf(result.getLoc()), result.getType(), sched::bytesOf(result.getType()), at, last};
+    buffer.host = isa<sched::OffloadOp>(result.getOwner());
     return bufferOf[result] = addBuffer(buffer);
   }
 
@@ -204,6 +209,7 @@ private:
 
   FunctionPlan plan;
   ConstantTable &constants;
+  llvm::DenseSet<StringAttr> onHost;
   DenseMap<Operation *, int64_t> position;
   DenseMap<Value, size_t> bufferOf;
   int64_t end = 0;

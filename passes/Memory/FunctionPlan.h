@@ -15,8 +15,9 @@ struct PlannedBuffer {
   int64_t first = 0, last = 0;
   int64_t offset = 0;
   bool persistent = false;
+  bool host = false; ///< in the arena of host memory
   std::string key;                     ///< what a persistent buffer holds: "state:w", "scalar:lr", "result:step:loss_sum"
-  llvm::SmallVector<std::string> bindings; ///< what the host writes or reads: "input:x", "output:logits", "part:logits"
+  llvm::SmallVector<std::string> bindings; ///< what the program's main loop writes or reads: "input:x", "output:logits", "part:logits"
   mlir::IntegerAttr part; ///< of an output that the host reads in parts: the first element of this one
   mlir::TypeAttr whole;   ///< and the type of all parts together
 };
@@ -40,7 +41,7 @@ struct FunctionPlan {
   std::vector<PlannedLaunch> launches;
   std::vector<PlannedGradient> gradients;
   int64_t reusedInPlace = 0;
-  int64_t transientBytes = 0;
+  int64_t transientBytes = 0, hostTransientBytes = 0;
 };
 
 /// Constants that live in the persistent region, one a distinct value over all functions.

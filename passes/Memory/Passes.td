@@ -18,8 +18,10 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
   let description = [{
     Replaces each scheduled function by an `exec.function`: buffers with offsets and lifetimes, then launches.
     State, scalars, results and constants lie in the persistent region; the transient region is as large as
-    the largest function needs. An elementwise cluster writes over an input of equal size that dies in it.
-    Needs kedge-bind-results. Statistics: arena bytes, persistent bytes, buffers reused in place.
+    the largest function needs. Values in host memory (states with `sched.host`, results of sched.offload) lie in an
+    arena of their own, the exec.host_arena, which is there when there are any. An elementwise cluster writes over an input of equal size that dies in it.
+    Needs kedge-bind-results. Statistics: arena bytes, persistent bytes, host bytes,
+    buffers reused in place.
   }];
   let options = [Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">];
   let dependentDialects = ["kedge::exec::ExecDialect"];
@@ -29,8 +31,8 @@ def CheckMemory : Pass<"kedge-check-memory", "mlir::ModuleOp"> {
   let summary = "Prove from the exec IR alone that no two live buffers share a byte";
   let description = [{
     Knows no kernel: derives each buffer's lifetime from the launches that read and write it, compares it with
-    the declared one, and checks that buffers that live at once are disjoint and inside the arena, that
-    nothing is read before it is written, and that every byte range is aligned. Statistic: pairs compared.
+    the declared one, and checks that buffers that live at once are disjoint and inside their arena, that
+    nothing is read before it is written, that every byte range is aligned, and that only copies touch host memory. Statistic: pairs compared.
   }];
 }
 #endif

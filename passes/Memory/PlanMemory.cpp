@@ -17,8 +17,12 @@ using namespace mlir;
 
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
-  llvm::StringMap<int64_t> persistentOffsets;
-  int64_t persistentBytes = 0;
+  /// Bytes that keep their content between functions, of one arena.
+  struct Persistent {
+    llvm::StringMap<int64_t> offsets;
+    int64_t bytes = 0;
+  };
+  Persistent device, host;
   ConstantTable constants;
   std::string target = "cpu";
   int64_t alignment = 1;
@@ -40,51 +44,65 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
         return signalPassFailure();
       plans.push_back(std::move(*plan));
     }
-    int64_t transient = 0;
+    int64_t transient = 0, hostTransient = 0;
     // Scalars side by side: a device gets them in one copy.
     for (FunctionPlan &plan : plans)
       placePersistent(plan, [](StringRef key) { return key.starts_with("scalar:"); });
     for (FunctionPlan &plan : plans)
       placePersistent(plan, [](StringRef) { return true; });
-    for (FunctionPlan &plan : plans)
-      transient = std::max(transient, pack(plan));
+    for (FunctionPlan &plan : plans) {
+      transient = std::max(transient, plan.transientBytes = pack(plan, /*onHost=*/false));
+      hostTransient = std::max(hostTransient, plan.hostTransientBytes = pack(plan, /*onHost=*/true));
+    }
     emitConstants();
     recordOffsets();
-    emit(plans, transient);
+    emit(plans, transient, hostTransient);
   }
 
-  int64_t persistentPlace(StringRef key, int64_t bytes) {
-    auto [entry, isNew] = persistentOffsets.try_emplace(key, persistentBytes);
+  int64_t persistentPlace(StringRef key, int64_t bytes, bool onHost) {
+    Persistent &region = onHost ? host : device;
+    auto [entry, isNew] = region.offsets.try_emplace(key, region.bytes);
     if (isNew)
-      persistentBytes += aligned(bytes);
+      region.bytes += aligned(bytes);
     return entry->second;
+  }
+
+  int64_t statePlace(train::StateOp state) {
+    return persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()),
+                           state->hasAttr("sched.host"));
   }
 
   /// Every state has its place, in the order of the module, whether a function reads it or not.
   void placeStates() {
     for (auto state : getOperation().getOps<train::StateOp>())
-      persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()));
+      statePlace(state);
   }
 
   void placePersistent(FunctionPlan &plan, function_ref<bool(StringRef)> wanted) {
     for (PlannedBuffer &buffer : plan.buffers)
       if (buffer.persistent && wanted(buffer.key))
-        buffer.offset = persistentPlace(buffer.key, buffer.bytes);
+        buffer.offset = persistentPlace(buffer.key, buffer.bytes, buffer.host);
   }
 
-  int64_t pack(FunctionPlan &plan) {
+  /// Offsets of the function's transient buffers in one of the arenas; how high they reach.
+  int64_t pack(FunctionPlan &plan, bool onHost) {
     std::vector<solver::Buffer> transients;
+    auto belongs = [&](const PlannedBuffer &buffer) { return !buffer.persistent && buffer.host == onHost; };
     for (const PlannedBuffer &buffer : plan.buffers)
-      if (!buffer.persistent)
+      if (belongs(buffer))
         transients.push_back({buffer.first, buffer.last + 1, buffer.bytes});
+    if (onHost && transients.empty())
+      return 0;
     solver::Packing packing = solver::packArena(transients, alignment);
     size_t next = 0;
     for (PlannedBuffer &buffer : plan.buffers)
-      if (!buffer.persistent)
-        buffer.offset = persistentBytes + packing.offsets[next++];
-    addStatistic("kedge-plan-memory", "buffers reused in place", plan.reusedInPlace);
-    addStatistic("kedge-plan-memory", "bytes over the largest live set", packing.height - packing.load);
-    return plan.transientBytes = packing.height;
+      if (belongs(buffer))
+        buffer.offset = (onHost ? host : device).bytes + packing.offsets[next++];
+    if (!onHost) {
+      addStatistic("kedge-plan-memory", "buffers reused in place", plan.reusedInPlace);
+      addStatistic("kedge-plan-memory", "bytes over the largest live set", packing.height - packing.load);
+    }
+    return packing.height;
   }
 
   void emitConstants() {
@@ -100,23 +118,25 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   /// A state's place is known even when no function reads it.
   void recordOffsets() {
     for (auto state : getOperation().getOps<train::StateOp>()) {
-      int64_t offset = persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()));
-      state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64), offset));
+      state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64), statePlace(state)));
     }
   }
 
-  void emit(std::vector<FunctionPlan> &plans, int64_t transient) {
+  void emit(std::vector<FunctionPlan> &plans, int64_t transient, int64_t hostTransient) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToEnd(getOperation().getBody());
     Location loc = getOperation().getLoc();
-    auto arena = exec::ArenaOp::create(builder, loc, persistentBytes + transient, persistentBytes, alignment);
+    auto arena = exec::ArenaOp::create(builder, loc, device.bytes + transient, device.bytes, alignment);
     arena->setAttr("reservations", reservations(builder));
+    if (host.bytes + hostTransient > 0)
+      exec::HostArenaOp::create(builder, loc, host.bytes + hostTransient, host.bytes, alignment);
     for (FunctionPlan &plan : plans) {
       emitFunction(builder, plan);
       plan.function.erase();
     }
-    addStatistic("kedge-plan-memory", "arena bytes", persistentBytes + transient);
-    addStatistic("kedge-plan-memory", "persistent bytes", persistentBytes);
+    addStatistic("kedge-plan-memory", "arena bytes", device.bytes + transient);
+    addStatistic("kedge-plan-memory", "persistent bytes", device.bytes);
+    addStatistic("kedge-plan-memory", "host bytes", host.bytes + hostTransient);
   }
 
   Attribute reservations(Builder &builder) {
@@ -152,7 +172,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       bindings.push_back(key);
     auto op = exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes, buffer.first,
                                      buffer.last, buffer.type, state,
-                                     bindings.empty() ? ArrayAttr() : builder.getStrArrayAttr(bindings));
+                                     bindings.empty() ? ArrayAttr() : builder.getStrArrayAttr(bindings), buffer.host);
     if (buffer.part) {
       op->setAttr("part", buffer.part);
       op->setAttr("whole", buffer.whole);
@@ -174,13 +194,15 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       auto attr = op->getAttrOfType<IntegerAttr>(name);
       return attr ? attr.getInt() : otherwise;
     };
-    auto emitted = exec::LaunchOp::create(builder, op->getLoc(), library ? library.getKernel() : kernel ? kernel.getValue() : "cluster",
+    bool isCopy = isa<sched::OffloadOp, sched::FetchOp>(op);
+    StringRef name = library ? library.getKernel() : isCopy ? "copy" : kernel ? kernel.getValue() : "cluster";
+    auto emitted = exec::LaunchOp::create(builder, op->getLoc(), name,
                            pick(launch.reads), pick(launch.writes), launch.workspace < 0 ? Value() : values[launch.workspace],
                            number("kedge.iterations", 0), number("kedge.grain", 1), 0,
                            builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
-                           builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), bool(library),
+                           builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), library || isCopy,
                            library ? library.getAttrs() : DictionaryAttr());
-    for (StringRef name : {"recomputed", "cuda.kernels"})
+    for (StringRef name : {"recomputed", "offloaded", "cuda.kernels"})
       if (Attribute kept = op->getAttr(name))
         emitted->setAttr(name, kept);
   }

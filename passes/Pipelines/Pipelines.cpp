@@ -2,6 +2,7 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Offload/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -63,6 +64,18 @@ void addSchedulePipeline(OpPassManager &manager) {
   functions.addPass(memory::createBindResults());
 }
 
+void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
+                        int threads) {
+  remat::ChooseRecomputeOptions before;
+  before.policy = "none";
+  before.device = device;
+  before.threads = threads;
+  manager.addPass(remat::createChooseRecompute(before));
+  offload::OffloadStatesOptions moved;
+  moved.states.assign(states.begin(), states.end());
+  manager.addPass(offload::createOffloadStates(moved));
+}
+
 void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &options) {
   remat::ChooseRecomputeOptions choose;
   choose.policy = options.policy;
@@ -71,6 +84,8 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   choose.effort = options.effort;
   choose.slack = options.slack;
   choose.threads = options.threads;
+  choose.offload = options.offload;
+  choose.hostBudget = options.hostBudget;
   manager.addPass(remat::createChooseRecompute(choose));
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "mlir/Pass/PassManager.h"
 #include <string>
+#include <vector>
 
 namespace kedge::pipelines {
 
@@ -24,11 +25,17 @@ void addRaisePipeline(mlir::OpPassManager &manager);
 void addStepPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 2 -> 3: clusters, library calls, their order.
 void addSchedulePipeline(mlir::OpPassManager &manager);
+/// Level 3: states of these kinds (optimizer, gradients, params) go to host memory. What the module took before that is
+/// noted first: budgets and overheads are shares of it.
+void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
+                        int threads);
 struct RecomputeOptions {
   std::string policy = "none"; ///< --recompute; auto when a budget is given
   std::string budget, device;  ///< as kedge-choose-recompute takes them
   int64_t effort = 0, slack = 0;
   int threads = 0;
+  bool offload = false;   ///< values may go to host memory
+  std::string hostBudget; ///< bytes of host memory
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);

@@ -2,6 +2,7 @@
 #include "passes/Import/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Offload/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
@@ -17,13 +18,16 @@ struct RematerializeFlags : mlir::PassPipelineOptions<RematerializeFlags> {
   Option<std::string> device{*this, "device", llvm::cl::desc("as --device"), llvm::cl::init("")};
   Option<int64_t> effort{*this, "effort", llvm::cl::desc("as --effort"), llvm::cl::init(0)};
   Option<int> threads{*this, "threads", llvm::cl::desc("that workspaces are sized for"), llvm::cl::init(0)};
+  Option<bool> offload{*this, "offload", llvm::cl::desc("values may go to host memory"), llvm::cl::init(false)};
+  Option<std::string> hostBudget{*this, "host-budget", llvm::cl::desc("as --host-memory-budget"), llvm::cl::init("")};
 };
 
 void registerPipelines() {
   mlir::PassPipelineRegistration<RematerializeFlags>(
       "kedge-rematerialize", "kedge-choose-recompute, then kedge-insert-recompute",
       [](mlir::OpPassManager &manager, const RematerializeFlags &flags) {
-        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort, 0, flags.threads});
+        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort, 0, flags.threads,
+                                           flags.offload, flags.hostBudget});
       });
 }
 } // namespace
@@ -35,6 +39,7 @@ void registerPasses() {
   autodiff::registerAutodiffPasses();
   schedule::registerSchedulePasses();
   remat::registerRematerializePasses();
+  offload::registerOffloadPasses();
   memory::registerMemoryPasses();
   registerPipelines();
 }

@@ -6,6 +6,7 @@
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include "kedge/Support/Statistics.h"
+#include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/LowerPeak.h"
 #include "passes/Rematerialize/PackSequence.h"
 #include "passes/Rematerialize/Passes.h"
@@ -37,6 +38,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   using Base::Base;
   analysis::DeviceModel model;
   Policy wanted;
+  std::optional<int64_t> hostLeft; ///< bytes of host memory for values
 
   void runOnOperation() override {
     try {
@@ -57,17 +59,18 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       fail("recomputation policy {}", problem);
     wanted = *parsed;
     model = device.empty() ? analysis::thisMachine() : analysis::loadDevice(device);
+    if (MemoryBudget given = parseMemoryBudget(hostBudget); given.kind != MemoryBudget::Kind::None) {
+      if (given.kind != MemoryBudget::Kind::Bytes)
+        fail("host memory budget '{}': expected bytes (17179869184, 16GiB)", hostBudget.getValue());
+      hostLeft = given.bytes - analysis::hostStateBytes(getOperation());
+    }
     std::vector<Choice> choices;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         choices.push_back(begin(function));
-    // Held all the time, whatever is recomputed.
-    int64_t persistent = analysis::persistentBytes(getOperation()) + 
-                         analysis::sumOf(analysis::reservationsOf(analysis::targetOf(getOperation()).str(), team()));
-    int64_t unconstrained = 0;
-    for (const Choice &choice : choices)
-      unconstrained = std::max(unconstrained, choice.unconstrained);
-    std::optional<int64_t> limit = limitBytes(persistent, unconstrained);
+    Reference reference = referenceOf(choices);
+    int64_t persistent = persistentBytes();
+    std::optional<int64_t> limit = limitBytes(persistent, reference);
     std::optional<int64_t> left;
     if (limit)
       left = *limit - persistent - slack;
@@ -75,26 +78,88 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       decide(choice, left);
     for (Choice &choice : choices)
       mark(choice);
-    report(choices, persistent, unconstrained, limit);
+    report(choices, persistent, reference, limit);
+  }
+
+  /// What budgets and overheads are shares of: the module as it is or, when this pass has seen it before states were
+  /// moved to host memory, as it was.
+  struct Reference {
+    int64_t peak = 0, transient = 0;
+    double seconds = 0;
+  };
+
+  Reference referenceOf(const std::vector<Choice> &choices) {
+    Reference reference;
+    if (auto facts = getOperation()->getAttrOfType<DictionaryAttr>("sched.recompute")) {
+      reference.peak = facts.getAs<IntegerAttr>("unconstrained_peak_bytes").getInt();
+      reference.transient = facts.getAs<IntegerAttr>("unconstrained_transient_bytes").getInt();
+      reference.seconds = facts.getAs<FloatAttr>("seconds").getValueAsDouble();
+      return reference;
+    }
+    for (const Choice &choice : choices) {
+      reference.transient = std::max(reference.transient, choice.unconstrained);
+      reference.seconds += trains(choice) ? choice.seconds : 0;
+    }
+    reference.peak = persistentBytes() + reference.transient;
+    return reference;
+  }
+
+  /// Held all the time, whatever is recomputed.
+  int64_t persistentBytes() {
+    return analysis::persistentBytes(getOperation()) +
+           analysis::sumOf(analysis::reservationsOf(analysis::targetOf(getOperation()).str(), team()));
   }
 
   int team() const { return threads > 0 ? threads.getValue() : rt::physicalCores(); }
 
   Choice begin(func::FuncOp function) {
-    auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
-    auto workspace = [team = team()](Operation *op) { return analysis::workspaceOf(op, team); };
-    GraphCosts costs{seconds, workspace};
-    FailureOr<Graph> graph = buildGraph(function, &costs);
-    if (failed(graph))
-      fail("@{}: not a scheduled function", function.getName().str());
-    Choice choice{std::move(*graph)};
+    Choice choice{graphOf(function)};
     choice.blocks = findBlocks(choice.graph);
     choice.sequence = choice.graph.problem.order;
     choice.bytes = choice.unconstrained = choice.smallest = packedBytes(choice.graph.problem, choice.sequence);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
+    if (offload)
+      allowOffload(choice);
     keepSmall(choice);
     return choice;
+  }
+
+  Graph graphOf(func::FuncOp function) {
+    auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
+    auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
+    auto workspace = [team = team()](Operation *op) { return analysis::workspaceOf(op, team); };
+    GraphCosts costs{seconds, transfer, workspace};
+    FailureOr<Graph> graph = buildGraph(function, &costs);
+    if (failed(graph))
+      fail("@{}: not a scheduled function", function.getName().str());
+    return std::move(*graph);
+  }
+
+  /// Values worth a copy may go to host memory. Under --recompute none nothing else changes.
+  void allowOffload(Choice &choice) {
+    std::vector<int64_t> values = offloadableValues(choice.graph, choice.unconstrained / 1024);
+    if (hostLeft)
+      values = withinBytes(choice.graph, std::move(values), *hostLeft);
+    if (values.empty())
+      return;
+    choice.graph.function->setAttr("sched.offloadable", DenseI64ArrayAttr::get(&getContext(), values));
+    choice.graph = graphOf(choice.graph.function);
+    choice.blocks = findBlocks(choice.graph);
+    if (wanted.kind == Policy::Kind::None)
+      forbidRecompute(choice.graph);
+  }
+
+  static void forbidRecompute(Graph &graph) {
+    auto isSlice = [](const Graph::Node &node) { return node.result >= 0; };
+    int count = static_cast<int>(llvm::find_if(graph.nodes, isSlice) - graph.nodes.begin());
+    graph.nodes.resize(count);
+    graph.problem.nodes.resize(count);
+    graph.forward.resize(count);
+    for (solver::RematNode &node : graph.problem.nodes) {
+      node.repeatable = false;
+      llvm::erase_if(node.overwrites, [&](int other) { return other >= count; });
+    }
   }
 
   /// Scalars and rows of statistics are not worth a search: what makes less than a 4096th of the peak runs once.
@@ -108,14 +173,14 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     }
   }
 
-  std::optional<int64_t> limitBytes(int64_t persistent, int64_t unconstrained) {
+  std::optional<int64_t> limitBytes(int64_t persistent, const Reference &reference) {
     MemoryBudget given = parseMemoryBudget(budget);
     auto share = [&](int64_t bytes) { return static_cast<int64_t>(static_cast<double>(bytes) * given.percent / 100); };
     switch (given.kind) {
     case MemoryBudget::Kind::None: return std::nullopt;
     case MemoryBudget::Kind::Bytes: return given.bytes;
-    case MemoryBudget::Kind::PeakShare: return share(persistent + unconstrained);
-    case MemoryBudget::Kind::ActivationShare: return persistent + share(unconstrained);
+    case MemoryBudget::Kind::PeakShare: return share(reference.peak);
+    case MemoryBudget::Kind::ActivationShare: return persistent + share(reference.transient);
     case MemoryBudget::Kind::Device: break;
     }
     if (model.memoryBytes <= 0)
@@ -124,9 +189,12 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void decide(Choice &choice, std::optional<int64_t> left) {
-    if (wanted.kind != Policy::Kind::Auto && wanted.kind != Policy::Kind::None)
-      follow(choice, wanted);
-    if (wanted.kind == Policy::Kind::Auto && left && choice.bytes > *left)
+    bool free = wanted.kind == Policy::Kind::Auto || (wanted.kind == Policy::Kind::None && offload);
+    if (!free && wanted.kind != Policy::Kind::None)
+      follow(choice, wanted, left);
+    else if (free && offload && !left)
+      follow(choice, wanted, left);
+    else if (free && left && choice.bytes > *left)
       search(choice, *left);
   }
 
@@ -139,8 +207,10 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return std::max(0.0, cost);
   }
 
-  void follow(Choice &choice, const Policy &policy) {
-    std::vector<int> sequence = rebuildLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks));
+  /// What the policy drops is computed again; with `offload`, of the rest as much goes to host memory as the budget
+  /// asks for or, without one, as lowers the peak.
+  void follow(Choice &choice, const Policy &policy, std::optional<int64_t> left) {
+    std::vector<int> sequence = offloadLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks), left.value_or(0));
     if (solver::peakOf(choice.graph.problem, sequence) < 0)
       fail("@{}: --recompute {}: what it drops cannot be computed again here (an update comes between)",
            choice.graph.function.getName().str(), this->policy.getValue());
@@ -151,16 +221,26 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.sequence = std::move(sequence);
   }
 
-  /// The plans that policies give: places for the solver to begin, and plans in their own right.
+  /// The plans that policies give, and copies to host memory for a row of budgets: places for the solver to begin, and
+  /// plans in their own right.
   std::vector<std::vector<int>> starts(const Choice &choice) {
     std::vector<std::vector<int>> found;
-    for (Policy::Kind kind : {Policy::Kind::Attention, Policy::Kind::Sqrt, Policy::Kind::Full}) {
-      std::vector<int> sequence =
-          rebuildLazily(choice.graph, droppedBy({kind, 0}, choice.graph, choice.blocks));
-      if (solver::peakOf(choice.graph.problem, sequence) < 0)
-        continue;
+    auto add = [&](std::vector<int> sequence) {
+      if (solver::peakOf(choice.graph.problem, sequence) < 0 || sequence == choice.graph.problem.order)
+        return;
       lowerPeakByOrder(choice.graph.problem, sequence);
       found.push_back(std::move(sequence));
+    };
+    using Kind = Policy::Kind;
+    for (Kind kind : {Kind::Attention, Kind::Sqrt, Kind::Full, Kind::None}) {
+      if (wanted.kind == Kind::None && kind != Kind::None)
+        continue;
+      std::vector<bool> dropped = droppedBy({kind, 0}, choice.graph, choice.blocks);
+      if (kind != Kind::None)
+        add(rebuildLazily(choice.graph, dropped));
+      for (int percent : {80, 60, 40, 20, 0})
+        if (offload)
+          add(offloadLazily(choice.graph, dropped, choice.unconstrained / 100 * percent));
     }
     return found;
   }
@@ -197,9 +277,14 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.peakLowerBound = bound.peakLowerBound;
   }
 
-  /// The dearest plans are those of the least memory; packed, the last need not be the smallest.
+  /// Packed, the plan of the smallest peak need not be the smallest: the nearest ones are looked at, too.
   void findSmallest(Choice &choice, const std::vector<std::vector<int>> &plans, bool found) {
-    for (size_t i = plans.size() - std::min<size_t>(plans.size(), 8); i < plans.size(); ++i) {
+    std::vector<std::pair<int64_t, size_t>> byPeak;
+    for (size_t i = 0; i < plans.size(); ++i)
+      byPeak.push_back({solver::peakOf(choice.graph.problem, plans[i]), i});
+    llvm::sort(byPeak);
+    byPeak.resize(std::min<size_t>(byPeak.size(), 8));
+    for (auto [peak, i] : byPeak) {
       int64_t packed = packedBytes(choice.graph.problem, plans[i]);
       if (packed >= choice.smallest)
         continue;
@@ -211,16 +296,19 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void mark(Choice &choice) {
-    if (!choice.changed())
+    if (!choice.changed()) {
+      choice.graph.function->removeAttr("sched.offloadable");
       return;
+    }
     SmallVector<int64_t> sequence(choice.sequence.begin(), choice.sequence.end());
     choice.graph.function->setAttr("sched.sequence", DenseI64ArrayAttr::get(&getContext(), sequence));
     addStatistic("kedge-choose-recompute", "launches to run again",
-                 static_cast<int64_t>(sequence.size() - choice.graph.problem.order.size()));
+                 static_cast<int64_t>(sequence.size() - choice.graph.problem.order.size()) - fetches(choice));
+    addStatistic("kedge-choose-recompute", "values to fetch", fetches(choice));
     addStatistic("kedge-choose-recompute", "bytes saved at the peak", choice.unconstrained - choice.bytes);
   }
 
-  void report(const std::vector<Choice> &choices, int64_t persistent, int64_t unconstrained,
+  void report(const std::vector<Choice> &choices, int64_t persistent, const Reference &reference,
               std::optional<int64_t> limit) {
     int64_t bytes = 0, smallest = 0, floor = 0, ops = 0;
     double flops = 0, seconds = 0, added = 0, bound = 0;
@@ -232,7 +320,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       floor = std::max(floor, choice.peakLowerBound);
       if (!trains(choice))
         continue;
-      ops += static_cast<int64_t>(choice.sequence.size() - choice.graph.problem.order.size());
+      ops += static_cast<int64_t>(choice.sequence.size() - choice.graph.problem.order.size()) - fetches(choice);
       flops += addedFlops(choice);
       seconds += choice.seconds;
       added += choice.added;
@@ -243,13 +331,18 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     }
     NamedAttrList facts;
     auto number = [&](StringRef name, int64_t value) { facts.set(name, builder.getI64IntegerAttr(value)); };
-    auto share = [&](StringRef name, double value) { facts.set(name, builder.getF64FloatAttr(seconds > 0 ? value / seconds : 0)); };
+    // Copies of states that live in host memory are part of every plan.
+    double moved = seconds - reference.seconds;
+    auto share = [&](StringRef name, double value) {
+      facts.set(name, builder.getF64FloatAttr(reference.seconds > 0 ? (moved + value) / reference.seconds : 0));
+    };
     if (limit)
       number("budget_bytes", *limit);
     facts.set("policy", builder.getStringAttr(policy));
     facts.set("fits", builder.getBoolAttr(!limit || persistent + bytes + slack <= *limit));
-    number("unconstrained_peak_bytes", persistent + unconstrained);
-    number("unconstrained_transient_bytes", unconstrained);
+    number("unconstrained_peak_bytes", reference.peak);
+    number("unconstrained_transient_bytes", reference.transient);
+    facts.set("seconds", builder.getF64FloatAttr(reference.seconds));
     number("smallest_feasible_bytes", persistent + smallest + slack);
     number("proven_floor_bytes", persistent + floor);
     number("ops", ops);
@@ -266,11 +359,15 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return name == "step" || name == "micro" || name == "update";
   }
 
+  static int64_t fetches(const Choice &choice) {
+    return llvm::count_if(choice.sequence, [&](int node) { return choice.graph.nodes[node].fetched >= 0; });
+  }
+
   static double addedFlops(const Choice &choice) {
     double flops = 0;
     llvm::DenseSet<int> first;
     for (int node : choice.sequence)
-      if (choice.graph.nodes[node].result >= 0 || !first.insert(node).second)
+      if (choice.graph.nodes[node].fetched < 0 && (choice.graph.nodes[node].result >= 0 || !first.insert(node).second))
         flops += analysis::costOf(choice.graph.nodes[node].op).flops;
     return flops;
   }

@@ -11,8 +11,6 @@ using kedge::sched::rootOf;
 namespace kedge::remat {
 namespace {
 
-bool isLaunch(Operation &op) { return isa<sched::ClusterOp, sched::LibraryOp>(op); }
-
 class Builder {
 public:
   Builder(func::FuncOp function, const GraphCosts *costs)
@@ -23,10 +21,12 @@ public:
   FailureOr<Graph> run() {
     addInputs();
     for (Operation &op : graph.function.getBody().front().without_terminator())
-      if (isLaunch(op) && failed(addLaunch(op)))
+      if (sched::isLaunch(op) && failed(addLaunch(op)))
         return failure();
     launches = graph.nodes.size();
     bindReturned();
+    if (failed(addFetches()))
+      return failure();
     for (size_t i = 0; i < launches; ++i)
       addResults(i);
     addOverwrites();
@@ -40,6 +40,7 @@ private:
   int addValue(Value value, int64_t bytes, bool given) {
     graph.valueOf[value] = static_cast<int>(graph.values.size());
     graph.values.push_back(value);
+    graph.isHostCopy.push_back(false);
     graph.problem.values.push_back({aligned(bytes), given, false});
     return graph.valueOf[value];
   }
@@ -64,10 +65,10 @@ private:
           found != graph.valueOf.end() && !llvm::is_contained(node.inputs, found->second))
         node.inputs.push_back(found->second);
     for (OpResult result : op.getResults())
-      node.outputs.push_back(addValue(result, sched::bytesOf(result.getType()), false));
+      node.outputs.push_back(addValue(result, isa<sched::OffloadOp>(op) ? 0 : sched::bytesOf(result.getType()), false));
     addReuses(op, node);
     graph.problem.order.push_back(static_cast<int>(graph.nodes.size()));
-    graph.nodes.push_back({&op, -1});
+    graph.nodes.push_back({&op});
     graph.problem.nodes.push_back(std::move(node));
     return success();
   }
@@ -109,6 +110,35 @@ private:
       });
   }
 
+  LogicalResult addFetches() {
+    auto values = graph.function->getAttrOfType<DenseI64ArrayAttr>("sched.offloadable");
+    int64_t count = static_cast<int64_t>(graph.values.size());
+    for (int64_t value : values ? values.asArrayRef() : ArrayRef<int64_t>()) {
+      if (value < 0 || value >= count || !graph.values[value].getDefiningOp() || graph.problem.values[value].keptToEnd)
+        return graph.function.emitOpError() << "'sched.offloadable' names value " << value
+                                            << ", which is no transient result of a launch";
+      addFetch(static_cast<int>(value));
+    }
+    return success();
+  }
+
+  void addFetch(int value) {
+    Operation *op = graph.values[value].getDefiningOp();
+    auto maker = llvm::find_if(graph.nodes, [&](const Graph::Node &node) { return node.op == op; });
+    int copy = static_cast<int>(graph.values.size());
+    graph.values.push_back(graph.values[value]);
+    graph.isHostCopy.push_back(true);
+    graph.problem.values.push_back({});
+    graph.problem.nodes[maker - graph.nodes.begin()].outputs.push_back(copy);
+    solver::RematNode node;
+    node.required = node.repeatable = false;
+    node.cost = costs ? 2 * costs->transfer(graph.problem.values[value].bytes) : 1;
+    node.inputs = {copy};
+    node.outputs = {value};
+    graph.nodes.push_back({op, -1, value});
+    graph.problem.nodes.push_back(std::move(node));
+  }
+
   void once(Operation *op) {
     for (auto [i, node] : llvm::enumerate(graph.nodes))
       if (node.op == op)
@@ -140,6 +170,8 @@ private:
   }
 
   static bool readsState(const Graph::Node &node, Value state) {
+    if (node.fetched >= 0)
+      return false;
     if (node.result < 0)
       return true;
     return llvm::any_of(sliceOf(cast<sched::ClusterOp>(node.op), node.result).inputs,
@@ -150,7 +182,7 @@ private:
     for (Operation *user : value.getUsers()) {
       if (auto view = dyn_cast<sched::ViewOp>(user))
         readersOf(view.getResult(), visit);
-      else if (isLaunch(*user))
+      else if (sched::isLaunch(*user))
         visit(user);
     }
   }
@@ -178,7 +210,7 @@ private:
       for (unsigned i : slice.results)
         read(cluster.getResult(i));
       addReuses(cluster, result, slice, node);
-      graph.nodes.push_back({cluster, static_cast<int>(result)});
+      graph.nodes.push_back({cluster, static_cast<int>(result), -1});
       graph.problem.nodes.push_back(std::move(node));
     }
   }
@@ -238,7 +270,7 @@ private:
         open.push_back(rootOf(operand));
     }
     for (auto [i, node] : llvm::enumerate(graph.nodes))
-      graph.forward[i] = seen.contains(node.op);
+      graph.forward[i] = node.fetched < 0 && seen.contains(node.op);
   }
 
   Graph graph;

@@ -29,6 +29,9 @@ public:
 
   void run(ArrayRef<int64_t> sequence) {
     findDeaths(sequence);
+    for (int64_t number : sequence)
+      if (int value = graph.nodes[number].fetched; value >= 0)
+        wanted.insert(graph.values[value]);
     for (auto [at, number] : llvm::enumerate(sequence))
       execute(static_cast<int>(number), static_cast<int64_t>(at));
     builder.setInsertionPoint(terminator);
@@ -37,7 +40,7 @@ public:
     dropUnusedViews();
   }
 
-  int64_t clones = 0;
+  int64_t clones = 0, copies = 0;
 
 private:
   /// Last reads before each repeated execution: from there to here the bytes are free.
@@ -56,6 +59,8 @@ private:
 
   void execute(int number, int64_t at) {
     const Graph::Node &node = graph.nodes[number];
+    if (node.fetched >= 0)
+      return fetch(graph.values[node.fetched], reason(graph.problem.nodes[number], at));
     bool again = !executed.insert(node.op).second;
     builder.setInsertionPoint(terminator);
     SmallVector<Value> operands;
@@ -66,12 +71,30 @@ private:
       node.op->setOperands(operands);
       for (OpResult result : node.op->getResults())
         becomes(result, result);
+      copyOut(node.op);
       return;
     }
     ++clones;
     Operation *copy = cloneOf(node, operands);
     copy->setAttr("clone", builder.getI64IntegerAttr(clones));
     copy->setAttr("recomputed", builder.getStringAttr(reason(graph.problem.nodes[number], at)));
+  }
+
+  /// Right behind the launch, where the value lives anyway.
+  void copyOut(Operation *op) {
+    builder.setInsertionPoint(terminator);
+    for (OpResult result : op->getResults())
+      if (wanted.contains(result))
+        onHost[result] = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result).getResult();
+  }
+
+  void fetch(Value value, const std::string &why) {
+    ++copies;
+    builder.setInsertionPoint(terminator);
+    auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value), IntegerAttr());
+    for (Operation *op : {copy.getOperation(), copy.getInput().getDefiningOp()})
+      op->setAttr("offloaded", builder.getStringAttr(why));
+    becomes(value, copy.getResult());
   }
 
   /// A single result may be made when values that only the others need are gone.
@@ -158,7 +181,8 @@ private:
   Operation *terminator;
   llvm::DenseSet<Operation *> executed, placed;
   DenseMap<Operation *, SmallVector<Value>> originals;
-  DenseMap<Value, Value> instance;
+  DenseMap<Value, Value> instance, onHost;
+  llvm::DenseSet<Value> wanted; ///< values that are fetched
   DenseMap<std::pair<Operation *, Value>, Value> views;
   DenseMap<Value, SmallVector<Operation *>> marks;
   DenseMap<std::pair<int64_t, int>, int64_t> death;
@@ -169,13 +193,15 @@ struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
     auto sequence = getOperation()->getAttrOfType<DenseI64ArrayAttr>("sched.sequence");
     if (!sequence)
       return;
-    getOperation()->removeAttr("sched.sequence");
     FailureOr<Graph> graph = buildGraph(getOperation());
+    getOperation()->removeAttr("sched.sequence");
+    getOperation()->removeAttr("sched.offloadable");
     if (failed(graph) || failed(check(*graph, sequence)))
       return signalPassFailure();
     Rewriter rewriter(std::move(*graph));
     rewriter.run(sequence);
     addStatistic("kedge-insert-recompute", "launches cloned", rewriter.clones);
+    addStatistic("kedge-insert-recompute", "values fetched", rewriter.copies);
   }
 
   LogicalResult check(const Graph &graph, DenseI64ArrayAttr sequence) {

@@ -8,10 +8,13 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
   let description = [{
     Gives each scheduled function whose transient bytes exceed what the budget leaves (or to which the policy
     applies) an attribute `sched.sequence`: numbers of launches in execution order, in which a launch may occur
-    again; numbers from the count of launches on mean one result of a cluster with several. Costs come from the
-    device model. What was found is in the module's `sched.recompute`: budget, unconstrained peaks, smallest
-    feasible budget, overhead and its proven lower bound. A budget that no sequence fits is no failure of the pass:
-    the functions then have the sequence of the smallest peak found, and `fits` is false.
+    again; numbers from the count of launches on mean a fetch, then one result of a cluster with several. Costs come
+    from the device model. With `offload`, values that the backward part reads may be copied to host memory and
+    back instead: those of `sched.offloadable` (numbers of values), a fetch each. What was found is in the module's
+    `sched.recompute`: budget, unconstrained peaks, smallest feasible budget, overhead and its proven lower bound.
+    Where the module has that attribute already (from a run before states were moved to host memory), unconstrained
+    peaks and overhead are of that. A budget that no sequence fits is no failure of the pass: the functions then
+    have the sequence of the smallest peak found, and `fits` is false.
 
     Needs kedge-bind-results; kedge-insert-recompute carries it out. Statistics: launches to run again, bytes saved
     at the peak.
@@ -24,6 +27,8 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     Option<"device", "device", "std::string", "\"\"", "device model: a name or FILE.json (default: this machine)">,
     Option<"effort", "effort", "int64_t", "0", "search steps of the solver (0: by the size of the function)">,
     Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
+    Option<"offload", "offload", "bool", "false", "values may go to host memory and back">,
+    Option<"hostBudget", "host-budget", "std::string", "\"\"", "bytes of host memory for states and values: BYTES, 16GiB (default: no limit)">,
     Option<"slack", "slack", "int64_t", "0", "bytes of the budget to leave unused, for what packing wastes">,
   ];
 }
@@ -33,8 +38,9 @@ def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
   let description = [{
     A launch that occurs again becomes a clone with a number of its own (`clone`), so that nothing merges it with the
     first; `recomputed` tells the bytes that this frees and between which launches. A result of a cluster with several
-    becomes a cluster of its own that reads the others. Values stay the same to the bit. Removes the attribute.
-    Statistic: launches cloned.
+    becomes a cluster of its own that reads the others. A value that is fetched is copied out (sched.offload) right
+    behind the launch that makes it; `offloaded` tells why. Values stay the same to the bit. Removes the attributes.
+    Statistics: launches cloned, values fetched.
   }];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }

@@ -54,12 +54,13 @@ std::vector<bool> attentionCores(const Graph &graph) {
 
 class Rebuilder {
 public:
-  Rebuilder(const Graph &graph, std::vector<bool> values)
-      : graph(graph), dropped(std::move(values)), rebuilt(graph.values.size()), alone(graph.values.size(), -1),
-        whole(graph.values.size(), -1) {
+  Rebuilder(const Graph &graph, std::vector<bool> values, std::vector<bool> copied)
+      : graph(graph), dropped(std::move(values)), fetched(std::move(copied)), rebuilt(graph.values.size()),
+        alone(graph.values.size(), -1), whole(graph.values.size(), -1), fetch(graph.values.size(), -1) {
+    fetched.resize(graph.values.size());
     for (size_t i = 0; i < graph.nodes.size(); ++i)
       for (int output : graph.problem.nodes[i].outputs)
-        (graph.nodes[i].result < 0 ? whole : alone)[output] = static_cast<int>(i);
+        (graph.nodes[i].fetched >= 0 ? fetch : graph.nodes[i].result < 0 ? whole : alone)[output] = static_cast<int>(i);
     keepStatistics();
   }
 
@@ -77,11 +78,11 @@ public:
   }
 
 private:
-  /// Place of the last launch on the way to the loss that has to do with dropped values: what runs later and reads one
+  /// Place of the last launch on the way to the loss that has to do with values that go: what runs later and reads one
   /// reads it late. (The loss itself may be summed up at the very end.)
   int lastForward() const {
     int last = -1;
-    auto isDropped = [&](int value) { return dropped[value]; };
+    auto isDropped = [&](int value) { return dropped[value] || fetched[value]; };
     for (size_t i = 0; i < graph.problem.order.size(); ++i) {
       const solver::RematNode &node = graph.problem.nodes[graph.problem.order[i]];
       if (graph.forward[graph.problem.order[i]] &&
@@ -110,8 +111,12 @@ private:
   }
 
   bool rebuild(int value) {
-    if (!dropped[value] || rebuilt[value])
+    if (rebuilt[value] || (!dropped[value] && !fetched[value]))
       return true;
+    if (fetched[value]) {
+      sequence.push_back(fetch[value]);
+      return rebuilt[value] = true;
+    }
     int node = alone[value] >= 0 && !allDropped(whole[value]) ? alone[value] : whole[value];
     if (node < 0 || !graph.problem.nodes[node].repeatable)
       return false;
@@ -127,7 +132,7 @@ private:
   /// Whether the launch as it is makes nothing that is there already.
   bool allDropped(int node) const {
     return node >= 0 && llvm::all_of(graph.problem.nodes[node].outputs,
-                                     [&](int output) { return dropped[output] && !rebuilt[output]; });
+                                     [&](int output) { return graph.isHostCopy[output] || (dropped[output] && !rebuilt[output]); });
   }
 
   std::vector<int> delayUpdates() {
@@ -153,9 +158,10 @@ private:
   }
 
   const Graph &graph;
-  std::vector<bool> dropped;
+  std::vector<bool> dropped, fetched;
   std::vector<bool> rebuilt;
   std::vector<int> alone, whole; ///< node that makes a value by itself, or with the launch's other results
+  std::vector<int> fetch;        ///< node that copies it back
   std::vector<int> sequence;
 };
 
@@ -202,8 +208,8 @@ std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Bloc
   return std::vector<bool>(graph.values.size());
 }
 
-std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped) {
-  return Rebuilder(graph, dropped).run();
+std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped, const std::vector<bool> &fetched) {
+  return Rebuilder(graph, dropped, fetched).run();
 }
 
 } // namespace kedge::remat

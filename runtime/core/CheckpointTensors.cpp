@@ -28,7 +28,7 @@ TensorOut outputOf(const Executor &executor, const State &state, const std::stri
           nullptr,
           state.desc.type,
           inversePerm(laidOut.perm),
-          [&executor, &state] { return executor.read(state.offset, state.desc.bytes()); }};
+          [&executor, &state] { return executor.read(state); }};
 }
 
 std::string describe(const TensorDesc &desc) {
@@ -74,7 +74,7 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
     std::vector<int64_t> shape = tensor.desc.shape;
     for (size_t k = 0; k < perm.size(); ++k)
       shape[k] = tensor.desc.shape[static_cast<size_t>(perm[k])];
-    executor.write(states[i]->offset, states[i]->desc.bytes(), [&](char *destination) {
+    executor.write(*states[i], [&](char *destination) {
       transpose(destination, tensor.dataType, shape, view->data, view->desc.type, perm);
     });
   }

@@ -32,6 +32,10 @@ public:
   /// Sets every byte of the range to `value`.
   virtual void fill(uint64_t offset, uint64_t bytes, unsigned char value) = 0;
 
+  /// The arena of host memory, after all that was told before; null when the program or the device has none. Launches of
+  /// the library kernel `copy` move bytes between it and the arena (Launch::hostArg).
+  virtual char *hostArena() { return nullptr; }
+
   /// Host memory for one input of a function and for one scalar: in place when the function begins next. Valid
   /// until then. What is not written keeps no value.
   virtual char *input(const Function &function, const Place &place) = 0;

@@ -5,31 +5,47 @@
 namespace kedge::rt {
 namespace {
 
-void checkRange(const Program &program, uint64_t offset, uint64_t bytes, const std::string &what) {
-  if (offset > program.arenaBytes || bytes > program.arenaBytes - offset)
-    fail("the program is damaged: {} at {}+{} lies outside its arena of {} bytes", what, offset, bytes,
-         program.arenaBytes);
+void checkRange(const Program &program, uint64_t offset, uint64_t bytes, const std::string &what,
+                Space space = Space::Device) {
+  const bool host = space == Space::Host;
+  const uint64_t size = host ? program.hostArenaBytes : program.arenaBytes;
+  if (offset > size || bytes > size - offset)
+    fail("the program is damaged: {} at {}+{} lies outside its {} of {} bytes", what, offset, bytes,
+         host ? "host arena" : "arena", size);
+}
+
+/// A copy moves between the arenas; every other launch works on the arena alone.
+void checkSpaces(const Launch &launch) {
+  const bool isCopy = launch.library == "copy", hasBoth = launch.args.size() == 2 && launch.outputs.size() == 1;
+  if (isCopy ? !hasBoth || launch.hostArg < 0 || launch.hostArg > 1 : launch.hostArg != -1)
+    fail("the program is damaged: a launch at {} has host operand {} of {}, expected one of two of a copy, and none of "
+         "any other launch",
+         launch.loc, launch.hostArg, launch.args.size());
 }
 
 void checkLaunch(const Program &program, const std::string &function, size_t at, const Launch &launch) {
   if (launch.reads > launch.args.size())
     fail("the program is damaged: launch {} of @{} reads {} of {} operands", at, function, launch.reads,
          launch.args.size());
-  for (uint64_t offset : launch.args)
-    checkRange(program, offset, 0, "an operand at " + launch.loc);
+  checkSpaces(launch);
+  for (size_t i = 0; i < launch.args.size(); ++i)
+    checkRange(program, launch.args[i], launch.hostArg < 0 ? 0 : launch.outputs[0].bytes(),
+               "an operand at " + launch.loc, static_cast<int>(i) == launch.hostArg ? Space::Host : Space::Device);
   checkRange(program, launch.workspaceOffset, launch.workspaceBytes, "the workspace at " + launch.loc);
 }
 
 void checkRanges(const Program &program) {
   for (const State &state : program.states)
-    checkRange(program, state.offset, state.desc.bytes(), "state '" + state.name + "'");
+    checkRange(program, state.offset, state.desc.bytes(), "state '" + state.name + "'", state.space);
   for (const ScalarSlot &slot : program.scalars)
     checkRange(program, slot.offset, dtypeSize(slot.type), "scalar '" + slot.name + "'");
   for (const ResultSlot &slot : program.results)
     checkRange(program, slot.offset, slot.desc.bytes(), "result '" + slot.name + "'");
   for (const auto &[name, function] : program.functions) {
     for (const BufferLife &buffer : function.buffers)
-      checkRange(program, buffer.offset, buffer.bytes, "buffer '" + buffer.name + "' of @" + name);
+      checkRange(program, buffer.offset, buffer.bytes, "buffer '" + buffer.name + "' of @" + name, buffer.space);
+    for (const GradientPlace &place : function.gradients)
+      checkRange(program, place.offset, dtypeSize(place.type), "the gradient of '" + place.parameter + "'", place.space);
     for (size_t at = 0; at < function.launches.size(); ++at)
       checkLaunch(program, name, at, function.launches[at]);
   }
@@ -56,7 +72,11 @@ std::unique_ptr<Device> makeDevice(const Program &program, const ProgramImage &i
 } // namespace
 
 Executor::Executor(const Program &program, const ProgramImage &image, int threads)
-    : prog(program), threadCount(std::max(1, threads)), target(makeDevice(program, image, threadCount)) {}
+    : prog(program), threadCount(std::max(1, threads)), target(makeDevice(program, image, threadCount)) {
+  if (program.hostArenaBytes != 0 && !target->hostArena())
+    fail("the program '{}' keeps {} bytes in host memory, which its device '{}' cannot yet: compile it without --offload",
+         program.name, program.hostArenaBytes, program.target.kind);
+}
 
 Executor::~Executor() = default;
 

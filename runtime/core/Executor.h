@@ -41,6 +41,20 @@ public:
     body(target->beginWrite(offset, bytes));
     target->endWrite();
   }
+  /// The same of either arena.
+  const char *read(Space space, uint64_t offset, uint64_t bytes) const {
+    return space == Space::Host ? target->hostArena() + offset : read(offset, bytes);
+  }
+  template <typename Body> void write(Space space, uint64_t offset, uint64_t bytes, Body &&body) {
+    if (space == Space::Host)
+      body(target->hostArena() + offset);
+    else
+      write(offset, bytes, std::forward<Body>(body));
+  }
+  const char *read(const State &state) const { return read(state.space, state.offset, state.desc.bytes()); }
+  template <typename Body> void write(const State &state, Body &&body) {
+    write(state.space, state.offset, state.desc.bytes(), std::forward<Body>(body));
+  }
 
   /// Where the host writes a function's named input before a run; throws when there is none of that name.
   char *input(const std::string &function, const std::string &name) const;
@@ -70,7 +84,7 @@ private:
   bool poisoning = false;
   LaunchTimer *clock = nullptr;
   /// Byte ranges to poison after launch i - 1 (0: before the first); filled when poisoning is on.
-  std::map<const Function *, std::vector<Ranges>> dead;
+  std::map<const Function *, std::vector<Ranges>> dead, deadHost;
 };
 
 /// Throws rt::Error that names the instruction sets this machine lacks.

@@ -3,6 +3,7 @@
 #include "runtime/core/Executor.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace kedge::rt {
 namespace {
@@ -41,12 +42,32 @@ Ranges subtract(Ranges from, const Ranges &taken) {
 }
 
 /// Bytes of buffers that hold a value between launch `after` and the next one.
-Ranges live(const Function &function, int after) {
+Ranges live(const Function &function, Space space, int after) {
   Ranges result;
   for (const BufferLife &buffer : function.buffers)
-    if (buffer.first <= after && buffer.last > after)
+    if (buffer.space == space && buffer.first <= after && buffer.last > after)
       result.push_back({buffer.offset, buffer.offset + buffer.bytes});
   return result;
+}
+
+/// Bytes whose last user is launch `at`.
+Ranges dying(const Function &function, Space space, int at) {
+  Ranges result;
+  for (const BufferLife &buffer : function.buffers)
+    if (buffer.space == space && buffer.last == at)
+      result.push_back({buffer.offset, buffer.offset + buffer.bytes});
+  const Launch &source = function.launches[static_cast<size_t>(at)];
+  if (space == Space::Device && source.workspaceBytes != 0)
+    result.push_back({source.workspaceOffset, source.workspaceOffset + source.workspaceBytes});
+  return result;
+}
+
+/// By launch, from before the first: transient bytes of one arena that hold nothing from there on.
+std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t persistent, uint64_t bytes) {
+  std::vector<Ranges> dead{subtract({{persistent, bytes}}, live(function, space, -1))};
+  for (int i = 0; i < static_cast<int>(function.launches.size()); ++i)
+    dead.push_back(subtract(dying(function, space, i), live(function, space, i)));
+  return dead;
 }
 
 } // namespace
@@ -54,7 +75,7 @@ Ranges live(const Function &function, int after) {
 std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int last) {
   for (const State &state : prog.states)
     if (state.role != StateRole::Constant && state.role != StateRole::Accumulator)
-      if (auto found = scan(state.desc, read(state.offset, state.desc.bytes()),
+      if (auto found = scan(state.desc, read(state),
                             std::string(roleName(state.role)) + " '" +
                                 (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step"))
         return found;
@@ -68,8 +89,9 @@ std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int l
   for (int i = 0; i < end; ++i) {
     const Launch &source = function.launches[static_cast<size_t>(i)];
     target->run(function, i, i + 1, nullptr);
+    const Space space = source.hostArg == static_cast<int>(source.reads) ? Space::Host : Space::Device;
     for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
-      if (auto found = scan(source.outputs[k], read(source.args[source.reads + k], source.outputs[k].bytes()),
+      if (auto found = scan(source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
                             (source.library.empty() ? "the result of " + source.kernel
                                                     : "the result of " + source.library) +
                                 (source.loc.empty() ? "" : " at " + source.loc)))
@@ -81,25 +103,17 @@ std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int l
 void Executor::poisonDeadRanges() {
   poisoning = true;
   for (const auto &[name, function] : prog.functions) {
-    const int count = static_cast<int>(function.launches.size());
-    std::vector<Ranges> &ranges = dead[&function];
-    ranges.assign(1, subtract({{prog.persistentBytes, prog.arenaBytes}}, live(function, -1)));
-    for (int i = 0; i < count; ++i) {
-      Ranges dying;
-      for (const BufferLife &buffer : function.buffers)
-        if (buffer.last == i)
-          dying.push_back({buffer.offset, buffer.offset + buffer.bytes});
-      const Launch &source = function.launches[static_cast<size_t>(i)];
-      if (source.workspaceBytes != 0)
-        dying.push_back({source.workspaceOffset, source.workspaceOffset + source.workspaceBytes});
-      ranges.push_back(subtract(std::move(dying), live(function, i)));
-    }
+    dead[&function] = deadRanges(function, Space::Device, prog.persistentBytes, prog.arenaBytes);
+    deadHost[&function] = deadRanges(function, Space::Host, prog.hostPersistentBytes, prog.hostArenaBytes);
   }
 }
 
 void Executor::poison(const Function &function, int after) {
-  for (const auto &[begin, end] : dead.find(&function)->second[static_cast<size_t>(after + 1)])
+  const size_t at = static_cast<size_t>(after + 1);
+  for (const auto &[begin, end] : dead.find(&function)->second[at])
     target->fill(begin, end - begin, 0xff);
+  for (const auto &[begin, end] : deadHost.find(&function)->second[at])
+    std::memset(target->hostArena() + begin, 0xff, end - begin);
 }
 
 } // namespace kedge::rt

@@ -24,7 +24,7 @@ void GradientTools::visit(const Function &function, int launch, int64_t step, do
     if (!options.dumpGradients.empty() && step == options.dumpStep)
       dump(function, place, items);
     if (i == 0 && injected != options.inject.end())
-      executor.write(place.offset, dtypeSize(place.type),
+      executor.write(place.space, place.offset, dtypeSize(place.type),
                      [&](char *element) { storeDouble(place.type, element, 0, injected->second); });
   }
 }
@@ -36,7 +36,7 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
   std::vector<float> &values = gradients[state->name];
   values.resize(static_cast<size_t>(state->desc.elements()));
   const uint64_t bytes = static_cast<uint64_t>(state->desc.elements()) * dtypeSize(place.type);
-  transpose(values.data(), DType::F32, state->fileShape(), executor.read(place.offset, bytes), place.type,
+  transpose(values.data(), DType::F32, state->fileShape(), executor.read(place.space, place.offset, bytes), place.type,
             inversePerm(state->perm));
   if (!function.gradientsPerItems)
     return;

@@ -54,7 +54,7 @@ void MemoryMeter::noteStep(int64_t done) {
 
 std::string MemoryMeter::report(const Executor &executor) const {
   Device &device = executor.device();
-  const uint64_t arena = executor.program().arenaBytes;
+  const uint64_t arena = executor.program().arenaBytes, host = executor.program().hostArenaBytes;
   nlohmann::ordered_json report = nlohmann::ordered_json::object();
   for (const auto &[key, value] : executor.program().plan.items())
     report[key] = value;
@@ -75,8 +75,8 @@ std::string MemoryMeter::report(const Executor &executor) const {
   const bool onHost = list.empty();
   if (onHost) {
     measured("openmp_threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
-    measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + workspaces,
-             "measured: RssAnon around the mapping of the arena and the making of the kernels, less the arena");
+    measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + workspaces,
+             "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
     if (workspaces != 0)
       add("library_workspaces", workspaces, "computed: more threads than compiled for");
     measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
@@ -85,6 +85,7 @@ std::string MemoryMeter::report(const Executor &executor) const {
     report["device"] = std::move(figures);
   report["reservations"] = list;
   report["arena_bytes"] = arena;
+  report["host_bytes"] = host;
   report["peak_bytes"] = arena + sum;
   return report.dump(1) + "\n";
 }

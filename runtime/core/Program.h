@@ -53,12 +53,17 @@ struct StateInit {
   double value = 0;        ///< Fill
 };
 
+/// Where bytes lie: in the arena that kernels work on, or in the arena of host memory (--offload), which launches of
+/// the library kernel `copy` alone read and write.
+enum class Space : uint8_t { Device, Host };
+
 struct State {
   std::string name;
   StateRole role = StateRole::Constant;
   std::string onnxName; ///< empty for moments, accumulators, counters
   std::string of;       ///< `name` of the parameter that a moment or accumulator belongs to
-  TensorDesc desc;      ///< in the arena
+  TensorDesc desc;      ///< in its arena
+  Space space = Space::Device;
   uint64_t offset = 0;
   std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
   StateInit init;
@@ -103,6 +108,7 @@ struct BufferLife {
   uint64_t offset = 0, bytes = 0;
   int first = -1, last = 0;
   std::string name;
+  Space space = Space::Device;
 };
 
 /// A kernel of a GPU: its function in the program's module and the operands it is given.
@@ -123,6 +129,7 @@ struct Launch {
   std::vector<GpuKernel> kernels;
   nlohmann::json attrs;
   std::vector<uint64_t> args;
+  int hostArg = -1; ///< the one of `args` that is an offset of the host arena
   size_t reads = 0;
   int64_t iterations = 1, grain = 1;
   std::vector<TensorDesc> inputs, outputs;
@@ -135,6 +142,7 @@ struct GradientPlace {
   uint64_t offset = 0;
   DType type = DType::F32;
   int afterLaunch = -1;
+  Space space = Space::Device;
 };
 
 struct Function {
@@ -189,6 +197,7 @@ struct Program {
   int defaultThreads = 0; ///< 0: unknown
   uint64_t arenaBytes = 0, persistentBytes = 0;
   uint64_t arenaAlign = 64; ///< buffers lie at multiples of it
+  uint64_t hostArenaBytes = 0, hostPersistentBytes = 0;
   std::vector<State> states;
   std::vector<ScalarSlot> scalars;
   std::vector<ResultSlot> results;

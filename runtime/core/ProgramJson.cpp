@@ -16,6 +16,13 @@ StateRole parseRole(const std::string &name) {
   fail("unknown role of a state: '{}'", name);
 }
 
+Space spaceOf(const json &value) {
+  const std::string name = value.value("space", "device");
+  if (name != "device" && name != "host")
+    fail("unknown space of memory: '{}'", name);
+  return name == "host" ? Space::Host : Space::Device;
+}
+
 DType typeOf(const json &value) { return parseDType(value.at("dtype").get_ref<const std::string &>()); }
 
 TensorDesc descOf(const json &value) { return {typeOf(value), value.value("shape", std::vector<int64_t>{})}; }
@@ -59,6 +66,7 @@ State stateOf(const json &value) {
   state.of = value.value("of", "");
   state.desc = descOf(value);
   state.offset = value.at("offset");
+  state.space = spaceOf(value);
   state.perm = permOf(value);
   if (auto init = value.find("init"); init != value.end())
     state.init = initOf(*init);
@@ -122,6 +130,7 @@ Launch launchOf(const json &value) {
   }
   launch.attrs = value.value("attrs", json::object());
   launch.args = value.at("args").get<std::vector<uint64_t>>();
+  launch.hostArg = value.value("host_arg", -1);
   launch.reads = value.at("reads");
   launch.iterations = value.value("iterations", int64_t(1));
   launch.grain = std::max<int64_t>(1, value.value("grain", int64_t(1)));
@@ -142,13 +151,13 @@ Function functionOf(const std::string &name, const json &value) {
   function.outputs = placesOf(value, "outputs");
   for (const json &entry : value.value("buffers", json::array()))
     function.buffers.push_back({entry.at("offset"), entry.at("bytes"), entry.at("first"), entry.at("last"),
-                                entry.value("name", "")});
+                                entry.value("name", ""), spaceOf(entry)});
   for (const json &entry : value.at("launches"))
     function.launches.push_back(launchOf(entry));
   function.lossReady = value.value("loss_ready", -1);
   for (const json &entry : value.value("gradients", json::array()))
     function.gradients.push_back(
-        {entry.at("parameter"), entry.at("offset"), typeOf(entry), entry.value("after_launch", -1)});
+        {entry.at("parameter"), entry.at("offset"), typeOf(entry), entry.value("after_launch", -1), spaceOf(entry)});
   function.gradientsPerItems = value.value("gradient_scale", "one") == "items";
   return function;
 }
@@ -230,6 +239,10 @@ Program programOf(const json &root) {
   program.arenaBytes = root.at("arena").at("bytes");
   program.persistentBytes = root.at("arena").value("persistent_bytes", uint64_t(0));
   program.arenaAlign = root.at("arena").value("align", uint64_t(64));
+  if (auto host = root.find("host_arena"); host != root.end()) {
+    program.hostArenaBytes = host->at("bytes");
+    program.hostPersistentBytes = host->value("persistent_bytes", uint64_t(0));
+  }
   program.options = optionsOf(root.value("options", json::object()));
   for (const json &entry : root.value("states", json::array()))
     program.states.push_back(stateOf(entry));

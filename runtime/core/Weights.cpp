@@ -79,7 +79,7 @@ public:
   }
 
   void load(const State &state) {
-    executor.write(state.offset, state.desc.bytes(), [&](char *destination) { loadInto(state, destination); });
+    executor.write(state, [&](char *destination) { loadInto(state, destination); });
   }
 
 private:

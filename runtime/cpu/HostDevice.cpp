@@ -1,4 +1,5 @@
-// The host as a device: the arena is the process's own memory, mapped once; nothing is copied. No allocation in run().
+// The host as a device: the arena is the process's own memory, mapped once, and so is that of
+// host memory; only launches that move bytes between them copy. No allocation in run().
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Executor.h"
@@ -71,6 +72,9 @@ public:
     omp_set_dynamic(0);
     baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
     base = mapArena(baseBytes, this->threads);
+    hostBytes = alignUp(program.hostArenaBytes);
+    if (hostBytes != 0)
+      host = mapArena(hostBytes, this->threads);
     for (const auto &[name, function] : program.functions)
       prepare(function, image);
     placeOversized();
@@ -79,6 +83,8 @@ public:
   ~HostDevice() override {
     functions.clear();
     munmap(base, baseBytes);
+    if (host)
+      munmap(host, hostBytes);
     if (extra)
       munmap(extra, extraBytes);
   }
@@ -89,6 +95,7 @@ public:
   void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
     std::memset(base + offset, value, bytes);
   }
+  char *hostArena() override { return host; }
   char *input(const Function &, const Place &place) override { return base + place.offset; }
   char *scalar(const ScalarSlot &slot) override { return base + slot.offset; }
   void begin(const Function &) override {}
@@ -115,6 +122,8 @@ private:
       entry.grain = source.grain;
       for (uint64_t offset : source.args)
         entry.args.push_back(base + offset);
+      if (source.hostArg >= 0)
+        entry.args[static_cast<size_t>(source.hostArg)] = host + source.args[static_cast<size_t>(source.hostArg)];
       entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
       entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
       if (source.library.empty())
@@ -171,8 +180,8 @@ private:
   }
 
   int threads;
-  char *base = nullptr, *extra = nullptr;
-  uint64_t baseBytes = 0, extraBytes = 0;
+  char *base = nullptr, *host = nullptr, *extra = nullptr;
+  uint64_t baseBytes = 0, hostBytes = 0, extraBytes = 0;
   std::map<const Function *, std::vector<Prepared>> functions;
   std::vector<Prepared *> oversized;
 };

@@ -8,7 +8,9 @@ namespace {
 
 nlohmann::json rowOf(const CompileOptions &options, const std::string &policy) {
   CompileOptions changed = options;
-  changed.recompute = policy;
+  changed.recompute = policy == "offload" ? "none" : policy;
+  if (policy == "offload" && !options.offloads("activations"))
+    changed.offload.push_back("activations");
   changed.isTrial = true;
   Compilation compilation(changed);
   compilation.import();
@@ -27,7 +29,7 @@ nlohmann::json rowOf(const CompileOptions &options, const std::string &policy) {
 
 nlohmann::json comparePolicies(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const char *policy : {"none", "full", "sqrt", "attention"})
+  for (const char *policy : {"none", "full", "sqrt", "attention", "offload"})
     rows.push_back(rowOf(options, policy));
   // Without a budget there is nothing for it to fit, and it keeps everything.
   rows.push_back(rowOf(options, "auto"));

@@ -47,6 +47,17 @@ std::string derivedValue(const model::Model &model) {
         return node.attrString("y");
   return "";
 }
+/// @step, or @micro for each micro-batch and @update.
+void addCopiesOfStep(nlohmann::json &report, int64_t accumulate) {
+  for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
+    int64_t bytes = 0;
+    for (const nlohmann::json &function : report["functions"])
+      if (std::string of = function["name"]; of == "step" || of == "micro" || of == "update")
+        bytes += (of == "micro" ? accumulate : 1) * function[name].get<int64_t>();
+    report["offload"][name] = bytes;
+  }
+}
+
 } // namespace
 
 Compilation::Compilation(const CompileOptions &options)
@@ -183,6 +194,9 @@ void Compilation::schedule() {
     return;
   analysis::DeviceModel device =
       options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
+  options.hostLimit(); // an error before the work
+  if (!options.offload.empty() && options.onGpu())
+    fail("--offload is not available yet with --target {}: it is with --target cpu", options.target);
   if (done < Phase::Schedule) {
     run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
     if (options.onGpu())
@@ -191,6 +205,8 @@ void Compilation::schedule() {
     save(Phase::Schedule);
   }
   if (options.rematerializes() && done < Phase::Rematerialize) {
+    if (!options.offload.empty())
+      offloadStates();
     rematerialize();
     save(Phase::Rematerialize);
   }
@@ -243,10 +259,16 @@ nlohmann::json Compilation::report() {
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
   analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);
+  if (std::optional<int64_t> limit = options.hostLimit()) {
+    report["host_budget_bytes"] = *limit;
+    report["fits"] = fits();
+  }
   report["step_seconds"] = cost.seconds;
   report["flops"] = cost.flops;
   for (nlohmann::json &function : report["functions"])
     function["seconds"] = cost.functionSeconds[function["name"]];
+  if (report.contains("offload"))
+    addCopiesOfStep(report, options.accumulate);
   return report;
 }
 

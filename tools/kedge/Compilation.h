@@ -25,7 +25,8 @@ public:
   void plan();     ///< level 4
 
   mlir::ModuleOp module() { return *ir; }
-  /// Whether the plan stays within --memory-budget; after schedule().
+  /// Whether the plan stays within --memory-budget, and within --host-memory-budget once plan() has run; after
+  /// schedule().
   bool fits();
   /// What fills the memory, and the smallest budget that would do; after plan().
   std::string whyNothingFits();
@@ -56,6 +57,9 @@ private:
   void rematerialize();
   /// Kernels for the GPU are generated to learn what they need beside their operands.
   void noteWorkspaces();
+  void offloadStates();
+  int64_t hostBytes();
+  std::string whyHostDoesNotFit();
 
   const CompileOptions &options;
   mlir::MLIRContext context;

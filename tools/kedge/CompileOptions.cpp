@@ -48,6 +48,9 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--memory-budget", o.memoryBudget, "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")->group(group);
   command.add_option_function<std::string>("--logits-chunk", [&o](const std::string &text) { o.logitsChunk = chunkBytes(text); },
                                            "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never (default: 128MiB)")->group(group);
+  command.add_option("--offload", o.offload, "what goes to host memory: any of optimizer,gradients,params,activations")
+      ->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}))->group(group);
+  command.add_option("--host-memory-budget", o.hostMemoryBudget, "BYTES or 16GiB of host memory for it (default: no limit)")->group(group);
   command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->check(CLI::NonNegativeNumber)->group(group);
 }
 
@@ -57,8 +60,6 @@ void addLaterOptions(CLI::App &command) {
                            "--loss-scale-init", "--loss-scale-window", "--loss-scale-growth", "--loss-scale-backoff",
                            "--loss-scale-hysteresis", "--loss-scale-min"})
     addLater(command, name, {}, "Precision");
-  for (const char *name : {"--host-memory-budget", "--offload"})
-    addLater(command, name, {}, "Memory");
   addLater(command, "--zero", {"0"}, "Ranks");
   for (const char *name : {"--bucket-bytes", "--persist-bytes", "--deepspeed-config"})
     addLater(command, name, {}, "Ranks");
@@ -86,6 +87,15 @@ std::string CompileOptions::deviceName() const {
     return device;
   const std::string arch = architectureOf(target);
   return arch == "sm_80" ? "a100" : arch == "sm_86" || arch == "sm_89" ? "rtx4090" : "h200";
+}
+
+std::optional<int64_t> CompileOptions::hostLimit() const {
+  if (hostMemoryBudget.empty())
+    return std::nullopt;
+  MemoryBudget given = parseMemoryBudget(hostMemoryBudget);
+  if (given.kind != MemoryBudget::Kind::Bytes)
+    fail("--host-memory-budget {}: expected bytes (17179869184, 16GiB)", hostMemoryBudget);
+  return given.bytes;
 }
 
 void addCompileOptions(CLI::App &command, CompileOptions &o) {

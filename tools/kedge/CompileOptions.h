@@ -2,6 +2,7 @@
 #pragma once
 #include "ModelOptions.h"
 #include "passes/Pipelines/Pipelines.h"
+#include <algorithm>
 
 namespace kedge::tool {
 
@@ -19,6 +20,8 @@ struct CompileOptions {
   std::vector<double> betas = {0.9, 0.999};
   std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
   std::string recompute, memoryBudget; ///< as given; see recomputePolicy
+  std::vector<std::string> offload;    ///< of optimizer, gradients, params, activations
+  std::string hostMemoryBudget;        ///< as given; empty: no limit
   int64_t effort = 0;
   int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", output, emit = "exe", saveIr, report;
@@ -37,7 +40,10 @@ struct CompileOptions {
 
   /// --recompute, or what it is without: auto when there is a budget to keep.
   std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() ? "none" : "auto"; }
-  bool rematerializes() const { return recomputePolicy() != "none" || !memoryBudget.empty(); }
+  bool rematerializes() const { return recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty(); }
+  bool offloads(const std::string &what) const { return std::find(offload.begin(), offload.end(), what) != offload.end(); }
+  /// Bytes of host memory that may be used; none without a limit. Throws kedge::Error when it is no number of bytes.
+  std::optional<int64_t> hostLimit() const;
   bool onGpu() const { return target != "cpu"; }
   /// --device, or what predicted times are of without it; empty: this machine.
   std::string deviceName() const;

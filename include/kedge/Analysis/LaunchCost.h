@@ -6,9 +6,9 @@
 namespace kedge::analysis {
 
 /// How a launch's FLOPs run: this picks the rate.
-/// Vector: generated kernels. Moving: library kernels that copy. Irregular: element by element through windows or
+/// Transfer: between the device's memory and the host's. Vector: generated kernels. Moving: library kernels that copy. Irregular: element by element through windows or
 /// indices.
-enum class WorkKind { None, Vector, Moving, Irregular, Product, Convolution, Attention };
+enum class WorkKind { None, Transfer, Vector, Moving, Irregular, Product, Convolution, Attention };
 /// Type of a product's operands.
 enum class ProductType { F64, F32, BF16, F16 };
 
@@ -26,9 +26,12 @@ struct LaunchCost {
   double bytes() const { return bytesRead + bytesWritten; }
 };
 
-/// Work of a sched.cluster or sched.library op; nothing for any other op. A call that the runtime has no kernel
+/// Work of a launch (sched::isLaunch); nothing for any other op. A call that the runtime has no kernel
 /// for counts its bytes only: kedge-plan-memory reports it.
 LaunchCost costOf(mlir::Operation *launch);
+
+/// A copy of so many bytes to the host's memory or back.
+LaunchCost transferCost(int64_t bytes);
 
 /// Roofline: the longer of computing and moving, and the launch itself. Seconds; 0 when nothing is launched.
 double secondsOf(const LaunchCost &cost, const DeviceModel &device);

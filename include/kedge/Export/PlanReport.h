@@ -19,7 +19,10 @@ void addRecomputeFacts(nlohmann::json &report, mlir::ModuleOp module);
 /// The largest values that live at the fullest launch, with their bytes; the persistent region counts as one.
 std::vector<std::pair<std::string, int64_t>> largestAtPeak(mlir::ModuleOp module, size_t count);
 
-/// id,lower,upper,size,offset of every buffer; functions follow each other in time, persistent buffers live
+/// The largest states that live in host memory, with their bytes.
+std::vector<std::pair<std::string, int64_t>> largestOnHost(mlir::ModuleOp module, size_t count);
+
+/// id,lower,upper,size,offset of every buffer of the arena (not of host memory); functions follow each other in time, persistent buffers live
 /// throughout.
 std::string arenaTable(mlir::ModuleOp module);
 

@@ -18,8 +18,8 @@ struct PlanRange {
 
 struct PlanLaunch {
   std::string kernel, layer;
-  enum class Phase { Forward, Backward, Update, Recompute } phase = Phase::Forward;
-  std::string reason; ///< of recomputation
+  enum class Phase { Forward, Backward, Update, Recompute, Copy } phase = Phase::Forward;
+  std::string reason; ///< of recomputation, of a copy to host memory or back
 };
 
 struct PlanFunction {

@@ -10,6 +10,8 @@ Value rootOf(Value v) {
   return v;
 }
 
+bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, FetchOp>(op); }
+
 int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   int64_t width = std::max<int64_t>(8, tensor.getElementTypeBitWidth());

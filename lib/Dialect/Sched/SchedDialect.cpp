@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -37,6 +37,24 @@ LogicalResult checkMaps(ClusterOp op, ArrayAttr maps, ValueRange tensors, String
   return success();
 }
 } // namespace
+
+LogicalResult OffloadOp::verify() {
+  if (rootOf(getInput()).getDefiningOp<OffloadOp>())
+    return emitOpError("copies to host memory what is there already");
+  for (Operation *user : getResult().getUsers())
+    if (!isa<FetchOp>(user) && !user->hasTrait<OpTrait::IsTerminator>())
+      return emitOpError("makes a value in host memory, which a launch reads: only sched.fetch and the return may")
+                 .attachNote(user->getLoc())
+             << "read here";
+  return success();
+}
+
+LogicalResult FetchOp::verify() {
+  Value root = rootOf(getInput());
+  if (root.getDefiningOp() && !root.getDefiningOp<OffloadOp>())
+    return emitOpError("reads a value that is not in host memory: expected the result of sched.offload or a state");
+  return success();
+}
 
 LogicalResult ClusterOp::verify() {
   if (failed(checkMaps(*this, getInputMaps(), getInputs(), "input")) ||

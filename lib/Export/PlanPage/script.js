@@ -2,7 +2,7 @@
 const plan = JSON.parse(document.getElementById("plan").textContent);
 const text = (index) => plan.strings[index];
 const el = (id) => document.getElementById(id);
-const phases = ["forward", "backward", "update", "recomputation"];
+const phases = ["forward", "backward", "update", "recomputation", "copy between host memory and arena"];
 const svgSpace = "http://www.w3.org/2000/svg";
 const margin = {left: 78, right: 12, top: 8, bottom: 42};
 
@@ -71,6 +71,7 @@ function tiles() {
   list.push(["state, all the time", amount(plan.persistent)], ["transient at the peak", amount(height)]);
   if (report.unconstrained_peak_bytes !== report.peak_bytes)
     list.push(["unconstrained peak", amount(report.unconstrained_peak_bytes)]);
+  if (report.host_bytes > 0) list.push(["host memory", amount(report.host_bytes)]);
   list.push(["added time", percent(report.recompute.overhead)]);
   if (report.recompute.ops > 0 && report.budget_bytes !== null) list.push(["proven least added time", percent(report.recompute.lower_bound)]);
   const load = full.total[full.peak];
@@ -140,7 +141,7 @@ function areas(root, width, yOf) {
 }
 
 function phaseBand(root, width, y) {
-  const colours = [colourOf("parameters"), colourOf("gradients"), colourOf("optimizer"), colourOf("mark")];
+  const colours = [colourOf("parameters"), colourOf("gradients"), colourOf("optimizer"), colourOf("mark"), colourOf("communication")];
   for (let t = 1, start = 1; t <= fn.launches.length; ++t) {
     const phase = fn.launches[t - 1][2], next = fn.launches[t];
     if (next && next[2] === phase) continue;
@@ -174,7 +175,8 @@ function drawTimeline() {
     root.append(svg("text", {x: xOf(t, width), y: height - margin.bottom + 20, "text-anchor": "middle"},
                     Math.max(0, Math.round(t) - 1)));
   }
-  root.append(svg("text", {x: margin.left, y: height - 2}, "launches; the band: blue forward, rose backward, green update, red recomputation"));
+  root.append(svg("text", {x: margin.left, y: height - 2}, "launches; the band: blue forward, rose backward, green update, red recomputation"
+    + (plan.report.host_bytes > 0 ? ", gold copies to host memory and back" : "")));
   if (moment + 1 > window_[0] && moment < window_[1]) {
     const x = xOf(moment + 0.5, width);
     root.append(svg("line", {class: "moment", x1: x, x2: x, y1: margin.top, y2: height - margin.bottom}));

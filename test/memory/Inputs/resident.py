@@ -2,7 +2,7 @@
 """Watches the anonymous memory of a program from outside: resident.py REPORT.json PROGRAM FLAGS...
 
 Samples RssAnon of /proc/PID/status all the time the program trains. Its maximum, less RssAnon before the arena was
-mapped (the report's `rss_anon_before` of library_kernels), stays within arena + reservations + 32 MiB, and the
+mapped (the report's `rss_anon_before` of library_kernels), stays within arenas + reservations + 32 MiB, and the
 measured reservations themselves within the planned ones.
 """
 import json
@@ -45,7 +45,7 @@ def main():
         report = json.load(file)
     reserved = {entry["name"]: entry for entry in report["reservations"]}
     reservations = sum(entry["bytes"] for entry in reserved.values())
-    before, arena = reserved["library_kernels"]["rss_anon_before"], report["arena_bytes"]
+    before, arena = reserved["library_kernels"]["rss_anon_before"], report["arena_bytes"] + report.get("host_bytes", 0)
     growth = largest - before
     print(f"{samples} samples: {before} bytes before the arena, {growth} more at most; arena {arena}, "
           f"reservations {reservations}: {growth - arena - reservations} above")

@@ -63,3 +63,69 @@ exec.function @small {
   // expected-error @+1 {{touches 64 bytes (tensor<16xf32>) of buffer 'a', which has 32}}
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
 }
+
+// -----
+
+// A host arena: a state and a value of equal offsets in the other arena share no byte with what lies there.
+exec.arena 128 persistent 0 align 64
+exec.host_arena 128 persistent 64 align 64
+exec.function @host {
+  %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
+  %h = exec.buffer "a" host at 64 size 64 live [1, 2] tensor<16xf32>
+  %b = exec.buffer "a" at 64 size 64 live [2, 3] tensor<16xf32> binds ["output:a"]
+  exec.launch library "copy" reads(%m) writes(%a) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 128 persistent 0 align 64
+exec.host_arena 128 persistent 64 align 64
+exec.function @kernel_on_host {
+  %m = exec.buffer "m" host at 0 size 64 live [-1, 1] tensor<16xf32> state @m
+  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32> binds ["output:a"]
+  // expected-error @+1 {{touches a buffer in host memory: only the library kernel 'copy' may}}
+  exec.launch "k0" reads(%m) writes(%a) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 128 persistent 64 align 64
+exec.function @within {
+  %a = exec.buffer "a" at 0 size 64 live [-1, 1] tensor<16xf32> state @m
+  %b = exec.buffer "b" at 64 size 64 live [0, 1] tensor<16xf32> binds ["output:b"]
+  // expected-error @+1 {{must read one buffer of one arena and write one of the other}}
+  exec.launch library "copy" reads(%a) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 128 persistent 0 align 64
+exec.host_arena 64 persistent 0 align 64
+exec.function @beyond_host {
+  %a = exec.buffer "a" at 0 size 64 live [-1, 0] tensor<16xf32> binds ["input:a"]
+  // expected-error @+1 {{outside the host arena of 64 bytes}}
+  %h = exec.buffer "a" host at 64 size 64 live [0, 1] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 256 persistent 0 align 64
+exec.host_arena 128 persistent 0 align 64
+exec.function @host_overlap {
+  %a = exec.buffer "a" at 0 size 64 live [-1, 1] tensor<16xf32> binds ["input:a"]
+  %h = exec.buffer "h" host at 0 size 64 live [0, 2] tensor<16xf32>
+  // expected-error @+1 {{shares bytes with live buffer 'h'}}
+  %i = exec.buffer "i" host at 0 size 64 live [1, 3] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [2, 4] tensor<16xf32> binds ["output:b"]
+  %c = exec.buffer "c" at 128 size 64 live [3, 4] tensor<16xf32> binds ["output:c"]
+  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%a) writes(%i) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%i) writes(%c) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}

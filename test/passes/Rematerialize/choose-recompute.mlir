@@ -2,6 +2,10 @@
 // RUN: kedge-opt %s --kedge-choose-recompute="budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=none budget=1000 device=h100 threads=2" | FileCheck %s --check-prefix=NONE
 // RUN: kedge-opt %s --kedge-rematerialize="budget=activations=80% device=h100 threads=2" --kedge-plan-memory --kedge-check-memory | FileCheck %s --check-prefix=PLANNED
+// RUN: kedge-opt %s --kedge-choose-recompute="policy=none offload device=h100 threads=2" | FileCheck %s --check-prefix=OFFLOAD
+// RUN: kedge-opt %s --kedge-choose-recompute="policy=full offload device=h100 threads=2" | FileCheck %s --check-prefix=BOTH
+// RUN: kedge-opt %s --kedge-choose-recompute="policy=none offload budget=activations=80% host-budget=4096 device=h100 threads=2" | FileCheck %s --check-prefix=HOST
+// RUN: kedge-opt %s --kedge-rematerialize="policy=none offload device=h100 threads=2" --kedge-plan-memory --kedge-check-memory | FileCheck %s --check-prefix=ARENAS
 
 // Two blocks of two exponentials, each kept for its gradient: in all four values of 4 KiB beside the input and what
 // runs. `full` keeps the value between the blocks (launch 1) and makes launches 2 and 0 again for the gradients.
@@ -22,6 +26,25 @@
 // NONE-NOT: sched.sequence
 
 // PLANNED: exec.arena
+
+// Without a budget what the backward part reads goes as far as that lowers the peak.
+// OFFLOAD: sched.recompute = {
+// OFFLOAD-SAME: ops = 0
+// OFFLOAD: func.func @step
+// OFFLOAD-SAME: sched.offloadable = array<i64: 1, 2, 3
+// OFFLOAD-SAME: sched.sequence
+
+// What `full` keeps (the value between the blocks, number 2) goes, what it drops is computed again.
+// BOTH: sched.recompute = {
+// BOTH-SAME: ops = 2
+// BOTH: sched.sequence
+
+// One value of 4 KiB fits.
+// HOST: sched.offloadable = array<i64: {{[0-9]+}}>
+
+// ARENAS: exec.arena
+// ARENAS: exec.host_arena
+// ARENAS: exec.launch library "copy"
 #id = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
 func.func @step(%x: tensor<1024xf32> {train.input = "x"})

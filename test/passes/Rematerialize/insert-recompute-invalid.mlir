@@ -36,3 +36,13 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {trai
   %b = sched.library "b"(%a) {} : (tensor<16xf32>) -> tensor<16xf32>
   return %new, %b : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// expected-error @+1 {{'sched.offloadable' names value 0, which is no transient result of a launch}}
+func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"})
+    attributes {sched.offloadable = array<i64: 0>, sched.sequence = array<i64: 0, 1>} {
+  %a = sched.library "a"(%x) {} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = sched.library "b"(%a) {} : (tensor<16xf32>) -> tensor<16xf32>
+  return %b : tensor<16xf32>
+}

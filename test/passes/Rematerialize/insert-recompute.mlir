@@ -45,3 +45,24 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {trai
   %end = sched.library "end"(%late, %r#0) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %end : tensor<16xf32>
 }
+
+// -----
+
+// Value 1 (of launch 0) goes to host memory behind launch 0 and comes back as node 4 says: nodes are four launches,
+// then the fetches.
+// CHECK-LABEL: func.func @step
+// CHECK-NOT: sched.offloadable
+// CHECK: %[[A:.*]] = sched.library "a"(%arg0)
+// CHECK-NEXT: %[[H:.*]] = sched.offload %[[A]] {offloaded = "frees 64 B from launch 1 to 3"}
+// CHECK-NEXT: sched.library "b"(%[[A]])
+// CHECK: %[[C:.*]] = sched.library "c"
+// CHECK: %[[A2:.*]] = sched.fetch %[[H]] {offloaded = "frees 64 B from launch 1 to 3"}
+// CHECK: sched.library "d"(%[[C]], %[[A2]])
+func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"})
+    attributes {sched.offloadable = array<i64: 1>, sched.sequence = array<i64: 0, 1, 2, 4, 3>} {
+  %a = sched.library "a"(%x) {} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = sched.library "b"(%a) {} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = sched.library "c"(%b) {} : (tensor<16xf32>) -> tensor<16xf32>
+  %d = sched.library "d"(%c, %a) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %d : tensor<16xf32>
+}

@@ -169,6 +169,15 @@ TEST_F(LaunchCostTest, ViewsCostNothing) {
   EXPECT_EQ(secondsOf(cost, loadDevice("h100")), 0);
 }
 
+TEST_F(LaunchCostTest, CopiesTakeTheLinkToTheHost) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+    %y = sched.offload %x : tensor<1024x1024xf32>
+    return %y : tensor<1024x1024xf32> })");
+  EXPECT_EQ(cost.kind, WorkKind::Transfer);
+  DeviceModel device = loadDevice("a100");
+  EXPECT_DOUBLE_EQ(secondsOf(cost, device), device.launchSeconds + 4194304 / 32e9);
+}
+
 TEST_F(LaunchCostTest, TimeIsTheLongerOfComputingAndMoving) {
   DeviceModel device = loadDevice("a100");
   LaunchCost moving{WorkKind::Vector, ProductType::F32, 1e6, 0, 1e10, 1e10};

@@ -14,6 +14,13 @@ def Exec_ArenaOp : Exec_Op<"arena", []> {
   let assemblyFormat = "$bytes `persistent` $persistent `align` $align attr-dict";
 }
 
+def Exec_HostArenaOp : Exec_Op<"host_arena", []> {
+  let summary = "The program's allocation of host memory, in bytes: what is offloaded lies there";
+  let description = [{ As exec.arena: states first, then what functions share. On the CPU a second mapping. }];
+  let arguments = (ins I64Attr:$bytes, I64Attr:$persistent, I64Attr:$align);
+  let assemblyFormat = "$bytes `persistent` $persistent `align` $align attr-dict";
+}
+
 def Exec_FunctionOp : Exec_Op<"function", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "A schedule: buffers, then launches in order";
   let arguments = (ins SymbolNameAttr:$sym_name);
@@ -27,12 +34,13 @@ def Exec_BufferOp : Exec_Op<"buffer", []> {
     Holds one tensor from launch `first` to launch `last` inclusive (indices of this function's launches;
     -1: from before the first; the number of launches: beyond the last). `state` names the symbol of a
     persistent buffer, `binding` what the host writes or reads ("input:x", "scalar:lr", "result:loss_sum",
-    "output:logits").
+    "output:logits"). With `host` the bytes are those of the exec.host_arena; only launches of the library kernel
+    `copy` read and write them.
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$offset, I64Attr:$size, I64Attr:$first, I64Attr:$last, TypeAttr:$type,
-    OptionalAttr<FlatSymbolRefAttr>:$state, OptionalAttr<StrArrayAttr>:$bindings);
+    OptionalAttr<FlatSymbolRefAttr>:$state, OptionalAttr<StrArrayAttr>:$bindings, UnitAttr:$host);
   let results = (outs Index:$result);
-  let assemblyFormat = "$name `at` $offset `size` $size `live` `[` $first `,` $last `]` $type (`state` $state^)? (`binds` $bindings^)? attr-dict";
+  let assemblyFormat = "$name (`host` $host^)? `at` $offset `size` $size `live` `[` $first `,` $last `]` $type (`state` $state^)? (`binds` $bindings^)? attr-dict";
 }
 
 def Exec_GradientOp : Exec_Op<"gradient", []> {

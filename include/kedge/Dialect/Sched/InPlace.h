@@ -1,4 +1,4 @@
-// When a kernel may write a result over one of its inputs.
+// What runs, and when a kernel may write a result over one of its inputs.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
 
@@ -10,6 +10,9 @@ mlir::Value rootOf(mlir::Value v);
 /// Whether the op defining `result` reads `root`'s bytes only at the very element that it then writes to `result`
 /// (or not at all). Library kernels that read it never qualify.
 bool mayOverwrite(mlir::OpResult result, mlir::Value root);
+
+/// Whether `op` is a step of the schedule: a cluster, a library call or a copy from or to host memory.
+bool isLaunch(mlir::Operation &op);
 
 /// Bytes of a ranked tensor type (bool: one byte an element).
 int64_t bytesOf(mlir::Type type);

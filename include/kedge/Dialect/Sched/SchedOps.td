@@ -71,6 +71,31 @@ def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let assemblyFormat = "$kernel `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
 }
 
+def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {
+  let summary = "A value copied to host memory, where launches cannot read it";
+  let description = [{
+    Only `sched.fetch` and the return, as the new value of a state that lives there, read the result. States whose
+    `train.state` has the attribute `sched.host` live there: functions take and return them as values in host memory.
+
+    ```mlir
+    %kept = sched.offload %x {offloaded = "frees 48.06 MiB from launch 151 to 1169"} : tensor<8x768xf32>
+    %again = sched.fetch %kept : tensor<8x768xf32>
+    ```
+  }];
+  let arguments = (ins ONNX_Tensor:$input);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sched_FetchOp : Sched_Op<"fetch", [Pure, SameOperandsAndResultType]> {
+  let summary = "A value in host memory, copied into the arena that launches work on";
+  let arguments = (ins ONNX_Tensor:$input, OptionalAttr<I64Attr>:$clone);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Sched_ViewOp : Sched_Op<"view", [Pure]> {
   let summary = "The same bytes under another shape";
   let arguments = (ins ONNX_Tensor:$input);

@@ -1,0 +1,152 @@
+#include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Offload/Passes.h"
+
+namespace kedge::offload {
+#define GEN_PASS_DEF_OFFLOADSTATES
+#include "passes/Offload/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// A fetched state stays for readers at most this many launches apart: the layer's next product, its update.
+constexpr int64_t reach = 4;
+
+class FunctionRewriter {
+public:
+  FunctionRewriter(func::FuncOp function, const DenseSet<StringAttr> &onHost) : function(function), onHost(onHost) {
+    int64_t next = 0;
+    for (Operation &op : function.getBody().front())
+      position[&op] = sched::isLaunch(op) ? next++ : next;
+  }
+
+  void run() {
+    for (BlockArgument argument : function.getArguments())
+      if (livesOnHost(function.getArgAttr(argument.getArgNumber(), "train.state")))
+        fetch(argument);
+    for (OpOperand &operand : function.getBody().front().getTerminator()->getOpOperands())
+      if (livesOnHost(function.getResultAttr(operand.getOperandNumber(), "train.state")))
+        offload(operand);
+  }
+
+  int64_t fetches = 0, offloads = 0;
+
+private:
+  bool livesOnHost(Attribute state) const {
+    auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(state);
+    return symbol && onHost.contains(symbol.getAttr());
+  }
+
+  /// Launches that read `value`, directly or through views, with the value that each reads.
+  void readersOf(Value value, SmallVectorImpl<std::pair<Operation *, Value>> &readers) {
+    for (Operation *user : value.getUsers()) {
+      if (auto view = dyn_cast<sched::ViewOp>(user))
+        readersOf(view.getResult(), readers);
+      else if (sched::isLaunch(*user) && !llvm::is_contained(readers, std::pair(user, value)))
+        readers.push_back({user, value});
+    }
+  }
+
+  void fetch(BlockArgument state) {
+    SmallVector<std::pair<Operation *, Value>> readers;
+    readersOf(state, readers);
+    llvm::stable_sort(readers, [&](auto &a, auto &b) { return position[a.first] < position[b.first]; });
+    Value fetched;
+    int64_t last = 0;
+    for (auto [reader, value] : readers) {
+      if (!fetched || position[reader] - last > reach) {
+        OpBuilder builder(reader);
+        fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr());
+        views.clear();
+        ++fetches;
+      }
+      last = position[reader];
+      Value instead = viewAs(value, fetched, reader);
+      reader->replaceUsesOfWith(value, instead);
+    }
+  }
+
+  /// `fetched` under the shape that `value` gave the state.
+  Value viewAs(Value value, Value fetched, Operation *reader) {
+    auto view = value.getDefiningOp<sched::ViewOp>();
+    if (!view)
+      return fetched;
+    Value &known = views[value];
+    if (!known) {
+      OpBuilder builder(reader);
+      builder.setInsertionPointAfterValue(fetched);
+      known = sched::ViewOp::create(builder, view.getLoc(), view.getResult().getType(), fetched);
+    }
+    return known;
+  }
+
+  /// A state that is returned as it came in stays where it is.
+  void offload(OpOperand &returned) {
+    Value value = returned.get(), root = sched::rootOf(value);
+    if (isa<BlockArgument>(root) && livesOnHost(function.getArgAttr(cast<BlockArgument>(root).getArgNumber(), "train.state")))
+      return;
+    OpBuilder builder(returned.getOwner());
+    builder.setInsertionPointAfterValue(value);
+    auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value);
+    returned.set(copy.getResult());
+    ++offloads;
+  }
+
+  Location nameOf(BlockArgument state) {
+    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(state.getArgNumber(), "train.state");
+    return NameLoc::get(symbol.getAttr());
+  }
+
+  func::FuncOp function;
+  const DenseSet<StringAttr> &onHost;
+  DenseMap<Operation *, int64_t> position;
+  DenseMap<Value, Value> views; ///< of the state, by that of the latest fetched copy
+};
+
+struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (const std::string &kind : states)
+      if (!llvm::is_contained({"optimizer", "gradients", "params"}, StringRef(kind))) {
+        getOperation().emitError() << "unknown kind of state '" << kind << "': expected optimizer, gradients or params";
+        return signalPassFailure();
+      }
+    int64_t moved = 0;
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (cast<RankedTensorType>(state.getType()).getRank() > 0 && llvm::is_contained(states, kindOf(state.getRole()))) {
+        state->setAttr("sched.host", UnitAttr::get(&getContext()));
+        ++moved;
+      }
+    DenseSet<StringAttr> onHost = analysis::hostStates(getOperation());
+    int64_t fetches = 0, offloads = 0;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      FunctionRewriter rewriter(function, onHost);
+      rewriter.run();
+      fetches += rewriter.fetches;
+      offloads += rewriter.offloads;
+    }
+    addStatistic("kedge-offload-states", "states offloaded", moved);
+    addStatistic("kedge-offload-states", "fetches", fetches);
+    addStatistic("kedge-offload-states", "offloads", offloads);
+  }
+
+  static StringRef kindOf(train::Role role) {
+    switch (role) {
+    case train::Role::Moment1:
+    case train::Role::Moment2:
+    case train::Role::Momentum:
+    case train::Role::State: return "optimizer";
+    case train::Role::Accumulator: return "gradients";
+    case train::Role::Parameter:
+    case train::Role::Frozen: return "params";
+    default: return "";
+    }
+  }
+};
+} // namespace
+} // namespace kedge::offload

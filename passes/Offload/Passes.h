@@ -1,0 +1,10 @@
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::offload {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Offload/Passes.h.inc"
+} // namespace kedge::offload
