@@ -22,7 +22,25 @@ std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::str
                                             const std::string &op) {
   return RegisteredOperationName::lookup("onnx." + op, &context);
 }
+
+train::Role roleOf(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::Parameter: return train::Role::Parameter;
+  case Verdict::Frozen: return train::Role::Frozen;
+  case Verdict::Buffer: return train::Role::Buffer;
+  case Verdict::State: return train::Role::State;
+  case Verdict::Constant: return train::Role::Constant;
+  }
+  return train::Role::Constant;
+}
 } // namespace
+
+std::map<std::string, train::Role> rolesOf(const Report &findings) {
+  std::map<std::string, train::Role> roles;
+  for (const Initializer &initializer : findings.initializers)
+    roles[initializer.name] = roleOf(initializer.verdict);
+  return roles;
+}
 
 Operators lintOperators(MLIRContext &context) {
   Operators operators;

@@ -8,14 +8,13 @@ option that ends in `!` must lower the arena, `--offload optimizer` by at least 
 that ends in `?` may be infeasible, and compiles at the budget that it then names.
 """
 import os
-import re
 import shutil
 import subprocess
 import sys
 
 import recompute
 import same_steps
-from recompute import STEPS, words
+from recompute import STEPS, smallest_budget, words
 
 SAME_AS_PLAN = ("arena_bytes", "host_bytes", "functions", "recompute", "peak_breakdown", "state_bytes",
                 "unconstrained_peak_bytes", "smallest_feasible_bytes", "fits")
@@ -48,13 +47,6 @@ def check_resume(golden):
     golden.run_program("none", "--log", log + ".whole")
     if same_steps.steps(log) != same_steps.steps(log + ".whole"):
         sys.exit("resumed with offload: other numbers")
-
-
-def smallest_budget(option, message):
-    budget = re.fullmatch(r"smallest feasible budget: (\d+) bytes", message.strip().splitlines()[-1])
-    if not budget:
-        sys.exit(f"{option}: the last line is not the smallest feasible budget:\n{message}")
-    return re.sub(r"--memory-budget \S+", f"--memory-budget {budget[1]}", option.rstrip("?"))
 
 
 def check(golden, base, option):

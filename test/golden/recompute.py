@@ -60,6 +60,13 @@ class Golden:
         return done.returncode, json.loads(done.stdout)
 
 
+def smallest_budget(option, message):
+    budget = re.fullmatch(r"smallest feasible budget: (\d+) bytes", message.strip().splitlines()[-1])
+    if not budget:
+        sys.exit(f"{option}: the last line is not the smallest feasible budget:\n{message}")
+    return re.sub(r"--memory-budget \S+", f"--memory-budget {budget[1]}", option.rstrip("?"))
+
+
 def check(golden, base, option):
     steps, none = base
     mark = option[-1] if option[-1] in "!?" else ""
@@ -68,11 +75,7 @@ def check(golden, base, option):
     if found is None:
         if mark != "?":
             sys.exit(f"{option}: does not fit:\n{report}")
-        last = report.strip().splitlines()[-1]
-        budget = re.fullmatch(r"smallest feasible budget: (\d+) bytes", last)
-        if not budget:
-            sys.exit(f"{option}: the last line is not the smallest feasible budget: {last}")
-        return check(golden, base, f"--memory-budget {budget[1]} {' '.join(options[2:])}")
+        return check(golden, base, smallest_budget(option, report))
     if found != steps:
         sys.exit(f"{option}: other numbers than without")
     code, planned = golden.plan(options)

@@ -29,16 +29,6 @@ DialectRegistry &dialects() {
   return registry;
 }
 
-train::Role roleOf(lint::Verdict verdict) {
-  switch (verdict) {
-  case lint::Verdict::Parameter: return train::Role::Parameter;
-  case lint::Verdict::Frozen: return train::Role::Frozen;
-  case lint::Verdict::Buffer: return train::Role::Buffer;
-  case lint::Verdict::State: return train::Role::State;
-  case lint::Verdict::Constant: return train::Role::Constant;
-  }
-  return train::Role::Constant;
-}
 /// What the first Gradient of training_info differentiates: the loss, when nothing else is named.
 std::string derivedValue(const model::Model &model) {
   for (const model::TrainingInfo &info : model.trainingInfo)
@@ -135,8 +125,7 @@ void Compilation::import() {
     return;
   ImportOptions importing;
   importing.shapes = options.model.shapes;
-  for (const lint::Initializer &initializer : findings.initializers)
-    importing.roles[initializer.name] = roleOf(initializer.verdict);
+  importing.roles = lint::rolesOf(findings);
   ir = importModel(context, model, importing);
   applyParameterOptions();
   recordBounds(*ir, options.model.labels);

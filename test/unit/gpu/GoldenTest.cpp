@@ -30,17 +30,6 @@ std::string pathOf(const Golden &golden) {
   return root + "/" + golden.folder + "/model.onnx";
 }
 
-train::Role roleOf(lint::Verdict verdict) {
-  switch (verdict) {
-  case lint::Verdict::Parameter: return train::Role::Parameter;
-  case lint::Verdict::Frozen: return train::Role::Frozen;
-  case lint::Verdict::Buffer: return train::Role::Buffer;
-  case lint::Verdict::State: return train::Role::State;
-  case lint::Verdict::Constant: return train::Role::Constant;
-  }
-  return train::Role::Constant;
-}
-
 /// The training step at level 3, as the tool makes it.
 OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden) {
   model::Model model = model::loadModel(pathOf(golden), {.requireExternalData = false});
@@ -52,8 +41,7 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden) {
   lint::Report findings = lint::prepare(model, options, lint::lintOperators(context));
   ImportOptions importing;
   importing.shapes = golden.shapes;
-  for (const lint::Initializer &initializer : findings.initializers)
-    importing.roles[initializer.name] = roleOf(initializer.verdict);
+  importing.roles = lint::rolesOf(findings);
   OwningOpRef<ModuleOp> module = importModel(context, model, importing);
   pipelines::StepOptions step;
   step.loss = golden.loss;
