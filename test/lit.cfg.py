@@ -1,6 +1,6 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
-# (the build tree).
+# (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
 # Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import ctypes
 import os
@@ -12,7 +12,7 @@ import lit.formats
 config.name = "kedge"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "unit"]
+config.excludes = ["Inputs", "unit", "simulated"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.kedge_binary_dir, "test")
 
@@ -59,6 +59,10 @@ if chromium:
     config.available_features.add("chromium")
     config.substitutions.append(("%chromium", f"{chromium} --headless --no-sandbox --disable-gpu --dump-dom"))
 
+# Runs what follows on --target cuda, simulated (test/cuda/simulated).
+config.substitutions.append(("%simulated", " ".join([
+    "env", f"KEDGE_BUILD={config.kedge_binary_dir}",
+    f"PATH={config.test_source_root}/cuda/simulated:{config.environment['PATH']}"])))
 config.substitutions.append(("%shared", os.path.realpath(config.kedge_shared_dir)))
 config.substitutions.append(("%build", config.kedge_binary_dir))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))

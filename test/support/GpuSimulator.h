@@ -2,7 +2,6 @@
 #pragma once
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
-#include <deque>
 #include <map>
 #include <memory>
 #include <random>
@@ -33,7 +32,6 @@ private:
     int64_t sharedBytes = 0;
   };
   std::map<std::string, Kernel> kernels;
-  std::deque<std::vector<char>> constants; ///< read by the compiled kernels
   std::mt19937 random{1};
   std::unique_ptr<lower::JitProgram> program;
 };

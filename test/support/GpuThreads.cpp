@@ -1,6 +1,7 @@
 #include "test/support/GpuThreads.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
+#include <csetjmp>
 #include <memory>
 #include <numeric>
 #include <ucontext.h>
@@ -17,7 +18,9 @@ enum class State { Ready, Barrier, Shuffle, Done };
 struct Fiber {
   GpuThread self{};
   State state = State::Ready;
-  ucontext_t context{};
+  ucontext_t context{}; ///< where it begins
+  jmp_buf place{};      ///< where it waits
+  bool begun = false;
   int32_t value = 0, offset = 0, mode = 0;
   bool outside = false; ///< a shuffle read a lane that does not exist
 };
@@ -30,7 +33,7 @@ std::vector<std::unique_ptr<char[]>> &stacks() {
 
 struct Scheduler {
   std::vector<Fiber> fibers;
-  ucontext_t main{};
+  jmp_buf main{};
   const std::function<void(GpuThread *)> *body = nullptr;
 };
 /// Of the block that runs now: fibers find their way back through it.
@@ -39,7 +42,8 @@ Scheduler *current = nullptr;
 void wait(GpuThread *thread, State state) {
   Fiber &fiber = current->fibers[thread->number];
   fiber.state = state;
-  swapcontext(&fiber.context, &current->main);
+  if (_setjmp(fiber.place) == 0)
+    _longjmp(current->main, 1);
 }
 
 void waitAtBarrier(GpuThread *thread) { wait(thread, State::Barrier); }
@@ -57,6 +61,17 @@ void runFiber(unsigned number) {
   Fiber &fiber = current->fibers[number];
   (*current->body)(&fiber.self);
   fiber.state = State::Done;
+  _longjmp(current->main, 1);
+}
+
+/// Lets a thread run until it waits. Jumps, because switching contexts costs two system calls each time.
+void resume(Scheduler &scheduler, Fiber &fiber) {
+  if (_setjmp(scheduler.main) != 0)
+    return;
+  if (fiber.begun)
+    _longjmp(fiber.place, 1);
+  fiber.begun = true;
+  setcontext(&fiber.context);
 }
 
 void start(Scheduler &scheduler, size_t number) {
@@ -66,7 +81,7 @@ void start(Scheduler &scheduler, size_t number) {
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = stacks()[number].get();
   fiber.context.uc_stack.ss_size = kStack;
-  fiber.context.uc_link = &scheduler.main;
+  fiber.context.uc_link = nullptr; // a thread leaves by a jump
   makecontext(&fiber.context, reinterpret_cast<void (*)()>(runFiber), 1, static_cast<unsigned>(number));
 }
 
@@ -145,12 +160,35 @@ void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<voi
   do {
     for (size_t number : order)
       if (scheduler.fibers[number].state == State::Ready)
-        swapcontext(&scheduler.main, &scheduler.fibers[number].context);
+        resume(scheduler, scheduler.fibers[number]);
     std::rotate(order.begin(), order.begin() + random() % order.size(), order.end());
     if (all(scheduler.fibers, 0, order.size(), State::Done))
       return;
   } while (release(scheduler.fibers));
   fail("threads of a block wait for each other in different places");
+}
+
+void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid, const std::array<int64_t, 3> &block,
+             char *const *arguments, std::mt19937 &random) {
+  std::vector<int64_t> places(grid[0] * grid[1] * grid[2]);
+  std::iota(places.begin(), places.end(), 0);
+  std::shuffle(places.begin(), places.end(), random);
+  std::vector<std::max_align_t> shared(kernel.sharedBytes / sizeof(std::max_align_t) + 1);
+  GpuBlock threads(random);
+  for (int64_t place : places) {
+    std::fill_n(reinterpret_cast<char *>(shared.data()), kernel.sharedBytes, char(0xff));
+    GpuThread pattern{};
+    pattern.block = {place % grid[0], place / grid[0] % grid[1], place / grid[0] / grid[1]};
+    pattern.blockSize = block;
+    pattern.gridSize = grid;
+    pattern.shared = reinterpret_cast<char *>(shared.data());
+    try {
+      threads.run(pattern, kernel.meets,
+                  [&](GpuThread *thread) { kernel.function(arguments, reinterpret_cast<int64_t>(thread), 0); });
+    } catch (const Error &error) {
+      fail("kernel {}: {}", kernel.name, error.what());
+    }
+  }
 }
 
 } // namespace kedge::test

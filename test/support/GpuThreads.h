@@ -1,5 +1,6 @@
 // The threads of one block, taking turns.
 #pragma once
+#include "runtime/abi/kedge_abi.h"
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -29,5 +30,18 @@ public:
 private:
   std::mt19937 &random;
 };
+
+/// A kernel as kernelsOnHost makes it.
+struct KernelCode {
+  std::string name;
+  KedgeKernel function = nullptr;
+  bool meets = false;
+  int64_t sharedBytes = 0;
+};
+
+/// Runs all blocks of a launch in a random order; shared memory starts as garbage. Throws kedge::Error that names the
+/// kernel.
+void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid, const std::array<int64_t, 3> &block,
+             char *const *arguments, std::mt19937 &random);
 
 } // namespace kedge::test

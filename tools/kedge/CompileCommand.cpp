@@ -40,7 +40,7 @@ int runCompile(const CompileOptions &options) {
     return output(options, irText(compilation.module())), 0;
   compilation.emitKernels();
   if (options.emit == "llvm")
-    return output(options, irText(compilation.kernels())), 0;
+    return output(options, kernelText(compilation.kernels())), 0;
   if (options.emit == "ptx")
     return output(options, compilation.ptx()), 0;
   compilation.plan();

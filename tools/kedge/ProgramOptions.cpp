@@ -181,6 +181,13 @@ std::string irText(ModuleOp module) {
   return text;
 }
 
+std::string kernelText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
 void checkFolder(const char *option, const std::string &path) {
   if (path.empty())
     return;

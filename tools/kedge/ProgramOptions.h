@@ -27,6 +27,8 @@ nlohmann::json exportSkeletons(mlir::ModuleOp module, const lint::Report &report
                                std::vector<uint8_t> &data);
 
 std::string irText(mlir::ModuleOp module);
+/// The kernels as tools of MLIR read them: without places in the model, nothing left out.
+std::string kernelText(mlir::ModuleOp module);
 /// A file that an option names lies in a folder that can be written; told before any work. An empty path is
 /// fine.
 void checkFolder(const char *option, const std::string &path);

@@ -1,7 +1,9 @@
 // libcuda.so.1 as tests have it: device memory is host memory, streams run at once, graphs are lists of what was
 // recorded. Kernels run when the program exports `kedge_stub_kernel`, which finds a host function and its number of
-// operands by name; without it they are only recorded.
+// operands by name, or when KEDGE_STUB_KERNELS names a library of them (SimulatedKernels.h); else they are only
+// recorded.
 //   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8 GiB)
+#include "SimulatedKernels.h"
 #include "Stub.h"
 #include "runtime/abi/kedge_abi.h"
 #include <cuda.h>
@@ -20,6 +22,7 @@ struct CUfunc_st {
   std::string name;
   KedgeKernel kernel = nullptr;
   int operands = 0;
+  Simulated simulated; ///< runs instead of `kernel` where there is one
 };
 struct CUgraph_st {
   std::vector<std::function<void()>> nodes;
@@ -77,7 +80,9 @@ void expectAllocated(CUdeviceptr memory, size_t bytes, const char *what) {
 void *host(CUdeviceptr memory) { return reinterpret_cast<void *>(memory); }
 
 CUfunc_st functionNamed(const char *name) {
-  CUfunc_st function{name, nullptr, 0};
+  CUfunc_st function{name, nullptr, 0, simulated(name)};
+  if (function.simulated)
+    return function;
   using Find = KedgeKernel (*)(const char *, int *);
   if (auto find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "kedge_stub_kernel")))
     function.kernel = find(name, &function.operands);
@@ -293,13 +298,16 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned, CUstream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
+  const size_t count = function->simulated ? static_cast<size_t>(function->simulated->operands)
+                                           : static_cast<size_t>(function->operands);
+  std::vector<char *> operands(count); // a launch takes its arguments' values
+  for (size_t i = 0; i < count; ++i)
+    operands[i] = *static_cast<char **>(arguments[i]);
   return perform("cuLaunchKernel", [=] {
-    if (!function->kernel)
-      return;
-    char *operands[64];
-    for (int i = 0; i < function->operands; ++i)
-      operands[i] = *static_cast<char **>(arguments[i]);
-    function->kernel(operands, 0, static_cast<int64_t>(gx));
+    if (function->simulated)
+      runSimulated(*function->simulated, {gx, gy, gz}, {bx, by, bz}, operands);
+    else if (function->kernel)
+      function->kernel(operands.data(), 0, static_cast<int64_t>(gx));
   });
 }
 
