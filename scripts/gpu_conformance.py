@@ -21,41 +21,15 @@ import math
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
 import time
 
+# Beside this file in a pack, under test/tools in the repository.
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "test/tools"))
+from gradients import gradients_differ
+
 TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
-
-
-def tensors(path):
-    raw = pathlib.Path(path).read_bytes()
-    size = struct.unpack("<Q", raw[:8])[0]
-    found = {}
-    for name, entry in json.loads(raw[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = (8 + size + offset for offset in entry["data_offsets"])
-            found[name] = entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", raw[begin:end])
-    return found
-
-
-def norm(values):
-    return math.sqrt(sum(v * v for v in values))
-
-
-def gradients_differ(wanted, found, renamed):
-    """As test/golden/shared/check.py: within 1e-4 of max(the norm, 1e-3 of the norm over all)."""
-    wanted, found = tensors(wanted), tensors(found)
-    whole = norm([norm(values) for _, values in wanted.values()])
-    for name, (shape, values) in wanted.items():
-        if name not in found or found[name][0] != shape:
-            if name not in renamed:
-                yield f"the gradient of {name} is missing"
-            continue
-        gap = norm([a - b for a, b in zip(values, found[name][1])])
-        if not gap <= 1e-4 * max(norm(values), 1e-3 * whole):
-            yield f"the gradient of {name} is {gap:.2e} away, its norm is {norm(values):.2e}"
 
 
 def steps_of(log):

@@ -104,6 +104,7 @@ class Pack:
 
     def scripts(self):
         shutil.copy(HERE / "gpu_conformance.py", self.out)
+        shutil.copy(HERE.parent / "test/tools/gradients.py", self.out)
         tools = pathlib.Path(self.o.shared) / "tools"
         for name in ("check_trace.py", "pytorch_step.py"):
             if (tools / name).exists():
