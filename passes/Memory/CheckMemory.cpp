@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Exec/ExecOps.h"
+#include "CheckOrder.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 
@@ -55,7 +55,9 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     for (auto &[buffer, observed] : seen)
       if (failed(checkBuffer(buffer, observed, launches)))
         return failure();
-    return success(succeeded(checkOverlaps(seen, /*onHost=*/false)) && succeeded(checkOverlaps(seen, /*onHost=*/true)));
+    if (failed(checkOverlaps(seen, /*onHost=*/false)) || failed(checkOverlaps(seen, /*onHost=*/true)))
+      return failure();
+    return checkOrder(function);
   }
 
   LogicalResult observe(exec::LaunchOp launch, int64_t at, llvm::MapVector<exec::BufferOp, Observed> &seen) {

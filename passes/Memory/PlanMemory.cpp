@@ -201,7 +201,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                            number("kedge.iterations", 0), number("kedge.grain", 1), 0,
                            builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
                            builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), library || isCopy,
-                           library ? library.getAttrs() : DictionaryAttr());
+                           library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
     for (StringRef name : {"recomputed", "offloaded", "cuda.kernels"})
       if (Attribute kept = op->getAttr(name))
         emitted->setAttr(name, kept);

@@ -92,6 +92,7 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
 
 void addMemoryPipeline(OpPassManager &manager, int threads) {
   manager.addPass(memory::createPlanMemory({threads}));
+  manager.addPass(memory::createPlaceCopies());
   manager.addPass(memory::createCheckMemory());
 }
 

@@ -39,7 +39,7 @@ struct RecomputeOptions {
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
-/// Level 3 -> 4: one arena, checked.
+/// Level 3 -> 4: one arena, copies beside the launches, checked.
 void addMemoryPipeline(mlir::OpPassManager &manager, int threads);
 
 /// All passes, for kedge-opt.

@@ -129,3 +129,90 @@ exec.function @host_overlap {
   exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   exec.launch library "copy" reads(%i) writes(%c) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
 }
+
+// -----
+
+// Copies beside launches: k1 runs while a goes to host memory, k2 takes a's bytes and waits.
+exec.arena 192 persistent 0 align 64
+exec.host_arena 64 persistent 0 align 64
+exec.function @streams {
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
+  %h = exec.buffer "a" host at 0 size 64 live [1, 4] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [2, 3] tensor<16xf32>
+  %c = exec.buffer "c" at 0 size 64 live [3, 6] tensor<16xf32> binds ["output:c"]
+  %a2 = exec.buffer "a" at 128 size 64 live [4, 6] tensor<16xf32> binds ["output:a"]
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 2 waits [0] records 1 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k1" reads() writes(%b) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+  exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 waits [1] types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%h) writes(%a2) iterations 0 grain 1 stream 1 waits [1] records 2 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k3" reads(%c, %a2) writes(%c) iterations 1 grain 1 stream 0 waits [2] types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+// The wait is one launch too late: k2 may overwrite what is still being copied.
+exec.arena 192 persistent 0 align 64
+exec.host_arena 64 persistent 0 align 64
+exec.function @late_wait {
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
+  %h = exec.buffer "a" host at 0 size 64 live [1, 4] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [2, 3] tensor<16xf32>
+  %c = exec.buffer "c" at 0 size 64 live [3, 4] tensor<16xf32>
+  %d = exec.buffer "d" at 64 size 64 live [4, 5] tensor<16xf32> binds ["output:d"]
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 2 waits [0] records 1 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k1" reads() writes(%b) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+  // expected-error @+1 {{may start before launch 1 on stream 2 is done, and both touch bytes of buffer 'c'}}
+  exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k3" reads(%c) writes(%d) iterations 1 grain 1 stream 0 waits [1] types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+// The launch that reads does not wait for what it reads.
+exec.arena 192 persistent 0 align 64
+exec.host_arena 64 persistent 64 align 64
+exec.function @no_wait {
+  %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [1, 3] tensor<16xf32> binds ["output:b"]
+  exec.launch library "copy" reads(%m) writes(%a) iterations 0 grain 1 stream 1 records 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  // expected-error @+1 {{may start before launch 0 on stream 1 is done, and both touch bytes of buffer 'a'}}
+  exec.launch "k0" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k1" reads(%b) writes(%b) iterations 1 grain 1 stream 0 waits [0] types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+// The new state goes to host memory while the old one may still be on its way from there.
+exec.arena 192 persistent 0 align 64
+exec.host_arena 64 persistent 64 align 64
+exec.function @state_overtaken {
+  %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [0, 3] tensor<16xf32> binds ["output:b"]
+  exec.launch "k0" reads() writes(%b) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
+  exec.launch library "copy" reads(%m) writes(%a) iterations 0 grain 1 stream 1 types [tensor<16xf32>] -> [tensor<16xf32>]
+  // expected-error @+1 {{may start before launch 1 on stream 1 is done, and both touch bytes of buffer 'm'}}
+  exec.launch library "copy" reads(%b) writes(%m) iterations 0 grain 1 stream 2 waits [0] types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 192 persistent 0 align 64
+exec.function @unknown_event {
+  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32> binds ["output:a"]
+  // expected-error @+1 {{waits for event 3, which no earlier launch records}}
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 waits [3] types [] -> [tensor<16xf32>]
+}
+
+// -----
+
+exec.arena 192 persistent 0 align 64
+exec.function @event_twice {
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32> binds ["output:a"]
+  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
+  // expected-error @+1 {{records event 0, as an earlier launch does}}
+  exec.launch "k1" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
+}

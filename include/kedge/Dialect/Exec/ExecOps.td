@@ -55,12 +55,18 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments]> {
     `kernel` is a generated function (run as slices of [0, iterations)) or, with `library`, the name of a
     runtime kernel with its `attrs`. Every byte that the kernel touches is in `reads`, `writes` or
     `workspace`.
+
+    Launches of one `stream` run one after the other, in this order; 0 computes, 1 copies from host memory, 2 copies to
+    it. A launch starts when the launches that record the events of `waits` are done, whatever their streams; an event is
+    recorded by one earlier launch of the function (`records`: this launch does when it is done). Before a function
+    starts everything is done, and it has ended when all of its streams have. Running launches one by one in this order
+    is always right: that is what a runtime without streams does.
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Index>:$reads, Variadic<Index>:$writes, Optional<Index>:$workspace,
     I64Attr:$iterations, I64Attr:$grain, I64Attr:$stream, TypeArrayAttr:$read_types, TypeArrayAttr:$write_types,
-    UnitAttr:$library, OptionalAttr<DictionaryAttr>:$attrs);
+    UnitAttr:$library, OptionalAttr<DictionaryAttr>:$attrs, OptionalAttr<DenseI64ArrayAttr>:$waits, OptionalAttr<I64Attr>:$records);
   let assemblyFormat = [{ (`library` $library^)? $kernel `reads` `(` $reads `)` `writes` `(` $writes `)`
-    (`workspace` $workspace^)? `iterations` $iterations `grain` $grain `stream` $stream
+    (`workspace` $workspace^)? `iterations` $iterations `grain` $grain `stream` $stream (`waits` $waits^)? (`records` $records^)?
     `types` $read_types `->` $write_types (`with` $attrs^)? attr-dict }];
 }
 #endif

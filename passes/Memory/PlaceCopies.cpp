@@ -1,0 +1,223 @@
+#include "StreamClocks.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Memory/Passes.h"
+#include <array>
+#include <map>
+
+namespace kedge::memory {
+#define GEN_PASS_DEF_PLACECOPIES
+#include "passes/Memory/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2 };
+
+exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
+
+/// Bytes of one arena.
+struct Range {
+  bool onHost;
+  int64_t begin, end;
+
+  explicit Range(exec::BufferOp buffer)
+      : onHost(buffer.getHost()), begin(buffer.getOffset()), end(begin + static_cast<int64_t>(buffer.getSize())) {}
+  bool meets(const Range &other) const { return onHost == other.onHost && begin < other.end && other.begin < end; }
+};
+
+bool meetsAny(const Range &range, ArrayRef<Range> list) {
+  return llvm::any_of(list, [&](const Range &other) { return range.meets(other); });
+}
+
+/// A launch and the bytes that it touches.
+struct Launch {
+  exec::LaunchOp op;
+  SmallVector<Range> reads, writes;
+  bool isCopy, isFetch;
+
+  explicit Launch(exec::LaunchOp op) : op(op), isCopy(op.getLibrary() && op.getKernel() == "copy") {
+    for (Value read : op.getReads())
+      reads.emplace_back(bufferOf(read));
+    for (Value write : op.getWrites())
+      writes.emplace_back(bufferOf(write));
+    if (op.getWorkspace())
+      writes.emplace_back(bufferOf(op.getWorkspace()));
+    isFetch = isCopy && source().getHost();
+  }
+  exec::BufferOp source() { return bufferOf(op.getReads().front()); }
+  exec::BufferOp destination() { return bufferOf(op.getWrites().front()); }
+  bool touches(const Range &range) const { return meetsAny(range, reads) || meetsAny(range, writes); }
+  /// Whether the two may not run at once.
+  bool conflictsWith(const Launch &other) const {
+    return llvm::any_of(writes, [&](const Range &range) { return other.touches(range); }) ||
+           llvm::any_of(other.writes, [&](const Range &range) { return touches(range); });
+  }
+};
+
+/// The launches of one function, in an order that may change.
+class CopyPlacer {
+public:
+  explicit CopyPlacer(exec::FunctionOp function)
+      : buffers(llvm::to_vector(function.getBody().getOps<exec::BufferOp>())),
+        gradients(llvm::to_vector(function.getBody().getOps<exec::GradientOp>())) {
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      order.emplace_back(launch);
+  }
+
+  bool hasCopies() const {
+    return llvm::any_of(order, [](const Launch &launch) { return launch.isCopy; });
+  }
+
+  void startFetchesEarly() {
+    int64_t earliest = 0; // a copy that is needed earlier keeps its turn
+    for (int64_t at = 0; at < size(); ++at)
+      if (order[at].isFetch) {
+        int64_t start = std::max(earliest, earliestStart(at));
+        if (start < at) {
+          move(at, start);
+          ++startedEarlier;
+          passed += at - start;
+        }
+        earliest = start + 1;
+      }
+  }
+
+  void assignStreams() {
+    for (Launch &launch : order)
+      launch.op.setStream(!launch.isCopy ? Compute : launch.isFetch ? ToDevice : ToHost);
+  }
+
+  void placeWaits() {
+    StreamClocks clocks;
+    std::vector<SmallVector<int64_t>> waited(order.size());
+    for (int64_t at = 0; at < size(); ++at) {
+      clocks.add(streamOf(at), {});
+      for (int64_t earlier : latestConflicts(at, clocks))
+        if (!clocks.precedes(earlier, at)) {
+          clocks.wait(earlier);
+          waited[at].push_back(earlier);
+        }
+    }
+    numberEvents(waited);
+  }
+
+  /// What a copy touches stays until the first launch that takes those bytes, which waits for it.
+  void holdBytesUntilTheWait() {
+    for (int64_t at = 0; at < size(); ++at)
+      if (order[at].isCopy)
+        for (exec::BufferOp buffer : {order[at].source(), order[at].destination()})
+          if (static_cast<int64_t>(buffer.getLast()) == at)
+            buffer.setLast(nextTouch(buffer, at) - 1);
+  }
+
+  int64_t startedEarlier = 0, passed = 0, waits = 0;
+
+private:
+  int64_t size() const { return static_cast<int64_t>(order.size()); }
+  int64_t streamOf(int64_t at) { return static_cast<int64_t>(order[at].op.getStream()); }
+
+  /// The first place in the list where the fetch at `at` may stand.
+  int64_t earliestStart(int64_t at) {
+    exec::BufferOp destination = order[at].destination();
+    Range to(destination), from(order[at].source());
+    int64_t start = 0;
+    for (exec::BufferOp buffer : buffers)
+      if (buffer != destination && to.meets(Range(buffer)) && static_cast<int64_t>(buffer.getFirst()) < at)
+        start = std::max(start, static_cast<int64_t>(buffer.getLast()) + 1);
+    for (int64_t before = at; before-- > start;)
+      if (order[before].touches(to) || meetsAny(from, order[before].writes))
+        return before + 1;
+    return std::min(start, at);
+  }
+
+  /// Takes the launch at `from` to `to`, which is earlier; indices follow.
+  void move(int64_t from, int64_t to) {
+    order[from].op->moveBefore(order[to].op);
+    std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
+    exec::BufferOp source = order[to].source(), destination = order[to].destination();
+    auto shifted = [&](int64_t index) { return index >= to && index < from ? index + 1 : index; };
+    for (exec::BufferOp buffer : buffers) {
+      int64_t first = buffer.getFirst(), last = buffer.getLast();
+      buffer.setFirst(buffer == destination && first == from ? to : shifted(first));
+      buffer.setLast(buffer == source && last == from ? lastTouch(buffer) : shifted(last));
+    }
+    for (exec::GradientOp gradient : gradients)
+      gradient.setAfter(shifted(static_cast<int64_t>(gradient.getAfter())));
+  }
+
+  int64_t lastTouch(exec::BufferOp buffer) {
+    int64_t at = size() - 1;
+    while (at >= 0 && !order[at].touches(Range(buffer)))
+      --at;
+    return at;
+  }
+
+  /// The first launch behind `after` that touches the bytes of `buffer`; the number of launches when there is none.
+  int64_t nextTouch(exec::BufferOp buffer, int64_t after) {
+    int64_t at = after + 1;
+    while (at < size() && !order[at].touches(Range(buffer)))
+      ++at;
+    return at;
+  }
+
+  /// Of every other stream the last launch before `at` that may not run beside it, as far as it is not known to be done;
+  /// latest first.
+  SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
+    SmallVector<int64_t> found;
+    std::array<bool, 3> settled{};
+    settled[streamOf(at)] = true;
+    for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
+      bool &isSettled = settled[streamOf(before)];
+      if (isSettled || !(isSettled = clocks.precedes(before, at) || order[before].conflictsWith(order[at])))
+        continue;
+      if (!clocks.precedes(before, at))
+        found.push_back(before);
+    }
+    return found;
+  }
+
+  /// One event a launch that others wait for, in order.
+  void numberEvents(ArrayRef<SmallVector<int64_t>> waited) {
+    Builder builder(order.front().op->getContext());
+    std::map<int64_t, int64_t> events;
+    for (const auto &list : waited)
+      for (int64_t launch : list)
+        events[launch] = 0;
+    for (int64_t next = 0; auto &[launch, event] : events) {
+      event = next++;
+      order[launch].op.setRecords(event);
+    }
+    for (auto [at, list] : llvm::enumerate(waited)) {
+      SmallVector<int64_t> ids;
+      for (int64_t launch : list)
+        ids.push_back(events[launch]);
+      llvm::sort(ids);
+      if (!ids.empty())
+        order[at].op.setWaitsAttr(builder.getDenseI64ArrayAttr(ids));
+      waits += static_cast<int64_t>(ids.size());
+    }
+  }
+
+  std::vector<Launch> order;
+  SmallVector<exec::BufferOp> buffers;
+  SmallVector<exec::GradientOp> gradients;
+};
+
+struct PlaceCopies : impl::PlaceCopiesBase<PlaceCopies> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<exec::FunctionOp>()) {
+      CopyPlacer placer(function);
+      if (!placer.hasCopies())
+        continue;
+      placer.startFetchesEarly();
+      placer.assignStreams();
+      placer.placeWaits();
+      placer.holdBytesUntilTheWait();
+      addStatistic("kedge-place-copies", "copies started earlier", placer.startedEarlier);
+      addStatistic("kedge-place-copies", "launches that they passed", placer.passed);
+      addStatistic("kedge-place-copies", "waits", placer.waits);
+    }
+  }
+};
+} // namespace
+} // namespace kedge::memory
