@@ -41,6 +41,12 @@ json launchJson(exec::LaunchOp launch) {
   json entry = {{"args", args}, {"reads", launch.getReads().size()}, {"outputs", descriptions(launch.getWriteTypes())}};
   if (hostArg >= 0)
     entry["host_arg"] = hostArg;
+  if (launch.getStream() != 0)
+    entry["stream"] = launch.getStream();
+  if (auto waits = launch.getWaits())
+    entry["waits"] = std::vector<int64_t>(waits->begin(), waits->end());
+  if (auto event = launch.getRecords())
+    entry["records"] = *event;
   if (launch.getLibrary()) {
     entry["library"] = launch.getKernel().str();
     entry["attrs"] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();

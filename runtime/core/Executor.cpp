@@ -1,6 +1,7 @@
 #include "runtime/core/Executor.h"
 #include "runtime/core/Error.h"
 #include <algorithm>
+#include <set>
 
 namespace kedge::rt {
 namespace {
@@ -34,6 +35,22 @@ void checkLaunch(const Program &program, const std::string &function, size_t at,
   checkRange(program, launch.workspaceOffset, launch.workspaceBytes, "the workspace at " + launch.loc);
 }
 
+/// Events are waited for behind the launch that records them; only copies leave the stream that computes.
+void checkStreams(const Function &function) {
+  std::set<int> recorded;
+  for (const Launch &launch : function.launches) {
+    if (launch.stream < 0 || launch.stream >= kStreams || (launch.stream != 0 && launch.hostArg < 0))
+      fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, or below {} of a copy", launch.loc,
+           function.name, launch.stream, kStreams);
+    for (int event : launch.waits)
+      if (!recorded.count(event))
+        fail("the program is damaged: a launch at {} of @{} waits for event {}, which no earlier launch records",
+             launch.loc, function.name, event);
+    if (launch.records >= 0 && !recorded.insert(launch.records).second)
+      fail("the program is damaged: two launches of @{} record event {}", function.name, launch.records);
+  }
+}
+
 void checkRanges(const Program &program) {
   for (const State &state : program.states)
     checkRange(program, state.offset, state.desc.bytes(), "state '" + state.name + "'", state.space);
@@ -48,6 +65,7 @@ void checkRanges(const Program &program) {
       checkRange(program, place.offset, dtypeSize(place.type), "the gradient of '" + place.parameter + "'", place.space);
     for (size_t at = 0; at < function.launches.size(); ++at)
       checkLaunch(program, name, at, function.launches[at]);
+    checkStreams(function);
   }
 }
 

@@ -122,6 +122,10 @@ struct GpuKernel {
   std::vector<Operand> operands;
 };
 
+/// Streams of launches: 0 computes, 1 copies from host memory, 2 to it. Running launches one by one in the order of the
+/// list does what streams and events ask for, too.
+constexpr int kStreams = 3;
+
 struct Launch {
   std::string kernel;  ///< generated, or empty
   std::string library; ///< op name, or empty
@@ -130,6 +134,9 @@ struct Launch {
   nlohmann::json attrs;
   std::vector<uint64_t> args;
   int hostArg = -1; ///< the one of `args` that is an offset of the host arena
+  int stream = 0;         ///< launches of one stream run one after the other; see kStreams
+  std::vector<int> waits; ///< events that are recorded by earlier launches of the function
+  int records = -1;       ///< the event that this launch records when it is done; -1: none
   size_t reads = 0;
   int64_t iterations = 1, grain = 1;
   std::vector<TensorDesc> inputs, outputs;

@@ -131,6 +131,9 @@ Launch launchOf(const json &value) {
   launch.attrs = value.value("attrs", json::object());
   launch.args = value.at("args").get<std::vector<uint64_t>>();
   launch.hostArg = value.value("host_arg", -1);
+  launch.stream = value.value("stream", 0);
+  launch.waits = value.value("waits", std::vector<int>{});
+  launch.records = value.value("records", -1);
   launch.reads = value.at("reads");
   launch.iterations = value.value("iterations", int64_t(1));
   launch.grain = std::max<int64_t>(1, value.value("grain", int64_t(1)));

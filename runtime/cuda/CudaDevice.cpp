@@ -46,8 +46,10 @@ class CudaDevice final : public Device, private LaunchSequence {
 public:
   CudaDevice(const Program &program, const ProgramImage &image)
       : program(program), gpu(program.target.arch), atStart(gpu.memory()),
-        arena(gpu.allocate(program.arenaBytes, "the program's arena")), module(gpu, program.target, image),
-        table(tableOf(program)), launches(gpu, program, module, arena, table), graphs(gpu), times(gpu),
+        arena(gpu.allocate(program.arenaBytes, "the program's arena")),
+        host(program.hostArenaBytes != 0 ? gpu.allocateHostArena(program.hostArenaBytes) : nullptr),
+        module(gpu, program.target, image), table(tableOf(program)), streams(gpu, program),
+        launches(gpu, program, module, arena, host, streams, table), graphs(gpu), times(gpu),
         scalars(gpu, scalarStretches(program), program.arenaAlign), results(gpu, program),
         launchByLaunch(isSet("KEDGE_CUDA_SYNC")) {
     for (const auto &[name, function] : program.functions)
@@ -88,6 +90,12 @@ public:
     gpu.driver().check(gpu.driver().memsetD8Async(arena + offset, value, bytes, gpu.stream()), "bytes cannot be set");
   }
 
+  char *hostArena() override {
+    if (host)
+      gpu.synchronize();
+    return host;
+  }
+
   char *input(const Function &function, const Place &place) override {
     return inputs.find(&function)->second.at(place.offset);
   }
@@ -121,17 +129,21 @@ private:
   }
 
   void enqueue(const Function &function, int first, int end) override {
+    streams.begin(function, first, end);
     for (int i = first; i < end; ++i) {
       const LayerRange range(function.launches[static_cast<size_t>(i)].loc);
+      streams.before(i);
       launch(function, i).enqueue();
+      streams.after(i);
     }
+    streams.finish();
   }
 
   /// So that an error is told where it arises (KEDGE_CUDA_SYNC=1).
   void runOneByOne(const Function &function, int first, int end) {
     const Driver &driver = gpu.driver();
     for (int i = first; i < end; ++i) {
-      launch(function, i).enqueue();
+      enqueue(function, i, i + 1);
       driver.check(driver.streamSynchronize(gpu.stream()), "launch {} of @{}, {}, failed", i, function.name,
                    launch(function, i).name());
     }
@@ -150,8 +162,10 @@ private:
   Gpu gpu;
   Gpu::MemoryInfo atStart, ready; ///< before the arena; before the first step
   CUdeviceptr arena;
+  char *host; ///< the arena of host memory, or null
   Module module;
   AlgorithmTable table;
+  CopyStreams streams;
   LaunchTable launches;
   GraphCache graphs;
   LaunchTimes times;
@@ -186,6 +200,7 @@ nlohmann::json CudaDevice::memoryFigures() {
   nlohmann::json figures = {{"name", gpu.name()},
                             {"planned_bytes", program.arenaBytes},
                             {"allocated_bytes", program.arenaBytes + launches.extraBytes()},
+                            {"page_locked_bytes", gpu.pinnedBytes()},
                             {"total_bytes", now.total},
                             {"free_bytes", now.free}};
   const auto process = gpu.processBytes();

@@ -36,6 +36,7 @@ namespace kedge::rt::cuda {
   X(streamCreate, cuStreamCreate)                                                                                      \
   X(streamDestroy, cuStreamDestroy)                                                                                    \
   X(streamSynchronize, cuStreamSynchronize)                                                                            \
+  X(streamWaitEvent, cuStreamWaitEvent)                                                                                \
   X(streamBeginCapture, cuStreamBeginCapture)                                                                          \
   X(streamEndCapture, cuStreamEndCapture)                                                                              \
   X(graphInstantiate, cuGraphInstantiate)                                                                              \

@@ -1,6 +1,8 @@
 #include "runtime/cuda/Gpu.h"
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <unistd.h>
 
 namespace kedge::rt::cuda {
@@ -15,6 +17,15 @@ int driverFor(int capability) {
   if (capability >= 100)
     return 12080;
   return capability >= 89 ? 11080 : 11000;
+}
+
+/// What the system can give without swapping; nothing where it does not tell.
+std::optional<uint64_t> availableHostBytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("MemAvailable:", 0) == 0)
+      return std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
+  return std::nullopt;
 }
 
 } // namespace
@@ -131,6 +142,27 @@ char *Gpu::allocatePinned(uint64_t bytes) {
   functions.check(functions.memHostAlloc(&memory, std::max<uint64_t>(bytes, 64), 0),
                   "{} bytes of page-locked host memory cannot be had", bytes);
   pinned.push_back(memory);
+  pinnedTotal += bytes;
+  return static_cast<char *>(memory);
+}
+
+char *Gpu::allocateHostArena(uint64_t bytes) {
+  const std::string what = fmt::format("{} bytes ({}) of page-locked host memory, for what --offload keeps there", bytes,
+                                       gibibytes(bytes));
+  const char *remedy = "end what else uses this machine's memory, raise the memory limit of the container or job, or "
+                       "compile with less in --offload or a --host-memory-budget";
+  if (const auto available = availableHostBytes(); available && *available < bytes)
+    fail("too little host memory: the program needs {}, and {} bytes ({}) are available; {}", what, *available,
+         gibibytes(*available), remedy);
+  void *memory = nullptr;
+  if (const CUresult result = functions.memHostAlloc(&memory, bytes, 0); result != CUDA_SUCCESS) {
+    const char *name = nullptr;
+    functions.getErrorName(result, &name);
+    fail("{} cannot be had ({}); {}", what, name ? name : "unknown error", remedy);
+  }
+  pinned.push_back(memory);
+  pinnedTotal += bytes;
+  std::memset(memory, 0, bytes);
   return static_cast<char *>(memory);
 }
 

@@ -27,10 +27,16 @@ public:
   void release(CUdeviceptr memory);
   /// Page-locked host memory.
   char *allocatePinned(uint64_t bytes);
+  /// The same for what --offload keeps there, zeroed. Throws rt::Error that says what was needed, what is free and what
+  /// to do, before it asks for more than there is.
+  char *allocateHostArena(uint64_t bytes);
   /// Waits for the stream. Throws rt::Error that names the launches which were noted last.
   void synchronize() const;
   /// What errors are about from now on: launches [first, end) of a function.
   void note(const Function &function, int first, int end);
+
+  /// Page-locked host memory that was allocated.
+  uint64_t pinnedBytes() const { return pinnedTotal; }
 
   struct MemoryInfo {
     uint64_t free = 0, total = 0;
@@ -58,6 +64,7 @@ private:
   int runningFirst = 0, runningEnd = 0;
   std::vector<CUdeviceptr> allocations;
   std::vector<void *> pinned;
+  uint64_t pinnedTotal = 0;
 };
 
 /// 90 of "sm_90" or "sm_90a"; 0 of what is no architecture.

@@ -1,4 +1,5 @@
 #include "runtime/cuda/LaunchTable.h"
+#include "runtime/cuda/CopyLaunch.h"
 #include <algorithm>
 
 namespace kedge::rt::cuda {
@@ -24,15 +25,17 @@ void ReadyLaunch::enqueue() const {
   }
 }
 
-LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena,
-                         const AlgorithmTable &table)
-    : gpu(gpu), arena(arena), table(table) {
+LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
+                         const CopyStreams &streams, const AlgorithmTable &table)
+    : gpu(gpu), arena(arena), hostArena(hostArena), streams(streams), table(table) {
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
       list.emplace_back(gpu, launch);
       if (launch.onGpu)
         bindKernels(list.back(), launch, module);
+      else if (launch.hostArg >= 0)
+        bindCopy(list.back(), launch);
       else
         bindLibrary(list.back(), launch);
     }
@@ -82,7 +85,13 @@ void LaunchTable::bindLibrary(ReadyLaunch &ready, const Launch &launch) {
   }
 }
 
-/// Launches run one after the other, so those whose library wants more than was planned share one block.
+void LaunchTable::bindCopy(ReadyLaunch &ready, const Launch &launch) {
+  const bool toHost = launch.hostArg == 1;
+  ready.library = std::make_unique<CopyLaunch>(gpu, streams.stream(launch.stream), arena + launch.args[toHost ? 0 : 1],
+                                               hostArena + launch.args[toHost ? 1 : 0], launch.outputs[0].bytes(), toHost);
+}
+
+/// Calls of libraries run one after the other, so those whose library wants more than was planned share one block.
 void LaunchTable::placeOversized() {
   for (auto &[function, list] : functions)
     for (const ReadyLaunch &ready : list)

@@ -1,5 +1,6 @@
 // The launches of a program made ready: kernels looked up, operands placed, library calls chosen.
 #pragma once
+#include "runtime/cuda/CopyStreams.h"
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/Module.h"
@@ -31,8 +32,9 @@ private:
 
 class LaunchTable {
 public:
-  /// Opens cuBLASLt and cuDNN when the program calls them.
-  LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, const AlgorithmTable &table);
+  /// Opens cuBLASLt and cuDNN when the program calls them. `hostArena` may be null when nothing is copied there.
+  LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
+              const CopyStreams &streams, const AlgorithmTable &table);
   const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
   /// Bytes that library calls need beside the arena.
   uint64_t extraBytes() const { return extra; }
@@ -40,11 +42,14 @@ public:
 private:
   void bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module);
   void bindLibrary(ReadyLaunch &ready, const Launch &launch);
+  void bindCopy(ReadyLaunch &ready, const Launch &launch);
   LaunchPlaces placesOf(const Launch &launch) const;
   void placeOversized();
 
   Gpu &gpu;
   CUdeviceptr arena;
+  char *hostArena;
+  const CopyStreams &streams;
   const AlgorithmTable &table;
   std::unique_ptr<CublasLt> products;
   std::unique_ptr<Cudnn> convolutions;

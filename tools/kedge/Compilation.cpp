@@ -184,8 +184,6 @@ void Compilation::schedule() {
   analysis::DeviceModel device =
       options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
   options.hostLimit(); // an error before the work
-  if (!options.offload.empty() && options.onGpu())
-    fail("--offload is not available yet with --target {}: it is with --target cpu", options.target);
   if (done < Phase::Schedule) {
     run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
     if (options.onGpu())

@@ -2,6 +2,8 @@
 #include "runtime/core/Convert.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "support/TempFolder.h"
+#include <algorithm>
+#include <cmath>
 #include <dlfcn.h>
 #include <sstream>
 
@@ -97,6 +99,16 @@ json callProgram(const std::string &name, const std::string &type, const std::ve
           {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", kAlign}}},
           {"inputs", places},
           {"functions", {{"f", {{"inputs", places}, {"outputs", json::array({y})}, {"launches", json::array({launch})}}}}}};
+}
+
+bool isSameOnBoth(json program) {
+  loadStubs();
+  const std::vector<double> expected = runOn(program, nullptr);
+  program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
+  const std::vector<double> found = runOn(program, rt::cuda::makeCudaDevice);
+  return std::equal(expected.begin(), expected.end(), found.begin(), found.end(), [](double a, double b) {
+    return std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(a));
+  });
 }
 
 void expectSameOnBoth(json program) {

@@ -15,6 +15,9 @@ nlohmann::json callProgram(const std::string &call, const std::string &type,
 /// Runs it three times on each (as it is, recorded, as a graph) on numbers from a fixed formula, and compares.
 void expectSameOnBoth(nlohmann::json program);
 
+/// The same, as an answer; numbers may differ by rounding.
+bool isSameOnBoth(nlohmann::json program);
+
 /// Lines that the stand-ins have recorded in this process so far.
 std::vector<std::string> stubCalls();
 

@@ -61,13 +61,13 @@ template <typename T> struct Product {
 
 template <typename T>
 void multiply(const Operation &op, const void *alpha, const void *beta, const Layout &a, const Layout &b,
-              const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d) {
+              const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d, cudaStream_t stream) {
   const Product<T> product{op, as<T>(alpha), as<T>(beta), a, b, c};
   enqueue([=] {
     for (int64_t i = 0; i < product.c.batch; ++i)
       product.run(static_cast<const T *>(aBase) + i * product.a.stride, static_cast<const T *>(bBase) + i * product.b.stride,
                   static_cast<const T *>(cBase) + i * product.c.stride, static_cast<T *>(d) + i * product.c.stride);
-  });
+  }, stream);
 }
 
 } // namespace
@@ -166,13 +166,13 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, const void *A,
                               cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta,
                               const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t,
-                              const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t) {
+                              const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t stream) {
   record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu", static_cast<long long>(of(c).columns),
          static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace);
   if (of(desc).wide)
-    multiply<double>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D);
+    multiply<double>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
   else
-    multiply<float>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D);
+    multiply<float>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
   return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
 }
 }

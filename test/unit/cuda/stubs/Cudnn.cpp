@@ -8,6 +8,8 @@ using namespace kedge::stub;
 
 namespace {
 
+cudaStream_t handleStream = nullptr;
+
 struct Shape {
   cudnnDataType_t type;
   std::vector<int> sizes;
@@ -81,7 +83,7 @@ cudnnStatus_t convolve(Target target, const char *name, const void *x, const voi
       else
         results[j] += images[i] * filters[k];
     });
-  });
+  }, handleStream);
   return static_cast<cudnnStatus_t>(failure(name));
 }
 
@@ -107,7 +109,10 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t) { return CUDNN_STATUS_SUCCESS; }
 size_t cudnnGetVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUDNN", 91900)); }
 size_t cudnnGetCudartVersion() { return 13000; }
 const char *cudnnGetErrorString(cudnnStatus_t) { return "a status that a test asked for"; }
-cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t stream) {
+  handleStream = stream;
+  return CUDNN_STATUS_SUCCESS;
+}
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *handle) { return makeShape(handle); }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t handle) {
@@ -206,7 +211,7 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t, const void *, cudnnTensorDescriptor_
   enqueue([=] {
     for (int64_t i = 0; i < all; ++i)
       static_cast<float *>(cData)[i] += static_cast<const float *>(aData)[i / inner % channels];
-  });
+  }, handleStream);
   return CUDNN_STATUS_SUCCESS;
 }
 }

@@ -1,10 +1,11 @@
-// libcuda.so.1 as tests have it: device memory is host memory, streams run at once, graphs are lists of what was
-// recorded. Kernels run when the program exports `kedge_stub_kernel`, which finds a host function and its number of
-// operands by name, or when KEDGE_STUB_KERNELS names a library of them (SimulatedKernels.h); else they are only
-// recorded.
+// libcuda.so.1 as tests have it: device memory is host memory, streams and graphs do what they are given as late as
+// they may (Streams.h). Kernels run when the program exports `kedge_stub_kernel`, which finds a host function and its
+// number of operands by name, or when KEDGE_STUB_KERNELS names a library of them (SimulatedKernels.h); else they are
+// only recorded.
 //   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8 GiB)
+//   KEDGE_STUB_FORGET_WAITS (0)
 #include "SimulatedKernels.h"
-#include "Stub.h"
+#include "Streams.h"
 #include "runtime/abi/kedge_abi.h"
 #include <cuda.h>
 #include <map>
@@ -13,10 +14,6 @@
 using namespace kedge::stub;
 
 struct CUctx_st {};
-struct CUstream_st {};
-struct CUevent_st {
-  double milliseconds = 0;
-};
 struct CUmod_st {};
 struct CUfunc_st {
   std::string name;
@@ -24,19 +21,11 @@ struct CUfunc_st {
   int operands = 0;
   Simulated simulated; ///< runs instead of `kernel` where there is one
 };
-struct CUgraph_st {
-  std::vector<std::function<void()>> nodes;
-};
-struct CUgraphExec_st {
-  std::vector<std::function<void()>> nodes;
-};
 
 namespace {
 
 constexpr int64_t kTotal = int64_t(8) << 30;
 CUctx_st theContext;
-CUstream_st theStream;
-CUgraph_st *recording = nullptr;
 std::map<CUdeviceptr, size_t> allocations;
 double clockMilliseconds = 0;
 bool broken = false; ///< after an error of a kernel nothing works
@@ -48,16 +37,16 @@ CUresult result(const char *name) {
   return static_cast<CUresult>(code);
 }
 
-/// Runs now, or becomes a node of the graph that is being recorded.
-template <typename Work> CUresult perform(const char *name, Work work) {
+/// Puts work on a stream.
+template <typename Work> CUresult perform(const char *name, CUstream stream, Work work) {
   if (broken)
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   if (const CUresult code = result(name); code != CUDA_SUCCESS)
     return code;
-  if (recording)
-    recording->nodes.push_back(work);
-  else
+  if (isPlain(*stream))
     work();
+  else
+    put(*stream, work);
   return CUDA_SUCCESS;
 }
 
@@ -94,12 +83,7 @@ CUfunc_st functionNamed(const char *name) {
 extern "C" {
 
 /// For the other stand-ins.
-void kedge_stub_enqueue(std::function<void()> *work) {
-  if (recording)
-    recording->nodes.push_back(*work);
-  else
-    (*work)();
-}
+void kedge_stub_enqueue(std::function<void()> *work, CUstream stream) { put(*stream, *work); }
 
 CUresult cuInit(unsigned) {
   record("cuInit");
@@ -185,6 +169,8 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr memory) {
+  for (CUstream stream : streams())
+    finish(stream->pending);
   if (allocations.erase(memory) != 1)
     std::abort();
   std::free(host(memory));
@@ -199,59 +185,79 @@ CUresult cuMemFreeHost(void *memory) {
   std::free(memory);
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream) {
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
   record("cuMemcpyHtoDAsync %zu", bytes);
   expectAllocated(to, bytes, "a copy");
-  return perform("cuMemcpyHtoDAsync", [=] { std::memcpy(host(to), from, bytes); });
+  return perform("cuMemcpyHtoDAsync", stream, [=] { std::memcpy(host(to), from, bytes); });
 }
-CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream) {
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
   record("cuMemcpyDtoHAsync %zu", bytes);
   expectAllocated(from, bytes, "a copy");
-  return perform("cuMemcpyDtoHAsync", [=] { std::memcpy(to, host(from), bytes); });
+  return perform("cuMemcpyDtoHAsync", stream, [=] { std::memcpy(to, host(from), bytes); });
 }
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   record("cuMemcpyDtoDAsync %zu", bytes);
-  return perform("cuMemcpyDtoDAsync", [=] { std::memmove(host(to), host(from), bytes); });
+  return perform("cuMemcpyDtoDAsync", stream, [=] { std::memmove(host(to), host(from), bytes); });
 }
-CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream) {
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
   record("cuMemcpy2DAsync %zu x %zu", copy->WidthInBytes, copy->Height);
   if (copy->WidthInBytes > copy->dstPitch || copy->WidthInBytes > copy->srcPitch)
     return CUDA_ERROR_INVALID_VALUE;
-  return perform("cuMemcpy2DAsync", [c = *copy] {
+  return perform("cuMemcpy2DAsync", stream, [c = *copy] {
     for (size_t row = 0; row < c.Height; ++row)
       std::memmove(host(c.dstDevice + row * c.dstPitch), host(c.srcDevice + row * c.srcPitch), c.WidthInBytes);
   });
 }
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream) {
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
   record("cuMemsetD8Async %zu", bytes);
   expectAllocated(to, bytes, "a memset");
-  return perform("cuMemsetD8Async", [=] { std::memset(host(to), value, bytes); });
+  return perform("cuMemsetD8Async", stream, [=] { std::memset(host(to), value, bytes); });
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned) {
-  *stream = &theStream;
+  *stream = new CUstream_st;
+  (*stream)->first = streams().empty();
+  streams().push_back(*stream);
   return result("cuStreamCreate");
 }
-CUresult cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
-CUresult cuStreamSynchronize(CUstream) {
+CUresult cuStreamDestroy(CUstream stream) {
+  if (!stream->first && isForgotten(*stream) && !std::getenv("KEDGE_STUB_FAIL")) {
+    std::fprintf(stderr, "stub driver: work on a stream was never waited for\n");
+    std::abort();
+  }
+  std::erase(streams(), stream);
+  delete stream;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
   record("cuStreamSynchronize");
-  if (recording)
+  if (stream->graph)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  finish(stream->pending);
   return broken ? CUDA_ERROR_ILLEGAL_ADDRESS : result("cuStreamSynchronize");
 }
-CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  record("cuStreamWaitEvent");
+  if (setting("KEDGE_STUB_FORGET_WAITS", 0) != 0)
+    return CUDA_SUCCESS;
+  return waitEvent(*stream, *event);
+}
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   record("cuStreamBeginCapture");
-  recording = new CUgraph_st;
+  recordings().insert(stream->graph = new CUgraph_st);
+  stream->kept = std::move(stream->pending);
+  stream->pending.clear();
   return result("cuStreamBeginCapture");
 }
-CUresult cuStreamEndCapture(CUstream, CUgraph *graph) {
-  record("cuStreamEndCapture %zu", recording->nodes.size());
-  *graph = recording;
-  recording = nullptr;
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  record("cuStreamEndCapture %zu", stream->graph->work);
+  *graph = stream->graph;
+  if (const CUresult code = endRecording(*stream); code != CUDA_SUCCESS)
+    return code;
   return result("cuStreamEndCapture");
 }
 CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long) {
-  *made = new CUgraphExec_st{graph->nodes};
+  *made = new CUgraphExec_st{*graph};
   return result("cuGraphInstantiate");
 }
 CUresult cuGraphDestroy(CUgraph graph) {
@@ -262,14 +268,13 @@ CUresult cuGraphExecDestroy(CUgraphExec graph) {
   delete graph;
   return CUDA_SUCCESS;
 }
-CUresult cuGraphLaunch(CUgraphExec graph, CUstream) {
-  record("cuGraphLaunch %zu", graph->nodes.size());
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
+  record("cuGraphLaunch %zu", graph->work);
   if (broken)
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   if (const CUresult code = result("cuGraphLaunch"); code != CUDA_SUCCESS)
     return code;
-  for (const auto &node : graph->nodes)
-    node();
+  put(*stream, [=] { replay(*graph); });
   return CUDA_SUCCESS;
 }
 
@@ -281,12 +286,17 @@ CUresult cuEventDestroy(CUevent event) {
   delete event;
   return CUDA_SUCCESS;
 }
-CUresult cuEventRecord(CUevent event, CUstream) {
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  recordEvent(*event, *stream);
   event->milliseconds = clockMilliseconds += 0.5;
   return CUDA_SUCCESS;
 }
-CUresult cuEventSynchronize(CUevent) {
+CUresult cuEventSynchronize(CUevent event) {
   record("cuEventSynchronize");
+  if (event->graph)
+    return CUDA_ERROR_CAPTURED_EVENT;
+  if (event->at)
+    perform(*event->at);
   return CUDA_SUCCESS;
 }
 #undef cuEventElapsedTime
@@ -296,14 +306,14 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned, CUstream, void **arguments, void **) {
+                        unsigned bz, unsigned, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
   const size_t count = function->simulated ? static_cast<size_t>(function->simulated->operands)
                                            : static_cast<size_t>(function->operands);
   std::vector<char *> operands(count); // a launch takes its arguments' values
   for (size_t i = 0; i < count; ++i)
     operands[i] = *static_cast<char **>(arguments[i]);
-  return perform("cuLaunchKernel", [=] {
+  return perform("cuLaunchKernel", stream, [=] {
     if (function->simulated)
       runSimulated(*function->simulated, {gx, gy, gz}, {bx, by, bz}, operands);
     else if (function->kernel)

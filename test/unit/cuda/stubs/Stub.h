@@ -45,11 +45,11 @@ inline int failure(const char *name) {
   return ++calls == number && *rest == ':' ? std::atoi(rest + 1) : 0;
 }
 
-/// Work on the driver's stream: done at once, or a node of the graph that the driver's stand-in records.
-inline void enqueue(std::function<void()> work) {
-  using Enqueue = void (*)(std::function<void()> *);
+/// Work on a stream of the driver's stand-in.
+inline void enqueue(std::function<void()> work, void *stream) {
+  using Enqueue = void (*)(std::function<void()> *, void *);
   if (auto driver = reinterpret_cast<Enqueue>(dlsym(RTLD_DEFAULT, "kedge_stub_enqueue")))
-    driver(&work);
+    driver(&work, stream);
   else
     std::abort();
 }
