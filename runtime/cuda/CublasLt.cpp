@@ -6,6 +6,8 @@
 namespace kedge::rt::cuda {
 namespace {
 
+static_assert(sizeof(cublasLtMatmulAlgo_t) == kCublasLtAlgorithmBytes);
+
 /// Libraries of the driver's generation first; those of a newer one do not run on it.
 std::vector<std::string> libraryNames(int driverVersion) {
   if (driverVersion >= 13000)
@@ -27,6 +29,7 @@ CublasLt::CublasLt(Gpu &gpu, const AlgorithmTable &table) : gpu(gpu), table(tabl
   library.bind(getCudartVersion, "cublasLtGetCudartVersion");
   library.bind(statusString, "cublasLtGetStatusString");
   library.bind(matmul, "cublasLtMatmul");
+  library.bind(checkAlgorithm, "cublasLtMatmulAlgoCheck");
   library.bind(getHeuristic, "cublasLtMatmulAlgoGetHeuristic");
   library.bind(descCreate, "cublasLtMatmulDescCreate");
   library.bind(descDestroy, "cublasLtMatmulDescDestroy");
@@ -137,15 +140,25 @@ cublasLtMatmulAlgo_t CublasLt::algorithmFor(const Descriptors &d, const MatmulSh
   if (const auto known = chosen.find(key); known != chosen.end())
     return known->second;
   cublasLtMatmulAlgo_t algorithm{};
-  if (const auto stored = table.find(key)) {
-    if (stored->size() != sizeof(algorithm))
-      fail("the algorithm table's entry '{}' has {} bytes, expected {}: write the table again with kedge-bench tune", key,
-           stored->size(), sizeof(algorithm));
-    std::memcpy(&algorithm, stored->data(), sizeof(algorithm));
+  if (const AlgorithmTable::Entry *stored = table.find(key)) {
+    std::memcpy(&algorithm, stored->algorithm.data(), sizeof(algorithm));
+    checkStored(d, shape, algorithm, stored->source, key);
+    ++sources[stored->source];
   } else {
+    ++sources["cuBLASLt's first proposal"];
     algorithm = proposals(d, shape, 1).front().algo;
   }
   return chosen[key] = algorithm;
+}
+
+void CublasLt::checkStored(const Descriptors &d, const MatmulShape &shape, const cublasLtMatmulAlgo_t &algorithm,
+                           const std::string &source, const std::string &key) const {
+  cublasLtMatmulHeuristicResult_t result{};
+  const cublasStatus_t status = checkAlgorithm(handle, d.operation, d.b, d.a, d.y, d.y, &algorithm, &result);
+  if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > shape.workspaceBytes)
+    fail("{}: the algorithm of '{}' is none that cuBLASLt runs here ({}, workspace {} of {} bytes); write the table again "
+         "with kedge-bench tune",
+         source, key, statusString(status), result.workspaceSize, shape.workspaceBytes);
 }
 
 std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, const LaunchPlaces &places) {

@@ -27,6 +27,8 @@ public:
   Tuned tune(const LibraryCall &call);
 
   uint64_t version() const { return libraryVersion; }
+  /// Kinds of products by who chose their algorithm: a table's name, or the library.
+  const std::map<std::string, int> &choices() const { return sources; }
 
 private:
   friend class ProductLaunch;
@@ -35,6 +37,9 @@ private:
   std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors, const MatmulShape &shape,
                                                          int count) const;
   std::string keyOf(const MatmulShape &shape) const;
+  /// Throws rt::Error when the library does not take an algorithm of the table.
+  void checkStored(const Descriptors &descriptors, const MatmulShape &shape, const cublasLtMatmulAlgo_t &algorithm,
+                   const std::string &source, const std::string &key) const;
   void check(cublasStatus_t status, const std::string &what) const;
 
   Gpu &gpu;
@@ -42,6 +47,7 @@ private:
   cublasLtHandle_t handle = nullptr;
   uint64_t libraryVersion = 0;
   mutable std::map<std::string, cublasLtMatmulAlgo_t> chosen;
+  mutable std::map<std::string, int> sources;
 
   decltype(&::cublasLtCreate) create = nullptr;
   decltype(&::cublasLtDestroy) destroy = nullptr;
@@ -49,6 +55,7 @@ private:
   decltype(&::cublasLtGetCudartVersion) getCudartVersion = nullptr;
   decltype(&::cublasLtGetStatusString) statusString = nullptr;
   decltype(&::cublasLtMatmul) matmul = nullptr;
+  decltype(&::cublasLtMatmulAlgoCheck) checkAlgorithm = nullptr;
   decltype(&::cublasLtMatmulAlgoGetHeuristic) getHeuristic = nullptr;
   decltype(&::cublasLtMatmulDescCreate) descCreate = nullptr;
   decltype(&::cublasLtMatmulDescDestroy) descDestroy = nullptr;

@@ -18,7 +18,7 @@ bool isSet(const char *variable) {
 /// The program's own entries, then those of the file that KEDGE_ALGORITHMS names.
 AlgorithmTable tableOf(const Program &program) {
   AlgorithmTable table;
-  table.add(program.target.algorithms, "the program '" + program.name + "'");
+  table.add(program.target.algorithms, "the program's algorithms");
   if (const char *path = std::getenv("KEDGE_ALGORITHMS"); path && *path)
     table.addFile(path);
   return table;
@@ -204,6 +204,7 @@ nlohmann::json CudaDevice::memoryFigures() {
                             {"total_bytes", now.total},
                             {"free_bytes", now.free}};
   const auto process = gpu.processBytes();
+  figures["product_algorithms"] = launches.productChoices();
   figures["process_bytes"] = process ? nlohmann::json(*process) : nlohmann::json();
   return figures;
 }

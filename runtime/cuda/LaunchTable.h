@@ -38,6 +38,8 @@ public:
   const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
   /// Bytes that library calls need beside the arena.
   uint64_t extraBytes() const { return extra; }
+  /// Kinds of products by who chose their algorithm.
+  std::map<std::string, int> productChoices() const { return products ? products->choices() : std::map<std::string, int>(); }
 
 private:
   void bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module);

@@ -217,6 +217,15 @@ static uint64_t convolutionWorkspace(const LibraryCall &call) {
   return std::clamp(largest / 2 / kMiB * kMiB, 8 * kMiB, 64 * kMiB);
 }
 
+std::set<std::string> productKeys(const Program &program) {
+  std::set<std::string> keys;
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      if (isProduct(launch.library) && !launch.onGpu)
+        keys.insert(matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).shape.key());
+  return keys;
+}
+
 uint64_t plannedWorkspaceBytes(const LibraryCall &call) {
   if (isProduct(call.name))
     return matmulCallsOf(call).shape.workspaceBytes;

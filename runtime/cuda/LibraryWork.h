@@ -2,7 +2,9 @@
 // takes, and the workspaces that the memory plan gives them. Knows no CUDA header.
 #pragma once
 #include "runtime/core/LibraryKernel.h"
+#include "runtime/core/Program.h"
 #include <array>
+#include <set>
 
 namespace kedge::rt::cuda {
 
@@ -48,6 +50,9 @@ struct ConvolutionCall {
 
 /// Throws rt::Error for what cuDNN has no convolution for: pads that differ at the two ends of a dimension.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
+
+/// MatmulShape::key() of the products of a program that a library computes.
+std::set<std::string> productKeys(const Program &program);
 
 bool isProduct(const std::string &library);
 bool isConvolution(const std::string &library);

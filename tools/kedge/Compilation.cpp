@@ -1,4 +1,5 @@
 #include "Compilation.h"
+#include "Algorithms.h"
 #include "ProgramOptions.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
@@ -285,6 +286,8 @@ Compilation::Objects Compilation::compileObjects() {
     program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
                       {"threads", rt::physicalCores()}};
   ProgramImageParts parts = programJson(*ir, program, std::move(data));
+  if (!options.algorithms.empty())
+    embedAlgorithms(options.algorithms, parts.json);
   std::string json = parts.json.dump();
   Objects objects;
   if (!gpu) {

@@ -1,3 +1,4 @@
+#include "Algorithms.h"
 // kedge compile MODEL -o PROGRAM, and what lies between.
 #include "Commands.h"
 #include "Compilation.h"
@@ -24,6 +25,10 @@ int runCompile(const CompileOptions &options) {
     fail("compile needs -o {}", object ? "FILE.o" : "PROGRAM");
   if (options.emit == "ptx" && !options.onGpu())
     fail("--emit ptx needs --target cuda");
+  if (!options.algorithms.empty() && !options.onGpu())
+    fail("--algorithms needs --target cuda");
+  if (!options.algorithms.empty())
+    checkAlgorithms(options.algorithms);
   if (options.emit == "exe")
     checkRuntime(options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
   checkFolder("-o", options.output);

@@ -25,6 +25,7 @@ struct CompileOptions {
   int64_t effort = 0;
   int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", output, emit = "exe", saveIr, report;
+  std::string algorithms; ///< an algorithm table that goes into the program; empty: none
   bool embedWeights = false;
   int64_t seed = 0;
   bool json = false, compare = false;

@@ -16,25 +16,37 @@ using rt::cuda::AlgorithmTable;
 
 TEST(AlgorithmTable, EntriesSurviveTheFile) {
   AlgorithmTable table;
-  table.set("a", {0x00, 0xff, 0x1a}, 2.5);
-  table.set("b", {0x01}, 1);
+  table.set("some 1 | GPU | a", {0x00, 0xff, 0x1a}, 2.5);
+  table.set("some 1 | GPU | b", {0x01}, 0);
   AlgorithmTable other;
   other.add(json::parse(table.json().dump()), "here");
   EXPECT_EQ(other.size(), 2u);
-  EXPECT_EQ(other.find("a"), rt::cuda::AlgorithmBytes({0x00, 0xff, 0x1a}));
-  EXPECT_FALSE(other.find("c").has_value());
+  ASSERT_TRUE(other.find("some 1 | GPU | a"));
+  EXPECT_EQ(other.find("some 1 | GPU | a")->algorithm, rt::cuda::AlgorithmBytes({0x00, 0xff, 0x1a}));
+  EXPECT_EQ(other.find("some 1 | GPU | a")->source, "here");
+  EXPECT_FALSE(other.find("c"));
   EXPECT_EQ(other.json(), table.json());
 }
 
 TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
-  AlgorithmTable table;
-  for (const char *text : {R"([{"key": "a"}])", R"([{"key": "a", "algorithm": "0g"}])", R"([{"key": "a", "algorithm": "012"}])"})
+  const auto expectRefusal = [](const std::string &text, const std::string &part) {
+    AlgorithmTable table;
     try {
       table.add(json::parse(text), "tables/h200.json");
       ADD_FAILURE() << text;
     } catch (const rt::Error &error) {
-      EXPECT_NE(std::string(error.what()).find("tables/h200.json"), std::string::npos) << error.what();
+      for (const std::string &expected : {std::string("tables/h200.json"), part, std::string("kedge-bench tune")})
+        EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
     }
+  };
+  const std::string good = R"({"key": "some 1 | GPU | f32", "algorithm": "00"})";
+  expectRefusal("{}", "entries are object, expected a list");
+  expectRefusal("[" + good + ", {\"key\": \"some 1 | GPU | f64\"}]", "entry 1: expected {");
+  expectRefusal("[" + good + ", " + good + "]", "entry 1: its key 'some 1 | GPU | f32' stands there twice");
+  expectRefusal(R"([{"key": "f32", "algorithm": "00"}])", "entry 0: its key is 'f32', expected 'LIBRARY VERSION | DEVICE | CALL'");
+  expectRefusal(R"([{"key": "some 1 | GPU | f32", "algorithm": "0g"}])", "entry 0: '0g' is no algorithm");
+  expectRefusal(R"([{"key": "some 1 | GPU | f32", "algorithm": "012"}])", "even number of hexadecimal digits");
+  expectRefusal(R"([{"key": "cublaslt 1 | GPU | f32", "algorithm": "03"}])", "has 1 bytes, expected 64");
 }
 
 TEST(AlgorithmTable, KeysTellEverythingThatDecides) {
@@ -105,8 +117,8 @@ TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {
   json third = table.at("entries");
   third[0]["algorithm"] = "03" + std::string(126, '0');
   EXPECT_NE(chosen({{"algorithms", third}}).find("algorithm 3 "), std::string::npos);
-  third[0]["algorithm"] = "03";
-  EXPECT_THROW(chosen({{"algorithms", third}}), rt::Error);
+  third[0]["algorithm"] = "63" + std::string(126, '0');
+  EXPECT_THROW(chosen({{"algorithms", third}}), rt::Error) << "the library does not take it";
 }
 
 } // namespace

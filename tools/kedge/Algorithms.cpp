@@ -1,0 +1,28 @@
+#include "Algorithms.h"
+#include "runtime/core/Program.h"
+#include "runtime/cuda/AlgorithmTable.h"
+#include "runtime/cuda/LibraryWork.h"
+#include <fmt/format.h>
+
+namespace kedge::tool {
+
+void checkAlgorithms(const std::string &path) { rt::cuda::AlgorithmTable().addFile(path); }
+
+void embedAlgorithms(const std::string &path, nlohmann::json &program) {
+  rt::cuda::AlgorithmTable table;
+  table.addFile(path);
+  const std::set<std::string> products = rt::cuda::productKeys(rt::parseProgram(program.dump()));
+  rt::cuda::AlgorithmTable kept;
+  std::set<std::string> known;
+  for (const auto &[key, entry] : table.all())
+    if (const std::string call = *rt::cuda::callOfKey(key); products.count(call)) {
+      kept.set(key, entry.algorithm, 0); // times are no part of a program: the same table gives the same bytes
+      known.insert(call);
+    }
+  program["target"]["algorithms"] = kept.json();
+  fmt::print(stderr, "kedge: note: --algorithms {}: has {} of the program's {} kinds of products{}\n", path, known.size(),
+             products.size(),
+             known.size() == products.size() ? "" : "; for the others cuBLASLt's first proposal is taken");
+}
+
+} // namespace kedge::tool
