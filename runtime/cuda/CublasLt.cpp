@@ -128,6 +128,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descripto
   if (status != CUBLAS_STATUS_NOT_SUPPORTED)
     check(status, "cuBLASLt proposes no algorithm for " + shape.key());
   found.resize(static_cast<size_t>(std::max(0, results)));
+  std::erase_if(found, [](const auto &result) { return result.state != CUBLAS_STATUS_SUCCESS; });
   if (found.empty())
     fail("cuBLASLt {} has no algorithm for {} in a workspace of {} bytes; compile with --target cpu", libraryVersion,
          shape.key(), shape.workspaceBytes);

@@ -19,12 +19,18 @@ int driverFor(int capability) {
   return capability >= 89 ? 11080 : 11000;
 }
 
+/// The most that a container may take; none: no limit.
+uint64_t containerBytes() {
+  uint64_t bytes = 0;
+  return std::ifstream("/sys/fs/cgroup/memory.max") >> bytes ? bytes : UINT64_MAX;
+}
+
 /// What the system can give without swapping; nothing where it does not tell.
 std::optional<uint64_t> availableHostBytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);)
     if (line.rfind("MemAvailable:", 0) == 0)
-      return std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
+      return std::min<uint64_t>(std::strtoull(line.c_str() + 13, nullptr, 10) * 1024, containerBytes());
   return std::nullopt;
 }
 

@@ -67,7 +67,8 @@ void takeAddend(const cpu::Addend &addend, MatmulCalls &calls) {
   calls.addend = addend.index;
   if (addend.index < 0)
     return;
-  if (addend.isBias() && addend.alpha == 1) {
+  // cuBLASLt's table of types has no epilogue for doubles.
+  if (addend.isBias() && addend.alpha == 1 && calls.shape.type == DType::F32) {
     calls.shape.bias = true;
     return;
   }

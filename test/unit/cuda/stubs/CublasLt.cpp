@@ -156,14 +156,16 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, c
   *result = {};
   return algorithm->data[0] >= 1 && algorithm->data[0] <= 16 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
-/// Proposals are numbered from 1 in their first byte; 0 proposals when KEDGE_STUB_PROPOSALS says so.
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t a,
+/// Proposals are numbered from 1 in their first byte; none for doubles with an epilogue; 0 proposals when KEDGE_STUB_PROPOSALS says so.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t *results, int *count) {
   record("cublasLtMatmulAlgoGetHeuristic %lld x %lld workspace %zu wanted %d", static_cast<long long>(of(d).columns),
          static_cast<long long>(of(d).rows), reinterpret_cast<Preference *>(preference)->workspace, wanted);
   *count = static_cast<int>(std::min<int64_t>(wanted, setting("KEDGE_STUB_PROPOSALS", 3)));
+  if (of(desc).wide && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    *count = 0; // no epilogue for doubles
   for (int i = 0; i < *count; ++i) {
     results[i] = {};
     results[i].algo.data[0] = static_cast<uint64_t>(i + 1);

@@ -20,6 +20,7 @@ struct CUfunc_st {
   KedgeKernel kernel = nullptr;
   int operands = 0;
   Simulated simulated; ///< runs instead of `kernel` where there is one
+  bool loaded = false; ///< its code: with the first launch
 };
 
 namespace {
@@ -50,6 +51,9 @@ template <typename Work> CUresult perform(const char *name, CUstream stream, Wor
   return CUDA_SUCCESS;
 }
 
+/// What no thread may do while it records a graph.
+bool isForbidden() { return !recordings().empty(); }
+
 int64_t freeBytes() {
   int64_t used = 0;
   for (const auto &[memory, bytes] : allocations)
@@ -69,7 +73,7 @@ void expectAllocated(CUdeviceptr memory, size_t bytes, const char *what) {
 void *host(CUdeviceptr memory) { return reinterpret_cast<void *>(memory); }
 
 CUfunc_st functionNamed(const char *name) {
-  CUfunc_st function{name, nullptr, 0, simulated(name)};
+  CUfunc_st function{name, nullptr, 0, simulated(name), false};
   if (function.simulated)
     return function;
   using Find = KedgeKernel (*)(const char *, int *);
@@ -161,6 +165,8 @@ CUresult cuMemGetInfo(size_t *free, size_t *total) {
 }
 CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
   record("cuMemAlloc %zu", bytes);
+  if (isForbidden())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (const CUresult code = result("cuMemAlloc"); code != CUDA_SUCCESS)
     return code;
   *memory = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
@@ -178,6 +184,8 @@ CUresult cuMemFree(CUdeviceptr memory) {
 }
 CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
   record("cuMemHostAlloc %zu", bytes);
+  if (isForbidden())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   *memory = std::malloc(bytes);
   return result("cuMemHostAlloc");
 }
@@ -293,6 +301,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 CUresult cuEventSynchronize(CUevent event) {
   record("cuEventSynchronize");
+  if (isForbidden())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (event->graph)
     return CUDA_ERROR_CAPTURED_EVENT;
   if (event->at)
@@ -308,6 +318,9 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
+  if (isForbidden() && !function->loaded)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  function->loaded = true;
   const size_t count = function->simulated ? static_cast<size_t>(function->simulated->operands)
                                            : static_cast<size_t>(function->operands);
   std::vector<char *> operands(count); // a launch takes its arguments' values
