@@ -156,7 +156,8 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, c
   *result = {};
   return algorithm->data[0] >= 1 && algorithm->data[0] <= 16 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
-/// Proposals are numbered from 1 in their first byte; none for doubles with an epilogue; 0 proposals when KEDGE_STUB_PROPOSALS says so.
+/// Proposals are numbered from 1 in their first byte; none for doubles with an epilogue, or when KEDGE_STUB_PROPOSALS
+/// says so.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int wanted,
