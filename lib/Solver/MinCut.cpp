@@ -17,12 +17,13 @@ bool MinCut::labelNodes(int source, int sink) {
   std::fill(level.begin(), level.end(), -1);
   std::vector<int> queue{source};
   level[source] = 0;
-  for (size_t i = 0; i < queue.size(); ++i)
+  for (size_t i = 0; i < queue.size(); ++i, ++looks)
     for (int arc : arcsOf[queue[i]])
       if (arcs[arc].left > negligible && level[arcs[arc].to] < 0) {
         level[arcs[arc].to] = level[queue[i]] + 1;
         queue.push_back(arcs[arc].to);
       }
+  looks += static_cast<int64_t>(arcs.size()) / 4;
   return level[sink] >= 0;
 }
 
@@ -32,6 +33,7 @@ double MinCut::push(int node, int sink, double flow) {
   double pushed = 0;
   for (size_t &i = next[node]; i < arcsOf[node].size(); ++i) {
     int arc = arcsOf[node][i];
+    ++looks;
     if (arcs[arc].left <= negligible || level[arcs[arc].to] != level[node] + 1)
       continue;
     double step = push(arcs[arc].to, sink, std::min(flow - pushed, arcs[arc].left));

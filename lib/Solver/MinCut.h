@@ -1,6 +1,7 @@
 // Smallest cut between a source and a sink (Dinic's algorithm).
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace kedge::solver {
@@ -17,6 +18,9 @@ public:
   /// arc.
   std::vector<char> sourceSide(int source, int sink);
 
+  /// Effort so far, in looks at an arc.
+  int64_t work() const { return looks; }
+
 private:
   struct Arc {
     int to;
@@ -31,6 +35,7 @@ private:
   std::vector<int> level;
   std::vector<std::size_t> next;
   double negligible = 0;
+  int64_t looks = 0;
 };
 
 } // namespace kedge::solver

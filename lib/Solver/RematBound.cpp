@@ -11,7 +11,7 @@ namespace {
 
 /// Effort: so that a bound takes about a second.
 constexpr size_t momentsTimesNodes = 600'000;
-constexpr int64_t solvesTimesNodes = 10'000'000;
+constexpr int64_t workPerNode = 300'000, mostWork = 200'000'000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 using When = RematMoment::When;
 using Choice = RematMoment::Choice;
@@ -89,10 +89,10 @@ public:
 
   Node relax(std::vector<Choice> choices) {
     Node node{infinite, -1, std::move(choices)};
-    std::optional<RematMoment::Solution> small = solve(Runs::allFree, 1, node.choices);
+    std::optional<RematMoment::Solution> small = moment.solve(Runs::allFree, 1, node.choices);
     if (!small || small->bytes > bytesLeft)
       return node;
-    std::optional<RematMoment::Solution> large = solve(Runs::paid, 1e-9 * scale, node.choices);
+    std::optional<RematMoment::Solution> large = moment.solve(Runs::paid, 1e-9 * scale, node.choices);
     node.bound = large->cost - 1e-9 * scale * bytesLeft * 0;
     if (large->bytes <= bytesLeft)
       return rounded(node);
@@ -101,7 +101,7 @@ public:
       double price = (small->cost - large->cost) / (large->bytes - small->bytes);
       if (!(price > 0))
         break;
-      std::optional<RematMoment::Solution> middle = solve(Runs::paid, price, node.choices);
+      std::optional<RematMoment::Solution> middle = moment.solve(Runs::paid, price, node.choices);
       value = middle->cost + price * (middle->bytes - bytesLeft);
       node.bound = std::max(node.bound, value);
       double corner = large->cost + price * (large->bytes - bytesLeft);
@@ -115,13 +115,13 @@ public:
   }
 
   /// Best first, so that the smallest open bound is proven at any time.
-  double branch(Node root, double enough, int64_t &solvesLeft) {
+  double branch(Node root, double enough, int64_t workLeft) {
     auto worse = [](const Node &a, const Node &b) { return a.bound > b.bound; };
     std::priority_queue<Node, std::vector<Node>, decltype(worse)> open(worse);
     open.push(std::move(root));
     while (!open.empty()) {
       Node node = open.top();
-      if (node.branch < 0 || node.bound >= enough || solves > solvesLeft)
+      if (node.branch < 0 || node.bound >= enough || moment.work() > workLeft)
         break;
       open.pop();
       for (Choice choice : {Choice::held, Choice::dropped}) {
@@ -133,18 +133,10 @@ public:
           open.push(std::move(child));
       }
     }
-    solvesLeft -= solves;
     return open.empty() ? infinite : open.top().bound;
   }
 
-  int64_t solves = 0;
-
 private:
-  std::optional<RematMoment::Solution> solve(Runs runs, double price, const std::vector<Choice> &choices) {
-    ++solves;
-    return moment.solve(runs, price, choices);
-  }
-
   int differing(const RematMoment::Solution &a, const RematMoment::Solution &b) const {
     int best = -1;
     for (int item = 0; item < moment.items(); ++item)
@@ -168,7 +160,8 @@ private:
 class Bounds {
 public:
   Bounds(const RematModel &model, int64_t budget)
-      : model(model), budget(budget), precedence(model), grid(gridOf(model.problem)) {
+      : model(model), budget(budget), precedence(model), grid(gridOf(model.problem)),
+        allWork(std::min(workPerNode * model.nodeCount, mostWork)), workLeft(allWork) {
     double bytes = 1;
     for (const RematValue &value : model.problem.values)
       bytes += static_cast<double>(value.bytes);
@@ -213,6 +206,7 @@ private:
     std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
     bound.peak = std::max(bound.peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
     std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
+    workLeft -= moment.work();
     double over = static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infinite) -
                   static_cast<double>(budget);
     if (over > 0)
@@ -220,31 +214,28 @@ private:
   }
 
   void relaxAndBranch(const std::vector<std::pair<double, int>> &tight, double enough, RematBound &bound) {
-    int64_t solvesLeft = solvesTimesNodes / (50 + model.nodeCount);
     std::vector<std::pair<double, int>> relaxed;
     for (auto [over, node] : tight) {
-      if (solvesLeft < 0)
+      if (workLeft < allWork / 2)
         break;
       std::vector<When> when = precedence.around(node);
       RematMoment moment(model, node, when);
       MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
       double value = at.relax(std::vector<Choice>(moment.items(), Choice::open)).bound;
-      solvesLeft -= at.solves;
+      workLeft -= moment.work();
       relaxed.push_back({value, node});
       bound.addedCost = std::max(bound.addedCost, value);
     }
     std::sort(relaxed.begin(), relaxed.end(), std::greater<>());
     for (auto [value, node] : relaxed) {
-      if (solvesLeft < 0 || bound.addedCost >= enough)
+      if (workLeft < 0 || bound.addedCost >= enough)
         break;
       std::vector<When> when = precedence.around(node);
       RematMoment moment(model, node, when);
       MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
-      int64_t share = std::max<int64_t>(solvesLeft / 4, 100), before = share;
-      bound.addedCost =
-          std::max(bound.addedCost,
-                   at.branch(at.relax(std::vector<Choice>(moment.items(), Choice::open)), enough, share));
-      solvesLeft -= before - share;
+      MomentBound::Node root = at.relax(std::vector<Choice>(moment.items(), Choice::open));
+      bound.addedCost = std::max(bound.addedCost, at.branch(std::move(root), enough, workLeft / 4));
+      workLeft -= moment.work();
     }
   }
 
@@ -252,6 +243,7 @@ private:
   int64_t budget;
   Precedence precedence;
   double grid, scale;
+  int64_t allWork, workLeft; ///< of cuts
 };
 
 } // namespace

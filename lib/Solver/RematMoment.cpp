@@ -9,9 +9,9 @@ RematMoment::RematMoment(const RematModel &model, int node, const std::vector<Wh
   findForbidden();
   weighOwn();
   for (int later = 0; later < model.nodeCount; ++later)
-    if (model.problem.nodes[later].required && later != node && when[later] == When::after)
+    if (model.problem.nodes[later].required && later != node && when[later] != When::before)
       for (int value : model.problem.nodes[later].inputs)
-        need(value, true);
+        need(value, when[later] == When::after);
   for (int value = 0; value < model.valueCount; ++value)
     if (model.problem.values[value].keptToEnd)
       need(value, true);
@@ -74,25 +74,40 @@ void RematMoment::need(int value, bool readInEveryPlan) {
   always[itemOf[value]] |= readInEveryPlan;
 }
 
-/// An optional run always adds its cost; a required one unless it may be its first.
-double RematMoment::costLater(int other) const {
-  const RematNode &n = model.problem.nodes[other];
-  bool ranBefore = other == node || when[other] == When::before;
-  return !n.required || ranBefore ? n.cost : 0;
+bool RematMoment::undecided(int other) const {
+  return model.problem.nodes[other].required && other != node && when[other] == When::unknown;
+}
+
+/// An optional run always adds its cost; a required one unless it is its first. Of several that may be first
+/// any may be the free one.
+void RematMoment::weighGroup(Group &group, const std::vector<int> &members) const {
+  int maybeFirst = 0;
+  group.cost = model.problem.nodes[members.front()].cost;
+  for (int member : members) {
+    const RematNode &n = model.problem.nodes[member];
+    bool isFirst = n.required && member != node && when[member] == When::after;
+    group.cost = isFirst ? 0 : std::min(group.cost, n.cost);
+    if (undecided(member)) {
+      group.later = member;
+      ++maybeFirst;
+    }
+  }
+  if (maybeFirst > 1) {
+    group.cost = 0;
+    group.later = -1;
+  }
 }
 
 /// Nodes that share outputs are one group: running any of them counts as the cheapest of them, needs only
 /// what all of them read, and makes all their outputs. Less than any plan pays.
 int RematMoment::groupFor(int value) {
-  std::vector<int> members;
-  std::vector<char> seenNode(model.producers[value].size() > 1 ? model.nodeCount : 0);
   if (model.producers[value].empty())
     return -1;
   int first = model.producers[value].front();
   if (groupOfNode[first] != -1)
     return std::max(groupOfNode[first], -1);
-  std::vector<int> queue = {first};
-  seenNode.assign(model.nodeCount, 0);
+  std::vector<int> queue = {first}, members;
+  std::vector<char> seenNode(model.nodeCount);
   seenNode[first] = true;
   for (size_t i = 0; i < queue.size(); ++i)
     for (int output : model.problem.nodes[queue[i]].outputs)
@@ -101,27 +116,20 @@ int RematMoment::groupFor(int value) {
           seenNode[other] = true;
           queue.push_back(other);
         }
-  Group group{-1, {}};
-  std::vector<int> inputs;
-  for (int member : queue) {
-    if (forbidden[member])
-      continue;
+  std::copy_if(queue.begin(), queue.end(), std::back_inserter(members), [&](int m) { return !forbidden[m]; });
+  int index = members.empty() ? -2 : static_cast<int>(groups.size());
+  for (int member : queue)
+    groupOfNode[member] = index;
+  if (members.empty())
+    return -1;
+  std::vector<int> inputs = model.problem.nodes[members.front()].inputs;
+  for (int member : members) {
     const std::vector<int> &reads = model.problem.nodes[member].inputs;
-    if (group.cost < 0) {
-      group.cost = costLater(member);
-      inputs = reads;
-      continue;
-    }
-    group.cost = std::min(group.cost, costLater(member));
     std::erase_if(inputs,
                   [&](int input) { return std::find(reads.begin(), reads.end(), input) == reads.end(); });
   }
-  int index = group.cost < 0 ? -2 : static_cast<int>(groups.size());
-  for (int member : queue)
-    groupOfNode[member] = index;
-  if (index < 0)
-    return -1;
-  groups.push_back({group.cost, {}});
+  groups.emplace_back();
+  weighGroup(groups[index], members);
   for (int input : inputs) {
     need(input, false);
     if (itemOf[input] >= 0)
@@ -131,18 +139,46 @@ int RematMoment::groupFor(int value) {
 }
 
 void RematMoment::buildCut() {
-  int count = items();
-  cut.emplace(static_cast<int>(2 + count + groups.size()));
+  int count = items(), size = static_cast<int>(2 + count + groups.size());
+  std::vector<int> placeOf(model.nodeCount, -1);
+  for (int other = 0; other < model.nodeCount; ++other)
+    if (undecided(other))
+      placeOf[other] = size++;
+  cut.emplace(size);
   for (int item = 0; item < count; ++item) {
-    alwaysArcs.push_back(cut->addArc(0, 2 + item, always[item] ? MinCut::unlimited : 0));
+    cut->addArc(0, 2 + item, always[item] ? MinCut::unlimited : 0);
     holdArcs.push_back(cut->addArc(2 + item, groupOf[item] < 0 ? 1 : 2 + count + groupOf[item], 0));
   }
   for (size_t group = 0; group < groups.size(); ++group) {
-    int node = static_cast<int>(2 + count + group);
-    runArcs.push_back(cut->addArc(node, 1, 0));
+    int at = static_cast<int>(2 + count + group), later = groups[group].later;
+    groups[group].laterPlace = later < 0 ? -1 : placeOf[later];
+    runArcs.push_back(cut->addArc(at, later < 0 ? 1 : placeOf[later], 0));
+    neverArcs.push_back(later < 0 ? runArcs.back() : cut->addArc(at, 1, 0));
     for (int input : groups[group].inputs)
-      cut->addArc(node, 2 + input, MinCut::unlimited);
+      cut->addArc(at, 2 + input, MinCut::unlimited);
   }
+  for (int other = 0; other < model.nodeCount; ++other)
+    if (placeOf[other] >= 0)
+      connectLater(other, placeOf);
+}
+
+/// What runs later reads its inputs later, makes its outputs later, and what needs it for its own first run comes
+/// later still.
+void RematMoment::connectLater(int other, const std::vector<int> &placeOf) {
+  auto follows = [&](int to) { cut->addArc(placeOf[other], to, MinCut::unlimited); };
+  for (int value : model.problem.nodes[other].inputs)
+    if (itemOf[value] >= 0)
+      follows(2 + itemOf[value]);
+  if (groupOfNode[other] >= 0)
+    follows(2 + items() + groupOfNode[other]);
+  for (int value : model.problem.nodes[other].outputs)
+    if (!model.problem.values[value].given)
+      for (int reader : model.readers[value])
+        if (placeOf[reader] >= 0)
+          follows(placeOf[reader]);
+  for (int overwriting : model.overwrittenBy[other])
+    if (placeOf[overwriting] >= 0)
+      follows(placeOf[overwriting]);
 }
 
 std::optional<RematMoment::Solution> RematMoment::solve(Runs runs, double price,
@@ -157,7 +193,13 @@ std::optional<RematMoment::Solution> RematMoment::solve(Runs runs, double price,
     cut->setCapacity(runArcs[group], cost == 0 || runs == Runs::allFree ? 0
                                      : runs == Runs::freeOnly           ? MinCut::unlimited
                                                                         : cost);
+    if (groups[group].later >= 0)
+      cut->setCapacity(neverArcs[group], 0);
   }
+  // What is held is not made later.
+  for (int item = 0; item < count; ++item)
+    if (choices[item] == Choice::held && groupOf[item] >= 0)
+      cut->setCapacity(neverArcs[groupOf[item]], MinCut::unlimited);
   std::vector<char> side = cut->sourceSide(0, 1);
   if (side.empty())
     return std::nullopt;
@@ -170,7 +212,7 @@ std::optional<RematMoment::Solution> RematMoment::solve(Runs runs, double price,
       solution.bytes += weights[item];
   }
   for (size_t group = 0; group < groups.size(); ++group)
-    if (side[2 + count + group])
+    if (side[2 + count + group] && (groups[group].later < 0 || !side[groups[group].laterPlace]))
       solution.cost += groups[group].cost;
   return solution;
 }

@@ -7,10 +7,10 @@
 namespace kedge::solver {
 
 /// Let v run for the first time. What must have run before has run, and what must run later still needs its
-/// inputs. Each such value is held now, in its bytes, or made again later, at the cost of a run that needs
-/// its inputs held or made again too. What is held, and the bytes of v itself, must fit the budget. Runs that
-/// may be first runs are free. That is a relaxation: it forgets all other moments, so its optimum is below
-/// that of every plan.
+/// inputs; whether the rest has run is part of the question. Each value needed is held now, in its bytes, or made
+/// later: for nothing where its first run is still to come, else at the cost of a run; its inputs are needed too.
+/// What is held, and the bytes of v itself, must fit the budget. That is a relaxation: it forgets all other moments,
+/// so its optimum is below that of every plan.
 class RematMoment {
 public:
   enum class When : char { before, after, unknown };
@@ -24,9 +24,10 @@ public:
     std::vector<char> held; ///< of each item
   };
   int items() const { return static_cast<int>(values.size()); }
+  int value(int item) const { return values[item]; }
   double itemBytes(int item) const { return weights[item]; }
   int64_t ownBytes() const { return own; }
-  size_t size() const { return values.size() + groups.size(); }
+  int64_t work() const { return cut->work(); } ///< of all solutions so far
 
   /// What a run costs: as it is, nothing at all, or as it is where it is free and no end of money elsewhere.
   enum class Runs { paid, allFree, freeOnly };
@@ -35,7 +36,9 @@ public:
 
 private:
   struct Group {
-    double cost;
+    double cost = 0;
+    int later = -1;          ///< free where this node's first run is still to come
+    int laterPlace = -1;     ///< in the cut
     std::vector<int> inputs; ///< items
   };
   void findForbidden();
@@ -43,8 +46,10 @@ private:
   void need(int value, bool always);
   int groupFor(int value);
   bool comesLater(int value) const;
-  double costLater(int node) const;
+  bool undecided(int node) const;
+  void weighGroup(Group &group, const std::vector<int> &members) const;
   void buildCut();
+  void connectLater(int node, const std::vector<int> &placeOf);
 
   const RematModel &model;
   int node;
@@ -60,7 +65,7 @@ private:
   std::vector<char> forbidden; ///< nodes that must not run after this moment
   std::vector<double> valueWeight;
   std::optional<MinCut> cut;
-  std::vector<int> alwaysArcs, holdArcs, runArcs;
+  std::vector<int> holdArcs, runArcs, neverArcs;
 };
 
 } // namespace kedge::solver

@@ -1,4 +1,6 @@
 #include "RematStarts.h"
+#include "RematDemand.h"
+#include "RematMoment.h"
 #include <algorithm>
 
 namespace kedge::solver {
@@ -8,20 +10,11 @@ class SegmentStart {
 public:
   SegmentStart(const RematModel &model, int segments, int patience)
       : model(model), length(std::max(1, static_cast<int>(model.problem.order.size()) / segments)),
-        patience(patience * length), made(model.valueCount, -1), kept(model.valueCount),
-        touched(model.valueCount, -1) {
+        patience(patience * length), made(model.valueCount, -1), kept(model.valueCount) {
     findKept();
   }
 
-  /// Empty where the order in which values are made again does not end.
-  std::vector<int> build() {
-    for (now = 0; now < static_cast<int>(model.problem.order.size()); ++now) {
-      run(model.problem.order[now], 0);
-      if (sequence.size() > 20 * model.problem.order.size())
-        return {};
-    }
-    return sequence;
-  }
+  std::vector<int> build() const { return runOnDemand(model, kept, patience); }
 
 private:
   /// Bytes that steps soon after a position read from before it.
@@ -66,34 +59,100 @@ private:
     }
   }
 
-  bool there(int value) const {
-    if (model.problem.values[value].given)
-      return true;
-    return touched[value] >= 0 && (kept[value] || now - touched[value] <= patience);
-  }
-
-  void run(int node, int depth) {
-    for (int value : model.problem.nodes[node].inputs) {
-      if (!there(value) && !model.producers[value].empty() && depth < 20000) {
-        int maker = model.producers[value].front();
-        if (model.problem.nodes[maker].repeatable)
-          run(maker, depth + 1);
-      }
-      touched[value] = now;
-    }
-    for (int value : model.problem.nodes[node].outputs)
-      touched[value] = now;
-    sequence.push_back(node);
-  }
-
   const RematModel &model;
-  int length, patience, now = 0;
+  int length, patience;
   std::vector<int> made;
   std::vector<char> kept;
-  std::vector<int> touched, sequence;
 };
 
 } // namespace
+
+namespace {
+
+/// What is best held at the fullest step of the order when a byte has a price, for falling prices.
+std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
+  const RematProblem &problem = model.problem;
+  std::vector<RematMoment::When> when(model.nodeCount, RematMoment::When::unknown);
+  for (size_t i = 0; i < problem.order.size(); ++i)
+    when[problem.order[i]] =
+        static_cast<int>(i) < step ? RematMoment::When::before : RematMoment::When::after;
+  RematMoment moment(model, problem.order[step], when);
+  double bytes = 1;
+  for (const RematValue &value : problem.values)
+    bytes += static_cast<double>(value.bytes);
+  double price = 256 * std::max(model.requiredCost, 1e-300) / bytes;
+  std::vector<RematMoment::Choice> open(moment.items(), RematMoment::Choice::open);
+  std::vector<std::vector<char>> result;
+  std::vector<char> last;
+  static constexpr int prices = 48;
+  for (int i = 0; i < prices; ++i, price *= 0.75) {
+    std::optional<RematMoment::Solution> solution = moment.solve(RematMoment::Runs::paid, price, open);
+    if (!solution || solution->held == last)
+      continue;
+    last = solution->held;
+    result.emplace_back(model.valueCount);
+    for (int item = 0; item < moment.items(); ++item)
+      result.back()[moment.value(item)] = solution->held[item];
+  }
+  return result;
+}
+
+} // namespace
+
+namespace {
+
+/// Prices fall in steps where layers are alike: all of them change at once. Between two steps the values made late
+/// follow one and those made early the other. The late ones are read first when gradients run, and what is held for
+/// them leaves room for making the others again.
+std::vector<std::vector<char>> between(const RematModel &model, const std::vector<char> &fewer,
+                                       const std::vector<char> &more, int64_t grain) {
+  std::vector<int> changing;
+  int64_t bytes = 0;
+  for (int node : model.problem.order)
+    for (int value : model.problem.nodes[node].outputs)
+      if (more[value] != fewer[value]) {
+        changing.push_back(value);
+        bytes += model.problem.values[value].bytes;
+      }
+  int64_t parts = std::min<int64_t>(bytes / std::max<int64_t>(grain, 1), 24), done = 0;
+  std::vector<std::vector<char>> result;
+  std::vector<char> kept = fewer;
+  for (size_t i = changing.size(); i-- > 0;) {
+    int value = changing[i];
+    kept[value] = more[value];
+    int64_t before = done;
+    done += model.problem.values[value].bytes;
+    if (parts > 1 && done * parts / bytes > before * parts / bytes)
+      result.push_back(kept);
+  }
+  return result;
+}
+
+} // namespace
+
+std::vector<std::vector<int>> momentStarts(const RematModel &model) {
+  std::vector<std::vector<int>> result;
+  std::vector<int64_t> bytes = bytesPerStep(model.problem, model.problem.order);
+  int steps = static_cast<int>(bytes.size());
+  auto most = std::max_element(bytes.begin(), bytes.end());
+  auto add = [&](const std::vector<char> &kept) {
+    for (int patience : {1 + steps / 128, 4 + steps / 32}) {
+      std::vector<int> sequence = runOnDemand(model, kept, patience);
+      // Chains of values that are all made again from far away lead a search nowhere.
+      if (!sequence.empty() && sequence.size() < 2 * model.problem.order.size())
+        result.push_back(std::move(sequence));
+    }
+  };
+  std::vector<char> last;
+  for (const std::vector<char> &kept : keptAtMoment(model, static_cast<int>(most - bytes.begin()))) {
+    if (!last.empty())
+      for (const std::vector<char> &mixed : between(model, last, kept, *most / 80))
+        add(mixed);
+    add(kept);
+    last = kept;
+  }
+  return result;
+}
 
 std::vector<std::vector<int>> segmentStarts(const RematModel &model) {
   std::vector<std::vector<int>> result;

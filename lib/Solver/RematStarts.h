@@ -8,4 +8,7 @@ namespace kedge::solver {
 /// and made again from the nearest border when a read comes. Not all of them are valid.
 std::vector<std::vector<int>> segmentStarts(const RematModel &model);
 
+/// Sequences that keep what is best held at the fullest moment, for prices of a byte from high to low.
+std::vector<std::vector<int>> momentStarts(const RematModel &model);
+
 } // namespace kedge::solver

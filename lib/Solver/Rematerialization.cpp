@@ -1,5 +1,6 @@
 #include "kedge/Solver/Rematerialization.h"
 #include "RematBound.h"
+#include "RematFold.h"
 #include "RematFront.h"
 #include "RematStarts.h"
 #include <algorithm>
@@ -11,25 +12,37 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Work that a whole front takes by default: about five seconds on one core, less for less than 150 nodes.
-int64_t defaultEffort(const RematModel &model) {
+/// Work that a whole front takes by default: about five seconds on one core, less for less than 150 nodes. Where
+/// layers are solved once, more nodes need hardly more of it.
+int64_t defaultEffort(const RematModel &model, bool folded) {
   int64_t nodes = model.nodeCount;
-  return std::min(400'000 * nodes, 50'000'000 + 10'000 * nodes);
+  return std::min(400'000 * nodes, 50'000'000 + (folded ? 2'000 : 10'000) * nodes);
 }
+
+/// Share of the work for the few layers that stand for all.
+constexpr double workOnFold = 0.6;
 
 /// Share of the time limit for the ladder, before the search turns to the budget alone.
 constexpr double ladderShare = 0.15;
+constexpr double foldShare = 0.15;
+constexpr int fewestToFold = 16, layersToFold = 8;
 constexpr double infinite = std::numeric_limits<double>::infinity();
+
+void addStarts(const RematModel &model, RematFront &front) {
+  front.add(model.problem.order);
+  for (const std::vector<int> &start : segmentStarts(model))
+    front.add(start);
+  for (const std::vector<int> &start : momentStarts(model))
+    front.add(start);
+}
 
 class Solver {
 public:
   Solver(const RematProblem &problem, const RematOptions &options)
       : model(problem, options.freeOrder), options(options), front(model), started(Clock::now()) {
-    front.add(problem.order);
     for (const std::vector<int> &start : options.starts)
       front.add(start);
-    for (const std::vector<int> &start : segmentStarts(model))
-      front.add(start);
+    addStarts(model, front);
   }
 
   RematPlan atBudget() {
@@ -70,14 +83,38 @@ private:
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - started).count(); }
 
   void climb(int64_t lowestBudget) {
-    LadderOptions ladder;
-    int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model);
-    ladder.workPerRung = std::max<int64_t>(effort / 60, 1000);
+    RematLayers layers = findLayers(model, fewestToFold);
+        std::optional<RematFold> fold = RematFold::make(model, layers, layersToFold);
+    int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model, fold.has_value());
+    if (fold) {
+      int64_t few = static_cast<int64_t>(workOnFold * static_cast<double>(effort));
+      climbFold(*fold, few);
+      effort -= few;
+    }
+    LadderOptions ladder = ladderOf(effort, ladderShare);
     ladder.lowestBudget = lowestBudget;
+    climbLadder(model, front, ladder);
+  }
+
+  LadderOptions ladderOf(int64_t effort, double share) const {
+    LadderOptions ladder;
+    ladder.workPerRung = std::max<int64_t>(effort / 60, 1000);
     ladder.seed = options.seed;
     if (options.timeLimit > 0)
-      ladder.outOfTime = [this] { return elapsed() >= ladderShare * options.timeLimit; };
-    climbLadder(model, front, ladder);
+      ladder.outOfTime = [this, share] { return elapsed() >= share * options.timeLimit; };
+    return ladder;
+  }
+
+  /// Layers that are alike are solved as a few, all budgets at once, and what is found holds for all of them.
+  void climbFold(RematFold &fold, int64_t effort) {
+    RematModel few(fold.problem(), options.freeOrder);
+    RematFront plans(few);
+    addStarts(few, plans);
+    climbLadder(few, plans, ladderOf(effort, foldShare));
+    for (const RematFront::Entry &plan : plans.all())
+      for (RematFold::Spread spread : {RematFold::Spread::neighbours, RematFold::Spread::inTurn})
+        for (bool patient : {false, true})
+          front.add(fold.unfold(plan.sequence, spread, patient));
   }
 
   RematPlan unbounded(const RematFront::Entry &entry, int64_t budget) const {

@@ -1,0 +1,11 @@
+// Sequences that follow from which values are kept: the rest is made again where it is read.
+#pragma once
+#include "RematModel.h"
+
+namespace kedge::solver {
+
+/// Runs the order of the problem. An input that is neither `kept` (by value) nor was made or read at most `patience`
+/// steps of the order ago is made again, as late as possible. Empty where that does not end.
+std::vector<int> runOnDemand(const RematModel &model, const std::vector<char> &kept, int patience);
+
+} // namespace kedge::solver

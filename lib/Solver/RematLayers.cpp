@@ -1,0 +1,148 @@
+#include "RematLayers.h"
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace kedge::solver {
+namespace {
+
+constexpr int mostRegions = 4;
+
+class Signature {
+public:
+  void add(uint64_t word) {
+    state = (state ^ word) * 0x9E3779B97F4A7C15ull;
+    state ^= state >> 29;
+  }
+  uint64_t state = 0x2545F4914F6CDD1Dull;
+};
+
+class LayerFinder {
+public:
+  LayerFinder(const RematModel &model, int fewest)
+      : model(model), order(model.problem.order), fewest(fewest), taken(order.size()) {
+    for (int node : order)
+      signatures.push_back(signatureOf(node));
+  }
+
+  RematLayers find() {
+    std::vector<RematRegion> found;
+    while (static_cast<int>(found.size()) < mostRegions) {
+      found.push_back(longest());
+      if (found.back().blocks < fewest)
+        break;
+      std::fill_n(taken.begin() + found.back().begin, found.back().period * found.back().blocks, true);
+    }
+    found.pop_back();
+    std::sort(found.begin(), found.end(),
+              [](const RematRegion &a, const RematRegion &b) { return a.begin < b.begin; });
+    layers.placeOf.resize(model.nodeCount);
+    for (RematRegion &region : found)
+      fill(std::move(region));
+    addOptional();
+    return std::move(layers);
+  }
+
+private:
+  uint64_t signatureOf(int node) const {
+    const RematNode &n = model.problem.nodes[node];
+    Signature signature;
+    signature.add(std::bit_cast<uint64_t>(n.cost));
+    signature.add(n.workspace);
+    signature.add(n.repeatable);
+    for (const std::vector<int> *list : {&n.inputs, &n.outputs}) {
+      signature.add(list->size());
+      for (int value : *list) {
+        const RematValue &v = model.problem.values[value];
+        signature.add(v.bytes * 4 + v.given * 2 + v.keptToEnd);
+      }
+    }
+    return signature.state;
+  }
+
+  /// Of what is not taken: a shorter period is preferred to a longer one that covers hardly more.
+  RematRegion longest() const {
+    int steps = static_cast<int>(order.size());
+    RematRegion best;
+    for (int period = 2; period * fewest <= steps; ++period)
+      for (int begin = 0, step = 0; step <= steps - period; ++step) {
+        bool alike = step + period < steps && signatures[step] == signatures[step + period] && !taken[step] &&
+                     !taken[step + period];
+        if (alike)
+          continue;
+        int blocks = step == begin ? 0 : 1 + (step - begin) / period;
+        if (blocks >= fewest && period * blocks * 20 > best.period * best.blocks * 21)
+          best = RematRegion{.begin = begin, .period = period, .blocks = blocks, .nodes = {}};
+        begin = step + 1;
+      }
+    return best;
+  }
+
+  void fill(RematRegion region) {
+    for (int block = 0; block < region.blocks; ++block) {
+      auto first = order.begin() + region.begin + block * region.period;
+      region.nodes.emplace_back(first, first + region.period);
+    }
+    if (!layers.regions.empty() && !align(region))
+      return;
+    int index = static_cast<int>(layers.regions.size());
+    for (int block = 0; block < region.blocks; ++block)
+      for (int position = 0; position < region.period; ++position)
+        layers.placeOf[region.nodes[block][position]] = {index, block, position};
+    layers.regions.push_back(std::move(region));
+  }
+
+  void addOptional() {
+    for (int node = 0; node < model.nodeCount; ++node) {
+      const RematNode &n = model.problem.nodes[node];
+      if (n.required || n.outputs.empty())
+        continue;
+      RematPlace place = layers.placeOf[model.producers[n.outputs.front()].front()];
+      if (place.region < 0 || !model.problem.nodes[model.producers[n.outputs.front()].front()].required)
+        continue;
+      std::vector<int> &nodes = layers.regions[place.region].nodes[place.block];
+      layers.placeOf[node] = {place.region, place.block, static_cast<int>(nodes.size())};
+      nodes.push_back(node);
+    }
+  }
+
+  /// Which layer a block belongs to follows from what it reads of the first region; false where it reads nothing.
+  bool align(RematRegion &region) const {
+    std::map<int, int> sums, differences;
+    for (int block = 0; block < region.blocks; ++block)
+      for (int node : region.nodes[block])
+        for (int value : model.problem.nodes[node].inputs) {
+          RematPlace place = makerOf(value);
+          if (place.region != 0)
+            continue;
+          ++sums[place.block + block];
+          ++differences[place.block - block];
+        }
+    auto most = [](const std::map<int, int> &counts) {
+      return std::max_element(counts.begin(), counts.end(),
+                              [](const auto &a, const auto &b) { return a.second < b.second; });
+    };
+    if (sums.empty())
+      return false;
+    region.backwards = most(sums)->second > most(differences)->second;
+    region.origin = region.backwards ? most(sums)->first : most(differences)->first;
+    return true;
+  }
+
+  RematPlace makerOf(int value) const {
+    return model.producers[value].empty() ? RematPlace() : layers.placeOf[model.producers[value].front()];
+  }
+
+  const RematModel &model;
+  const std::vector<int> &order;
+  int fewest;
+  std::vector<char> taken;
+  std::vector<uint64_t> signatures;
+  RematLayers layers;
+};
+
+} // namespace
+
+RematLayers findLayers(const RematModel &model, int fewest) { return LayerFinder(model, fewest).find(); }
+
+} // namespace kedge::solver

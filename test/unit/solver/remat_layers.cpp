@@ -1,0 +1,78 @@
+// Repeated layers: found, folded to a few, and plans for the few as plans for all.
+#include "RematProblems.h"
+#include "lib/Solver/RematFold.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace kedge::solver;
+using namespace kedge::solver::test;
+
+namespace {
+
+double shareAdded(const RematProblem &problem, const std::vector<int> &sequence) {
+  double cost = 0, required = 0;
+  for (int node : sequence)
+    cost += problem.nodes[node].cost;
+  for (int node : problem.order)
+    required += problem.nodes[node].cost;
+  return cost / required - 1;
+}
+
+} // namespace
+
+TEST(RematLayers, AreFoundForwardAndBackward) {
+  RematProblem problem = trainingStep(24, 7);
+  RematModel model(problem, true);
+  RematLayers layers = findLayers(model, 16);
+  ASSERT_EQ(layers.regions.size(), 2u);
+  const RematRegion &forward = layers.regions[0], &backward = layers.regions[1];
+  EXPECT_EQ(forward.period, 7);
+  EXPECT_EQ(backward.period, 10) << "three updates a layer";
+  EXPECT_GE(forward.blocks, 23);
+  EXPECT_FALSE(forward.backwards);
+  EXPECT_TRUE(backward.backwards);
+  // A gradient's layer is that of the forward value it reads.
+  int gradient = backward.nodes[3][0], read = problem.nodes[gradient].inputs[1];
+  const RematPlace &maker = layers.placeOf[model.producers[read].front()];
+  EXPECT_LE(std::abs(forward.layerOf(maker.block) - backward.layerOf(3)), 1);
+  EXPECT_TRUE(findLayers(model, 25).regions.empty());
+}
+
+TEST(RematLayers, AreNotFoundWhereCostsDiffer) {
+  RematProblem problem = trainingStep(24, 7);
+  for (size_t node = 0; node < problem.nodes.size(); ++node)
+    problem.nodes[node].cost = static_cast<double>(node);
+  EXPECT_TRUE(findLayers(RematModel(problem, true), 4).regions.empty());
+}
+
+TEST(RematFold, StandsForAllLayers) {
+  RematProblem problem = trainingStep(24, 7);
+  RematModel model(problem, true);
+  RematLayers layers = findLayers(model, 16);
+  std::optional<RematFold> fold = RematFold::make(model, layers, 8);
+  ASSERT_TRUE(fold);
+  EXPECT_LT(fold->problem().nodes.size(), problem.nodes.size() / 2);
+  EXPECT_FALSE(RematFold::make(model, layers, 24));
+  for (RematFold::Spread spread : {RematFold::Spread::neighbours, RematFold::Spread::inTurn})
+    for (bool patient : {false, true})
+      EXPECT_EQ(fold->unfold(fold->problem().order, spread, patient), problem.order);
+}
+
+TEST(RematFold, APlanForAFewLayersIsOneForAll) {
+  RematProblem problem = trainingStep(24, 7);
+  RematModel model(problem, true);
+  RematLayers layers = findLayers(model, 16);
+  std::optional<RematFold> fold = RematFold::make(model, layers, 8);
+  ASSERT_TRUE(fold);
+  const RematProblem &few = fold->problem();
+  RematOptions options;
+  options.effort = 2'000'000;
+  options.budget = peakOf(few, few.order) / 2;
+  RematPlan plan = rematerialize(few, options);
+  ASSERT_TRUE(plan.feasible);
+  double base = static_cast<double>(peakOf(problem, problem.order));
+  std::vector<int> whole = fold->unfold(plan.sequence, RematFold::Spread::inTurn, true);
+  ASSERT_GT(peakOf(problem, whole), 0) << "a valid execution";
+  EXPECT_LT(peakOf(problem, whole), 0.6 * base);
+  EXPECT_LT(shareAdded(problem, whole), 1.3 * shareAdded(few, plan.sequence));
+}
