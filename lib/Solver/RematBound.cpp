@@ -11,7 +11,7 @@ namespace {
 
 /// Effort: so that a bound takes about a second.
 constexpr size_t momentsTimesNodes = 600'000;
-constexpr int64_t workPerNode = 300'000, mostWork = 200'000'000;
+constexpr int64_t workPerNode = 300'000, mostWork = 120'000'000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 using When = RematMoment::When;
 using Choice = RematMoment::Choice;
@@ -206,7 +206,6 @@ private:
     std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
     bound.peak = std::max(bound.peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
     std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
-    workLeft -= moment.work();
     double over = static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infinite) -
                   static_cast<double>(budget);
     if (over > 0)

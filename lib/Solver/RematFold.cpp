@@ -1,5 +1,5 @@
 #include "RematFold.h"
-#include "RematModel.h"
+#include "RematDemand.h"
 #include <algorithm>
 #include <limits>
 
@@ -18,9 +18,8 @@ std::optional<RematFold> RematFold::make(const RematModel &model, const RematLay
 }
 
 RematFold::RematFold(const RematModel &model, const RematLayers &layers, int leftOut)
-    : model(model), layers(layers), leftOut(leftOut),
-      firstOut((layers.regions.front().blocks - leftOut) / 2), indexOf(model.nodeCount, -1),
-      valueIndex(model.valueCount, -1) {}
+    : model(model), layers(layers), leftOut(leftOut), firstOut((layers.regions.front().blocks - leftOut) / 2),
+      indexOf(model.nodeCount, -1), valueIndex(model.valueCount, -1) {}
 
 bool RematFold::leavesOut(const RematPlace &place) const {
   if (place.region < 0)
@@ -29,8 +28,8 @@ bool RematFold::leavesOut(const RematPlace &place) const {
   return layer >= firstOut && layer < firstOut + leftOut;
 }
 
-/// The node that takes the place of one left out: that of the layer next to the gap which lies on the other side;
-/// -1 where there is none.
+/// The node that takes the place of one left out: that of the layer next to the gap which lies on the other
+/// side; -1 where there is none.
 int RematFold::standIn(int node) const {
   const RematPlace &place = layers.placeOf[node];
   if (!leavesOut(place))
@@ -52,7 +51,8 @@ int RematFold::valueFor(int value) {
     int maker = model.producers[value].front(), other = standIn(maker);
     if (other < 0)
       return -1;
-    const std::vector<int> &made = model.problem.nodes[maker].outputs, &there = model.problem.nodes[other].outputs;
+    const std::vector<int> &made = model.problem.nodes[maker].outputs,
+                           &there = model.problem.nodes[other].outputs;
     size_t output = std::find(made.begin(), made.end(), value) - made.begin();
     if (output >= there.size())
       return -1;
@@ -198,11 +198,12 @@ std::vector<RematFold::Segment> RematFold::cutAtBlocks(const std::vector<int> &s
   return segments;
 }
 
-/// Steps for which each value of the whole may lie unread: for ever where the fold makes it once, else about as
-/// long as there. Without that, what one layer does for the next would be missing where a layer that does it is next
-/// to one that does not, and values would be held from the first to the last layer.
+/// Steps for which each value of the whole may lie unread: for ever where the fold makes it once, else about
+/// as long as there. Without that, what one layer does for the next would be missing where a layer that does
+/// it is next to one that does not, and values would be held from the first to the last layer.
 std::vector<int> RematFold::patienceOf(const std::vector<int> &sequence) const {
-  std::vector<int> touched(folded.values.size(), -1), longest(folded.values.size()), runs(folded.nodes.size());
+  std::vector<int> touched(folded.values.size(), -1), longest(folded.values.size()),
+      runs(folded.nodes.size());
   for (int step = 0; step < static_cast<int>(sequence.size()); ++step) {
     const RematNode &n = folded.nodes[sequence[step]];
     ++runs[sequence[step]];
@@ -217,7 +218,8 @@ std::vector<int> RematFold::patienceOf(const std::vector<int> &sequence) const {
   std::vector<int> result(model.valueCount, std::numeric_limits<int>::max());
   for (int node = 0; node < model.nodeCount; ++node) {
     int stands = indexOf[sameInFold(node)];
-    if (stands < 0 || runs[stands] < 2 || folded.nodes[stands].outputs.size() != model.problem.nodes[node].outputs.size())
+    if (stands < 0 || runs[stands] < 2 ||
+        folded.nodes[stands].outputs.size() != model.problem.nodes[node].outputs.size())
       continue;
     for (size_t i = 0; i < folded.nodes[stands].outputs.size(); ++i)
       result[model.problem.nodes[node].outputs[i]] = 4 + 2 * longest[folded.nodes[stands].outputs[i]];
@@ -232,8 +234,8 @@ int RematFold::sameInFold(int node) const {
     return node;
   const RematRegion &region = layers.regions[place.region];
   int block = region.blockOf(foldedLayer(region.layerOf(place.block)));
-  bool exists = block >= 0 && block < region.blocks &&
-                place.position < static_cast<int>(region.nodes[block].size());
+  bool exists =
+      block >= 0 && block < region.blocks && place.position < static_cast<int>(region.nodes[block].size());
   return exists ? region.nodes[block][place.position] : node;
 }
 
@@ -253,7 +255,7 @@ std::vector<int> RematFold::unfold(const std::vector<int> &sequence, Spread how,
     if (segment.region >= 0)
       begun[segment.region] = true;
   }
-  return whole.finish();
+  return postponeOverwrites(model, whole.finish());
 }
 
 void RematFold::unfoldRegion(const std::vector<Segment> &segments, int index,

@@ -8,16 +8,16 @@ namespace kedge::solver {
 
 class RematFold {
 public:
-  /// Leaves out layers from the middle of every region so that `layersLeft` remain; none where the problem has no
-  /// such layers, or where what is left does not fit together.
+  /// Leaves out layers from the middle of every region so that `layersLeft` remain; none where the problem
+  /// has no such layers, or where what is left does not fit together.
   static std::optional<RematFold> make(const RematModel &model, const RematLayers &layers, int layersLeft);
 
   const RematProblem &problem() const { return folded; }
   /// Layers of the fold stand for neighbours each, or for one after the other, again and again.
   enum class Spread { neighbours, inTurn };
-  /// A sequence for the whole problem: each layer of the whole does what the layer of the fold does that stands for
-  /// it. May break a rule of the problem. Not `patient`: what would lie unread for much longer than in the fold,
-  /// because neighbours do not fit together, is made again.
+  /// A sequence for the whole problem: each layer of the whole does what the layer of the fold does that
+  /// stands for it. May break a rule of the problem. Not `patient`: what would lie unread for much longer
+  /// than in the fold, because neighbours do not fit together, is made again.
   std::vector<int> unfold(const std::vector<int> &sequence, Spread spread, bool patient);
 
 private:
@@ -26,7 +26,8 @@ private:
     int region = -1, block = -1;
     std::vector<int> nodes; ///< of the whole
   };
-  void unfoldRegion(const std::vector<Segment> &segments, int region, const std::function<void(int)> &run) const;
+  void unfoldRegion(const std::vector<Segment> &segments, int region,
+                    const std::function<void(int)> &run) const;
   std::vector<Segment> cutAtBlocks(const std::vector<int> &sequence) const;
   std::vector<int> patienceOf(const std::vector<int> &sequence) const;
   int sameInFold(int node) const;

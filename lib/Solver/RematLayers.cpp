@@ -106,7 +106,8 @@ private:
     }
   }
 
-  /// Which layer a block belongs to follows from what it reads of the first region; false where it reads nothing.
+  /// Which layer a block belongs to follows from what it reads of the first region; false where it reads
+  /// nothing.
   bool align(RematRegion &region) const {
     std::map<int, int> sums, differences;
     for (int block = 0; block < region.blocks; ++block)

@@ -1,5 +1,6 @@
 #include "RematModel.h"
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -74,8 +75,27 @@ RematModel::RematModel(const RematProblem &problem, bool freeOrder)
     }
   for (size_t i = 0; i < problem.order.size(); ++i)
     orderPosition.at(problem.order[i]) = static_cast<int>(i);
+  classify();
   if (peakOf(problem, problem.order) < 0)
     throw std::invalid_argument("rematerialization: the given order is not a valid execution");
+}
+
+void RematModel::classify() {
+  std::map<std::vector<int>, int> classOfProducers;
+  classOf.resize(valueCount);
+  classesMade.resize(nodeCount);
+  for (int value = 0; value < valueCount; ++value) {
+    std::vector<int> sorted = producers[value];
+    std::sort(sorted.begin(), sorted.end());
+    auto [at, isNew] = classOfProducers.emplace(sorted, static_cast<int>(classes.size()));
+    if (isNew) {
+      classes.emplace_back();
+      for (int node : sorted)
+        ++classesMade[node];
+    }
+    classOf[value] = at->second;
+    classes[at->second].push_back(value);
+  }
 }
 
 } // namespace kedge::solver

@@ -26,11 +26,17 @@ struct RematModel {
   int nodeCount, valueCount;
   double requiredCost = 0;                     ///< of the required nodes once
   std::vector<std::vector<int>> producers;     ///< of a value, the required one first
+  std::vector<int> classOf;                    ///< of a value: values of one class have the same producers
+  std::vector<std::vector<int>> classes;       ///< values of a class
+  std::vector<int> classesMade;                ///< by a node: how many classes its outputs are of
   std::vector<std::vector<int>> readers;       ///< of a value
   std::vector<int> orderPosition;              ///< of a required node, else -1
   std::vector<std::vector<int>> runAfter;      ///< required nodes that must run once before this optional one
   std::vector<std::vector<int>> optionalAfter; ///< the other way round
   std::vector<std::vector<int>> overwrittenBy; ///< nodes after which this one must not run
+
+private:
+  void classify();
 };
 
 } // namespace kedge::solver

@@ -1,11 +1,12 @@
 #include "RematMoment.h"
 #include <algorithm>
+#include <limits>
 
 namespace kedge::solver {
 
 RematMoment::RematMoment(const RematModel &model, int node, const std::vector<When> &when)
-    : model(model), node(node), when(when), itemOf(model.valueCount, -1), groupOfNode(model.nodeCount, -1),
-      forbidden(model.nodeCount), valueWeight(model.valueCount) {
+    : model(model), node(node), when(when), itemOf(model.valueCount, -1),
+      groupOfClass(model.classes.size(), -1), forbidden(model.nodeCount), valueWeight(model.valueCount) {
   findForbidden();
   weighOwn();
   for (int later = 0; later < model.nodeCount; ++later)
@@ -78,59 +79,55 @@ bool RematMoment::undecided(int other) const {
   return model.problem.nodes[other].required && other != node && when[other] == When::unknown;
 }
 
-/// An optional run always adds its cost; a required one unless it is its first. Of several that may be first
-/// any may be the free one.
+/// What one of the members costs, each spread over the classes that it makes: a plan that runs it pays for
+/// all of them. An optional run always adds its cost; a required one unless it is its first.
 void RematMoment::weighGroup(Group &group, const std::vector<int> &members) const {
-  int maybeFirst = 0;
-  group.cost = model.problem.nodes[members.front()].cost;
+  group.cost = std::numeric_limits<double>::infinity();
   for (int member : members) {
     const RematNode &n = model.problem.nodes[member];
     bool isFirst = n.required && member != node && when[member] == When::after;
-    group.cost = isFirst ? 0 : std::min(group.cost, n.cost);
-    if (undecided(member)) {
+    group.cost = std::min(group.cost, isFirst ? 0 : n.cost / model.classesMade[member]);
+    if (undecided(member))
       group.later = member;
-      ++maybeFirst;
-    }
-  }
-  if (maybeFirst > 1) {
-    group.cost = 0;
-    group.later = -1;
   }
 }
 
-/// Nodes that share outputs are one group: running any of them counts as the cheapest of them, needs only
-/// what all of them read, and makes all their outputs. Less than any plan pays.
+/// Whichever node makes a value again, what all of them read is needed, and what all of them make along with
+/// it will be there: needed, too, and perhaps made by that very run.
+std::vector<int> RematMoment::neededBy(const std::vector<int> &members, int ofClass) const {
+  auto touches = [&](int member, int value) {
+    const RematNode &n = model.problem.nodes[member];
+    return std::find(n.inputs.begin(), n.inputs.end(), value) != n.inputs.end() ||
+           std::find(n.outputs.begin(), n.outputs.end(), value) != n.outputs.end();
+  };
+  std::vector<int> values = model.problem.nodes[members.front()].inputs;
+  const std::vector<int> &made = model.problem.nodes[members.front()].outputs;
+  values.insert(values.end(), made.begin(), made.end());
+  std::erase_if(values, [&](int value) {
+    return model.classOf[value] == ofClass ||
+           !std::all_of(members.begin(), members.end(), [&](int member) { return touches(member, value); });
+  });
+  return values;
+}
+
+/// Values with the same producers are one group: running any of these makes all of them.
 int RematMoment::groupFor(int value) {
   if (model.producers[value].empty())
     return -1;
-  int first = model.producers[value].front();
-  if (groupOfNode[first] != -1)
-    return std::max(groupOfNode[first], -1);
-  std::vector<int> queue = {first}, members;
-  std::vector<char> seenNode(model.nodeCount);
-  seenNode[first] = true;
-  for (size_t i = 0; i < queue.size(); ++i)
-    for (int output : model.problem.nodes[queue[i]].outputs)
-      for (int other : model.producers[output])
-        if (!seenNode[other]) {
-          seenNode[other] = true;
-          queue.push_back(other);
-        }
-  std::copy_if(queue.begin(), queue.end(), std::back_inserter(members), [&](int m) { return !forbidden[m]; });
+  int ofClass = model.classOf[value];
+  if (groupOfClass[ofClass] != -1)
+    return std::max(groupOfClass[ofClass], -1);
+  std::vector<int> members;
+  for (int maker : model.producers[value])
+    if (!forbidden[maker])
+      members.push_back(maker);
   int index = members.empty() ? -2 : static_cast<int>(groups.size());
-  for (int member : queue)
-    groupOfNode[member] = index;
+  groupOfClass[ofClass] = index;
   if (members.empty())
     return -1;
-  std::vector<int> inputs = model.problem.nodes[members.front()].inputs;
-  for (int member : members) {
-    const std::vector<int> &reads = model.problem.nodes[member].inputs;
-    std::erase_if(inputs,
-                  [&](int input) { return std::find(reads.begin(), reads.end(), input) == reads.end(); });
-  }
   groups.emplace_back();
   weighGroup(groups[index], members);
-  for (int input : inputs) {
+  for (int input : neededBy(members, ofClass)) {
     need(input, false);
     if (itemOf[input] >= 0)
       groups[index].inputs.push_back(itemOf[input]);
@@ -162,15 +159,16 @@ void RematMoment::buildCut() {
       connectLater(other, placeOf);
 }
 
-/// What runs later reads its inputs later, makes its outputs later, and what needs it for its own first run comes
-/// later still.
+/// What runs later reads its inputs later, makes its outputs later, and what needs it for its own first run
+/// comes later still.
 void RematMoment::connectLater(int other, const std::vector<int> &placeOf) {
   auto follows = [&](int to) { cut->addArc(placeOf[other], to, MinCut::unlimited); };
   for (int value : model.problem.nodes[other].inputs)
     if (itemOf[value] >= 0)
       follows(2 + itemOf[value]);
-  if (groupOfNode[other] >= 0)
-    follows(2 + items() + groupOfNode[other]);
+  for (int value : model.problem.nodes[other].outputs)
+    if (int group = groupOfClass[model.classOf[value]]; group >= 0)
+      follows(2 + items() + group);
   for (int value : model.problem.nodes[other].outputs)
     if (!model.problem.values[value].given)
       for (int reader : model.readers[value])

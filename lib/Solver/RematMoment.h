@@ -7,10 +7,10 @@
 namespace kedge::solver {
 
 /// Let v run for the first time. What must have run before has run, and what must run later still needs its
-/// inputs; whether the rest has run is part of the question. Each value needed is held now, in its bytes, or made
-/// later: for nothing where its first run is still to come, else at the cost of a run; its inputs are needed too.
-/// What is held, and the bytes of v itself, must fit the budget. That is a relaxation: it forgets all other moments,
-/// so its optimum is below that of every plan.
+/// inputs; whether the rest has run is part of the question. Each value needed is held now, in its bytes, or
+/// made later: for nothing where its first run is still to come, else at the cost of a run; its inputs are
+/// needed too. What is held, and the bytes of v itself, must fit the budget. That is a relaxation: it forgets
+/// all other moments, so its optimum is below that of every plan.
 class RematMoment {
 public:
   enum class When : char { before, after, unknown };
@@ -45,6 +45,7 @@ private:
   void weighOwn();
   void need(int value, bool always);
   int groupFor(int value);
+  std::vector<int> neededBy(const std::vector<int> &members, int ofClass) const;
   bool comesLater(int value) const;
   bool undecided(int node) const;
   void weighGroup(Group &group, const std::vector<int> &members) const;
@@ -61,7 +62,7 @@ private:
   std::vector<char> always; ///< whether an item is read later in every plan
   std::vector<int> groupOf; ///< what makes an item again, -1 where nothing can
   std::vector<Group> groups;
-  std::vector<int> groupOfNode;
+  std::vector<int> groupOfClass;
   std::vector<char> forbidden; ///< nodes that must not run after this moment
   std::vector<double> valueWeight;
   std::optional<MinCut> cut;

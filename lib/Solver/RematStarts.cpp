@@ -69,7 +69,8 @@ private:
 
 namespace {
 
-/// What is best held at the fullest step of the order when a byte has a price, for falling prices.
+/// What is best held at the fullest step of the order when a byte has a price, for falling prices; and what
+/// comes later.
 std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
   const RematProblem &problem = model.problem;
   std::vector<RematMoment::When> when(model.nodeCount, RematMoment::When::unknown);
@@ -82,6 +83,10 @@ std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
     bytes += static_cast<double>(value.bytes);
   double price = 256 * std::max(model.requiredCost, 1e-300) / bytes;
   std::vector<RematMoment::Choice> open(moment.items(), RematMoment::Choice::open);
+  std::vector<char> madeLater(model.valueCount);
+  for (size_t i = step + 1; i < problem.order.size(); ++i)
+    for (int value : problem.nodes[problem.order[i]].outputs)
+      madeLater[value] = true;
   std::vector<std::vector<char>> result;
   std::vector<char> last;
   static constexpr int prices = 48;
@@ -90,7 +95,7 @@ std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
     if (!solution || solution->held == last)
       continue;
     last = solution->held;
-    result.emplace_back(model.valueCount);
+    result.push_back(madeLater);
     for (int item = 0; item < moment.items(); ++item)
       result.back()[moment.value(item)] = solution->held[item];
   }
@@ -101,9 +106,9 @@ std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
 
 namespace {
 
-/// Prices fall in steps where layers are alike: all of them change at once. Between two steps the values made late
-/// follow one and those made early the other. The late ones are read first when gradients run, and what is held for
-/// them leaves room for making the others again.
+/// Prices fall in steps where layers are alike: all of them change at once. Between two steps the values made
+/// late follow one and those made early the other. The late ones are read first when gradients run, and what
+/// is held for them leaves room for making the others again.
 std::vector<std::vector<char>> between(const RematModel &model, const std::vector<char> &fewer,
                                        const std::vector<char> &more, int64_t grain) {
   std::vector<int> changing;
@@ -136,8 +141,8 @@ std::vector<std::vector<int>> momentStarts(const RematModel &model) {
   int steps = static_cast<int>(bytes.size());
   auto most = std::max_element(bytes.begin(), bytes.end());
   auto add = [&](const std::vector<char> &kept) {
-    for (int patience : {1 + steps / 128, 4 + steps / 32}) {
-      std::vector<int> sequence = runOnDemand(model, kept, patience);
+    for (int patience : {2 + steps / 96, 4 + steps / 32}) {
+      std::vector<int> sequence = runOnDemand(model, kept, patience, static_cast<int>(most - bytes.begin()));
       // Chains of values that are all made again from far away lead a search nowhere.
       if (!sequence.empty() && sequence.size() < 2 * model.problem.order.size())
         result.push_back(std::move(sequence));

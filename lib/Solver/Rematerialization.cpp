@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Work that a whole front takes by default: about five seconds on one core, less for less than 150 nodes. Where
-/// layers are solved once, more nodes need hardly more of it.
+/// Work that a whole front takes by default: about five seconds on one core, less for less than 150 nodes.
+/// Where layers are solved once, more nodes need hardly more of it.
 int64_t defaultEffort(const RematModel &model, bool folded) {
   int64_t nodes = model.nodeCount;
   return std::min(400'000 * nodes, 50'000'000 + (folded ? 2'000 : 10'000) * nodes);
@@ -61,7 +61,7 @@ public:
       climb(options.timeLimit > 0 && possible ? options.budget : 0);
     if (options.timeLimit > 0 && possible)
       focusOn(
-          model, front, options.budget, options.seed, [&] { return elapsed() / options.timeLimit; }, proven);
+          model, front, options.budget, options.seed, [&] { return elapsed() / timeAllowed(); }, proven);
     const RematFront::Entry *best = front.within(options.budget);
     RematPlan plan = unbounded(best ? *best : front.smallestPeak(), options.budget);
     if (options.timeLimit <= 0)
@@ -80,18 +80,20 @@ public:
   }
 
 private:
+  /// What comes after the search takes a little time, too.
+  double timeAllowed() const { return 0.98 * options.timeLimit; }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - started).count(); }
 
   void climb(int64_t lowestBudget) {
     RematLayers layers = findLayers(model, fewestToFold);
-        std::optional<RematFold> fold = RematFold::make(model, layers, layersToFold);
+    std::optional<RematFold> fold = RematFold::make(model, layers, layersToFold);
     int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model, fold.has_value());
     if (fold) {
       int64_t few = static_cast<int64_t>(workOnFold * static_cast<double>(effort));
       climbFold(*fold, few);
       effort -= few;
     }
-    LadderOptions ladder = ladderOf(effort, ladderShare);
+    LadderOptions ladder = ladderOf(effort, fold ? foldShare + ladderShare : ladderShare);
     ladder.lowestBudget = lowestBudget;
     climbLadder(model, front, ladder);
   }
@@ -101,7 +103,7 @@ private:
     ladder.workPerRung = std::max<int64_t>(effort / 60, 1000);
     ladder.seed = options.seed;
     if (options.timeLimit > 0)
-      ladder.outOfTime = [this, share] { return elapsed() >= share * options.timeLimit; };
+      ladder.outOfTime = [this, share] { return elapsed() >= share * timeAllowed(); };
     return ladder;
   }
 
