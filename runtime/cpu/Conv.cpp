@@ -229,59 +229,29 @@ private:
 
 using Pointer = std::unique_ptr<LibraryKernel>;
 
-template <bool Back>
-Pointer imageProduct(const LibraryCall &call, const ConvShape &c, int images, int weights, int bias,
-                     int threads) {
-  for (const TensorDesc &operand : call.inputs)
-    expectSameType(call, operand, call.outputs[0]);
+/// The convolution or gradient that the call is.
+Pointer makeConvolution(const LibraryCall &call, int threads) {
+  const ConvRoles roles = convRolesOf(call);
+  const ConvShape c = readConv(call, roles);
+  const int bias = roles.bias ? inputIndex(call, 2) : -1;
+  const bool back = roles.kind == ConvRoles::Kind::Data;
   if (bias >= 0)
-    expectShape(call, call.inputs[bias], {Back ? c.channels : c.filters}, "the bias");
+    expectShape(call, call.inputs[bias], {back ? c.channels : c.filters}, "the bias");
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
-    return std::make_unique<ImageProduct<S, Back>>(c, images, weights, bias, threads);
-  });
-}
-
-Pointer weightProduct(const LibraryCall &call, const ConvShape &c, int x, int dy, int threads) {
-  for (const TensorDesc &operand : call.inputs)
-    expectSameType(call, operand, call.outputs[0]);
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
-    return std::make_unique<WeightProduct<S>>(c, x, dy, threads);
+    if (roles.kind == ConvRoles::Kind::Filter)
+      return std::make_unique<WeightProduct<S>>(c, roles.image, roles.result, threads);
+    if (back)
+      return std::make_unique<ImageProduct<S, true>>(c, roles.result, roles.filter, bias, threads);
+    return std::make_unique<ImageProduct<S, false>>(c, roles.image, roles.filter, bias, threads);
   });
 }
 
 } // namespace
 
 void registerConv() {
-  registerKernel("onnx.Conv", [](const LibraryCall &call, int threads) {
-    expectCounts(call, 2, 3, 1, 1);
-    ConvShape c = readConv(call, call.inputs[0], call.inputs[1], call.outputs[0]);
-    return imageProduct<false>(call, c, 0, 1, inputIndex(call, 2), threads);
-  });
-  registerKernel("train.ConvGradInput", [](const LibraryCall &call, int threads) {
-    expectCounts(call, 2, 2, 1, 1);
-    ConvShape c = readConv(call, call.outputs[0], call.inputs[1], call.inputs[0]);
-    return imageProduct<true>(call, c, 0, 1, -1, threads);
-  });
-  registerKernel("train.ConvGradWeight", [](const LibraryCall &call, int threads) {
-    expectCounts(call, 2, 2, 1, 1);
-    return weightProduct(call, readConv(call, call.inputs[0], call.outputs[0], call.inputs[1]), 0, 1,
-                         threads);
-  });
-  registerKernel("onnx.ConvTranspose", [](const LibraryCall &call, int threads) {
-    expectCounts(call, 2, 3, 1, 1);
-    ConvShape c = readConv(call, call.outputs[0], call.inputs[1], call.inputs[0]);
-    return imageProduct<true>(call, c, 0, 1, inputIndex(call, 2), threads);
-  });
-  registerKernel("train.ConvTransposeGradInput", [](const LibraryCall &call, int threads) {
-    expectCounts(call, 2, 2, 1, 1);
-    ConvShape c = readConv(call, call.inputs[0], call.inputs[1], call.outputs[0]);
-    return imageProduct<false>(call, c, 0, 1, -1, threads);
-  });
-  registerKernel("train.ConvTransposeGradWeight", [](const LibraryCall &call, int threads) {
-    expectCounts(call, 2, 2, 1, 1);
-    return weightProduct(call, readConv(call, call.inputs[1], call.outputs[0], call.inputs[0]), 1, 0,
-                         threads);
-  });
+  for (const char *name : {"onnx.Conv", "train.ConvGradInput", "train.ConvGradWeight", "onnx.ConvTranspose",
+                           "train.ConvTransposeGradInput", "train.ConvTransposeGradWeight"})
+    registerKernel(name, makeConvolution);
 }
 
 } // namespace kedge::rt::cpu

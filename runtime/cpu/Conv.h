@@ -31,6 +31,18 @@ struct ConvShape {
 /// Reads strides, pads, dilations, group and checks the sizes. x, w, y in the roles above, whatever the op.
 ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDesc &w, const TensorDesc &y);
 
+/// What a call computes of Y = conv(X, W), and where its operands stand among inputs, then outputs. A transposed
+/// convolution is the gradient of a convolution that goes the other way.
+struct ConvRoles {
+  enum class Kind { Forward, Data, Filter } kind; ///< Y, X or W
+  int image, filter, result;                      ///< X, W, Y
+  bool bias;                                      ///< the third input, where there is one, is added
+};
+/// Throws rt::Error for what is no convolution.
+ConvRoles convRolesOf(const LibraryCall &call);
+/// Reads the shape from the operands in their roles.
+ConvShape readConv(const LibraryCall &call, const ConvRoles &roles);
+
 /// `length` neighbours along the width of one row of a space.
 struct Segment {
   int64_t at; ///< place of the first in the list of columns

@@ -44,4 +44,33 @@ ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDes
   return c;
 }
 
+ConvRoles convRolesOf(const LibraryCall &call) {
+  using Kind = ConvRoles::Kind;
+  const int out = static_cast<int>(call.inputs.size());
+  if (call.name == "onnx.Conv")
+    return {Kind::Forward, 0, 1, out, true};
+  if (call.name == "train.ConvGradInput")
+    return {Kind::Data, out, 1, 0, false};
+  if (call.name == "train.ConvGradWeight")
+    return {Kind::Filter, 0, out, 1, false};
+  if (call.name == "onnx.ConvTranspose")
+    return {Kind::Data, out, 1, 0, true};
+  if (call.name == "train.ConvTransposeGradInput")
+    return {Kind::Forward, 0, 1, out, false};
+  if (call.name == "train.ConvTransposeGradWeight")
+    return {Kind::Filter, 1, out, 0, false};
+  failCall(call, "is no convolution");
+}
+
+ConvShape readConv(const LibraryCall &call, const ConvRoles &roles) {
+  expectCounts(call, 2, roles.bias ? 3 : 2, 1, 1);
+  const auto operand = [&](int at) -> const TensorDesc & {
+    const size_t index = static_cast<size_t>(at);
+    return index < call.inputs.size() ? call.inputs[index] : call.outputs.at(index - call.inputs.size());
+  };
+  for (const TensorDesc &input : call.inputs)
+    expectSameType(call, input, call.outputs[0]);
+  return readConv(call, operand(roles.image), operand(roles.filter), operand(roles.result));
+}
+
 } // namespace kedge::rt::cpu

@@ -98,39 +98,12 @@ template <size_t N> std::array<int, N> narrow(const LibraryCall &call, const std
   return result;
 }
 
-/// pads of both ends are equal?
-void checkPads(const LibraryCall &call, size_t rank) {
-  const cpu::Shape pads = cpu::intsAttr(call, "pads", cpu::Shape(2 * rank, 0));
-  for (size_t i = 0; i < rank; ++i)
+/// Pads of some dimension are not the same at its two ends.
+bool padsDiffer(const cpu::Shape &pads) {
+  for (size_t i = 0, rank = pads.size() / 2; i < rank; ++i)
     if (pads[i] != pads[i + rank])
-      failCall(call, "pads of {} before and {} behind: cuDNN takes equal ones only, and CUDA has no other convolution "
-                     "yet; put a Pad before it, or compile with --target cpu",
-               pads[i], pads[i + rank]);
-}
-
-struct Roles {
-  ConvolutionCall::Kind kind;
-  int image, filter, result; ///< positions among inputs ++ outputs
-  bool bias;
-};
-
-/// A transposed convolution is the gradient of a convolution that goes the other way.
-Roles rolesOf(const LibraryCall &call) {
-  using Kind = ConvolutionCall::Kind;
-  const int out = static_cast<int>(call.inputs.size());
-  if (call.name == "onnx.Conv")
-    return {Kind::Forward, 0, 1, out, true};
-  if (call.name == "train.ConvGradInput")
-    return {Kind::Data, out, 1, 0, false};
-  if (call.name == "train.ConvGradWeight")
-    return {Kind::Filter, 0, out, 1, false};
-  if (call.name == "onnx.ConvTranspose")
-    return {Kind::Data, out, 1, 0, true};
-  if (call.name == "train.ConvTransposeGradInput")
-    return {Kind::Forward, 0, 1, out, false};
-  if (call.name == "train.ConvTransposeGradWeight")
-    return {Kind::Filter, 1, out, 0, false};
-  failCall(call, "is no convolution");
+      return true;
+  return false;
 }
 
 } // namespace
@@ -170,20 +143,18 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   return calls;
 }
 
+bool cudnnTakes(const LibraryCall &call) {
+  const DType type = call.inputs.at(0).type;
+  return (type == DType::F32 || type == DType::F64) && !padsDiffer(cpu::intsAttr(call, "pads", {}));
+}
+
 ConvolutionCall convolutionCallOf(const LibraryCall &call) {
-  const Roles roles = rolesOf(call);
-  const auto operand = [&](int at) -> const TensorDesc & {
-    const size_t index = static_cast<size_t>(at);
-    return index < call.inputs.size() ? call.inputs[index] : call.outputs.at(index - call.inputs.size());
-  };
-  const TensorDesc &x = operand(roles.image), &w = operand(roles.filter), &y = operand(roles.result);
-  const cpu::ConvShape shape = cpu::readConv(call, x, w, y);
-  for (const TensorDesc &input : call.inputs)
-    cpu::expectSameType(call, input, call.outputs[0]);
-  if (x.type != DType::F32 && x.type != DType::F64)
-    failCall(call, "CUDA convolves f32 and f64 only; compile with --target cpu");
+  const cpu::ConvRoles roles = cpu::convRolesOf(call);
+  const cpu::ConvShape shape = cpu::readConv(call, roles);
+  if (!cudnnTakes(call))
+    failCall(call, "cuDNN takes f32 and f64 with equal pads at both ends only: its kernels are generated");
+  const TensorDesc &x = call.inputs[0];
   const size_t rank = x.shape.size() - 2;
-  checkPads(call, rank);
   ConvolutionCall result;
   result.kind = roles.kind;
   result.type = x.type;

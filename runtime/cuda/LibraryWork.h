@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/core/LibraryKernel.h"
 #include "runtime/core/Program.h"
+#include "runtime/cpu/Conv.h"
 #include <array>
 #include <set>
 
@@ -38,7 +39,8 @@ MatmulCalls matmulCallsOf(const LibraryCall &call);
 
 /// A convolution or a gradient of one, as cuDNN has them.
 struct ConvolutionCall {
-  enum class Kind { Forward, Data, Filter } kind = Kind::Forward;
+  using Kind = cpu::ConvRoles::Kind;
+  Kind kind = Kind::Forward;
   DType type = DType::F32;
   int dims = 2; ///< spatial; at least 2
   std::array<int, 5> x{}, w{}, y{}; ///< shapes of image, filter and result in the roles of a Conv, `dims` + 2 entries
@@ -48,7 +50,10 @@ struct ConvolutionCall {
   int image = -1, filter = -1, result = -1, bias = -1;
 };
 
-/// Throws rt::Error for what cuDNN has no convolution for: pads that differ at the two ends of a dimension.
+/// Whether cuDNN has this convolution: f32 or f64, and the pads at the two ends of each dimension are equal. Generated
+/// kernels take the others.
+bool cudnnTakes(const LibraryCall &call);
+/// Throws rt::Error for a convolution that cuDNN does not take.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
 
 /// MatmulShape::key() of the products of a program that a library computes.

@@ -31,6 +31,7 @@ void generateAveragePool(CallKernels &kernels);
 void generateAveragePoolGrad(CallKernels &kernels);
 void generateResize(CallKernels &kernels);
 void generateResizeGrad(CallKernels &kernels);
+void generateConvolution(CallKernels &kernels); ///< Conv, ConvTranspose and the gradients of both
 void generateAttention(CallKernels &kernels);
 void generateAttentionGrad(CallKernels &kernels);
 
