@@ -87,7 +87,8 @@ class Suite:
         for entry in self.manifest["golden"]:
             if self.late():
                 return
-            self.note("golden", f"{entry['model']} {entry['run']}", *self.judge(entry))
+            title = " ".join(filter(None, (entry["model"], entry["run"], entry.get("options"))))
+            self.note("golden", title, *self.judge(entry))
 
     def judge(self, entry):
         model, name = entry["model"], entry["run"]

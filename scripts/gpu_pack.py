@@ -5,7 +5,7 @@ gpu_pack.py OUT [--kedge build/release/bin/kedge] [--shared ../shared] [--arch s
             [--without-performance] [--limit-mib 60]
 
 Writes the folder OUT, and the same as OUT.tar.xz, which travels (programs share their runtime, so they compress to little):
-programs of the golden models (every fp32 run, and the variants whose bits must agree), their
+programs of the golden models (every fp32 run, convolutions also without cuDNN, and the variants whose bits must agree), their
 data and traces, GPT-2 124M and models of large tensors (weights by --init), the scripts, and the shared libraries that
 the programs need besides the system's. Needs the package onnx for the large models. Fails when the archive grows beyond the limit.
 """
@@ -22,6 +22,7 @@ MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert",
           "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe")
 SAME_BITS = {"gpt2": ["--recompute full", "--recompute sqrt", "--memory-budget activations=60%"],
              "resnet": ["--recompute full"], "unet": ["--recompute full"], "llama": ["--recompute full"]}
+CONVOLUTIONS = ("vit", "resnet", "unet", "segment")  # compiled twice: with cuDNN and without
 TOKENS = {"kind": "tokens", "shape": [8, 1024], "below": 50257}
 
 
@@ -72,7 +73,15 @@ class Pack:
             self.manifest["golden"].append({"model": model, "run": name, "program": program})
             if name == next(iter(trace["runs"])):
                 self.same_bits(model, onnx, run, name)
+                self.without_cudnn(model, onnx, run, name)
         shutil.copytree(folder, self.out / "models" / model)
+
+    def without_cudnn(self, model, onnx, run, name):
+        if model not in CONVOLUTIONS:
+            return
+        words = "--convolution generated"
+        program = self.compile(f"{model}-{name}-generated", onnx, [*run["compile"], *words.split()])
+        self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program})
 
     def same_bits(self, model, onnx, run, name):
         for number, words in enumerate(SAME_BITS.get(model, [])):

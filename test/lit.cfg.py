@@ -1,8 +1,9 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import ctypes
+import glob
 import os
 import shutil
 import subprocess
@@ -54,6 +55,11 @@ try:
     ctypes.CDLL("libcuda.so.1")
 except OSError:
     config.available_features.add("no-nvidia-driver")
+try:
+    ctypes.CDLL("libcudnn.so.9")
+except OSError:
+    if not any(glob.glob(f"{folder}/lib*/libcudnn.so.9") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
+        config.available_features.add("no-cudnn")
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if chromium:
     config.available_features.add("chromium")

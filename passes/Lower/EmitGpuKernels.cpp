@@ -24,12 +24,13 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
     auto b = OpBuilder::atBlockBegin(result->getBody());
     auto kernels = mlir::gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     gpu::GpuEmitter emitter(kernels);
+    gpu::Convolutions convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
     auto emitted = module.walk([&](Operation *op) {
       FailureOr<gpu::LaunchCode> code = gpu::LaunchCode();
       if (auto cluster = dyn_cast<sched::ClusterOp>(op))
         code = emitter.emit(cluster);
       else if (auto call = dyn_cast<sched::LibraryOp>(op);
-               call && !clustersOnly && !gpu::GpuEmitter::isRuntimeCall(call))
+               call && !clustersOnly && !gpu::GpuEmitter::isRuntimeCall(call, convolutions))
         code = emitter.emit(call);
       else
         return WalkResult::advance();

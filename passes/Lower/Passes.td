@@ -28,8 +28,8 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "Emit GPU kernels for each distinct cluster and generated library call";
   let description = [{
     Replaces the module's contents by one gpu.module with the kernels that `compile --target cuda` runs: their
-    block is a property of the gpu.func, the grid of a launch stands on it as an attribute. Products and
-    convolutions have none: the runtime calls libraries for them. With `arch` the kernels are compiled: PTX and,
+    block is a property of the gpu.func, the grid of a launch stands on it as an attribute. Products have none,
+    and neither have convolutions that cuDNN takes: the runtime calls libraries for them. With `arch` the kernels are compiled: PTX and,
     where ptxas is installed, registers, shared memory and spills of each kernel go to the standard output.
     Statistics: launches, kernels, workspace bytes.
 
@@ -42,6 +42,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Option<"arch", "arch", "std::string", "\"\"", "Compile for this architecture, like sm_90; \"\": print the IR">,
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
+    Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">,
     Option<"statisticsOnly", "statistics-only", "bool", "false", "No PTX, only what ptxas says of each kernel">
   ];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",

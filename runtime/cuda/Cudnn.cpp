@@ -7,8 +7,9 @@ namespace kedge::rt::cuda {
 
 Cudnn::Cudnn(Gpu &gpu) : gpu(gpu) {
   const auto library = SharedLibrary::open(
-      {"libcudnn.so.9"}, "convolutions need cuDNN 9: it comes with NVIDIA's packages, and with the Python wheel "
-                         "nvidia-cudnn-cu" + std::to_string(gpu.driverVersion() / 1000));
+      {"libcudnn.so.9"}, "this program's convolutions need cuDNN 9: it comes with NVIDIA's packages, and with the Python "
+                         "wheel nvidia-cudnn-cu" + std::to_string(gpu.driverVersion() / 1000) +
+                         "; a program that is compiled with --convolution generated needs none");
   bindAll(library);
   if (const size_t version = getVersion(); version / 10000 != 9)
     fail("{} is cuDNN {}.{}, expected cuDNN 9: install that one", library.name(), version / 10000, version / 100 % 100);

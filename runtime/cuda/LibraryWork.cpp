@@ -152,7 +152,7 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   const cpu::ConvRoles roles = cpu::convRolesOf(call);
   const cpu::ConvShape shape = cpu::readConv(call, roles);
   if (!cudnnTakes(call))
-    failCall(call, "cuDNN takes f32 and f64 with equal pads at both ends only: its kernels are generated");
+    failCall(call, "cuDNN takes f32 and f64 with equal pads at both ends; other convolutions have generated kernels");
   const TensorDesc &x = call.inputs[0];
   const size_t rank = x.shape.size() - 2;
   ConvolutionCall result;

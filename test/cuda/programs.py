@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 CASES = [("perceptron", "sm_80", []), ("perceptron", "sm_90", []), ("gpt", "sm_90", []), ("gpt", "sm_100", []),
-         ("convnet", "sm_90", []), ("gpt", "sm_90", ["--accumulate", "2"]), ("gpt", "sm_90", ["--recompute", "full"])]
+         ("convnet", "sm_90", []), ("convnet", "sm_90", ["--convolution", "generated"]),
+         ("gpt", "sm_90", ["--accumulate", "2"]), ("gpt", "sm_90", ["--recompute", "full"])]
 
 
 def run(golden, out, stubs, model, arch, words):
@@ -21,14 +22,22 @@ def run(golden, out, stubs, model, arch, words):
     steps = trace["run"][:]
     steps[steps.index("--steps") + 1] = "4"
     capability = arch.removeprefix("sm_")
+    loaded = out / "loaded"
     subprocess.run([program, *data, *steps, "--log", log, "--on-nan", "continue", "--checkpoint-dir", f"{program}.ck",
                     "--export-onnx", f"{program}.onnx"], check=True, stderr=subprocess.DEVNULL,
-                   env=dict(os.environ, LD_LIBRARY_PATH=str(stubs), KEDGE_STUB_LOG=str(calls), KEDGE_STUB_CAPABILITY=capability))
+                   env=dict(os.environ, LD_LIBRARY_PATH=str(stubs), KEDGE_STUB_LOG=str(calls), KEDGE_STUB_CAPABILITY=capability,
+                            LD_DEBUG="libs", LD_DEBUG_OUTPUT=str(loaded)))
     lines = calls.read_text().splitlines()
     count = lambda start: sum(line.startswith(start) for line in lines)
     title = " ".join([model, arch, *words])
     print(f"{title}: {len(log.read_text().splitlines())} steps, {count('cuLaunchKernel')} launches, "
           f"{count('cublasLtMatmul ')} products, {count('cudnnConvolution')} convolutions", flush=True)
+    trails = list(out.glob("loaded.*"))
+    opens = any("libcudnn" in trail.read_text(errors="replace") for trail in trails)
+    if not trails or opens != bool(count("cudnnConvolution")):
+        sys.exit(f"{title}: libcudnn is {'opened' if opens else 'not opened'}")
+    for trail in trails:
+        trail.unlink()
     if not count("cuGraphLaunch"):
         sys.exit(f"{title}: no graph was started")
 

@@ -118,7 +118,7 @@ void Compilation::resume() {
   kernelModule = *kernels.begin();
   kernelModule.get()->remove();
   if (options.onGpu())
-    gpu = std::make_unique<GpuTarget>(*kernelModule, architectureOf(options.target));
+    gpu = makeTarget(*kernelModule);
 }
 
 void Compilation::import() {
@@ -185,6 +185,8 @@ void Compilation::schedule() {
   analysis::DeviceModel device =
       options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
   options.hostLimit(); // an error before the work
+  if (options.convolution != "cudnn" && !options.onGpu())
+    fail("--convolution {} needs --target cuda", options.convolution);
   if (done < Phase::Schedule) {
     run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
     if (options.onGpu())
@@ -201,11 +203,17 @@ void Compilation::schedule() {
   scheduled = analysis::launchesOf(*ir, device);
 }
 
+std::unique_ptr<GpuTarget> Compilation::makeTarget(ModuleOp host) const {
+  using lower::gpu::Convolutions;
+  return std::make_unique<GpuTarget>(host, architectureOf(options.target),
+                                     options.convolution == "generated" ? Convolutions::Generated : Convolutions::Cudnn);
+}
+
 void Compilation::noteWorkspaces() {
   if (!options.onGpu())
     return;
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(UnknownLoc::get(&context));
-  GpuTarget(*scratch, architectureOf(options.target)).emit(*ir);
+  makeTarget(*scratch)->emit(*ir);
 }
 
 std::string Compilation::ptx() { return ptxText(gpu->compile(), gpu->arch()); }
@@ -215,7 +223,7 @@ void Compilation::emitKernels() {
     return;
   kernelModule = ModuleOp::create(UnknownLoc::get(&context));
   if (options.onGpu()) {
-    gpu = std::make_unique<GpuTarget>(*kernelModule, architectureOf(options.target));
+    gpu = makeTarget(*kernelModule);
     return gpu->emit(*ir);
   }
   lower::KernelEmitter emitter(*kernelModule);

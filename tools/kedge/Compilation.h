@@ -60,6 +60,7 @@ private:
   void offloadStates();
   int64_t hostBytes();
   std::string whyHostDoesNotFit();
+  std::unique_ptr<GpuTarget> makeTarget(mlir::ModuleOp host) const;
 
   const CompileOptions &options;
   mlir::MLIRContext context;

@@ -111,6 +111,8 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       architectureOf(target);
     o.target = target;
   }, "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")->group(group);
+  command.add_option("--convolution", o.convolution, "who computes convolutions with --target cuda: cudnn, where it takes them (the default), or generated kernels, which need no cuDNN")
+      ->check(CLI::IsMember({"cudnn", "generated"}))->group(group);
   command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
   command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);
 }

@@ -24,7 +24,7 @@ struct CompileOptions {
   std::string hostMemoryBudget;        ///< as given; empty: no limit
   int64_t effort = 0;
   int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
-  std::string target = "cpu", output, emit = "exe", saveIr, report;
+  std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::string algorithms; ///< an algorithm table that goes into the program; empty: none
   bool embedWeights = false;
   int64_t seed = 0;

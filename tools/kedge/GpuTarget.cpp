@@ -61,8 +61,8 @@ LogicalResult noteRuntimeCall(sched::LibraryOp call) {
 
 } // namespace
 
-GpuTarget::GpuTarget(ModuleOp host, std::string arch)
-    : architecture(std::move(arch)), module(moduleOf(host)), emitter(module) {}
+GpuTarget::GpuTarget(ModuleOp host, std::string arch, lower::gpu::Convolutions convolutions)
+    : architecture(std::move(arch)), convolutions(convolutions), module(moduleOf(host)), emitter(module) {}
 
 void GpuTarget::loadDialects(MLIRContext &context) {
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(UnknownLoc::get(&context));
@@ -83,7 +83,7 @@ void GpuTarget::emit(ModuleOp scheduled) {
     auto call = dyn_cast<sched::LibraryOp>(op);
     if (!call)
       return;
-    if (!lower::gpu::GpuEmitter::isRuntimeCall(call))
+    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, convolutions))
       take(op, emitter.emit(call));
     else if (failed(noteRuntimeCall(call)))
       ++refused;

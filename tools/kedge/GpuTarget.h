@@ -8,7 +8,7 @@ namespace kedge::tool {
 class GpuTarget {
 public:
   /// Kernels go into the gpu.module of `host`, which is made when there is none. `arch`: "sm_90".
-  GpuTarget(mlir::ModuleOp host, std::string arch);
+  GpuTarget(mlir::ModuleOp host, std::string arch, lower::gpu::Convolutions convolutions);
   /// What kernels are made of, for IR that is parsed.
   static void loadDialects(mlir::MLIRContext &context);
 
@@ -21,6 +21,7 @@ public:
 
 private:
   std::string architecture;
+  lower::gpu::Convolutions convolutions;
   mlir::gpu::GPUModuleOp module;
   lower::gpu::GpuEmitter emitter;
 };

@@ -30,6 +30,12 @@ struct LaunchCode {
   int64_t workspaceBytes = 0;              ///< contents undefined before and after the launch; 256-byte aligned
 };
 
+/// Who computes the convolutions and their gradients.
+enum class Convolutions {
+  Cudnn,    ///< cuDNN, where it takes them; generated kernels the others
+  Generated ///< generated kernels: the program needs no cuDNN
+};
+
 /// Emits kernels into one gpu.module, equal ones once. A kernel's arguments are bare pointers to global memory
 /// (!llvm.ptr<1>) that are aligned to 16 bytes; shapes are constants. An output may share its bytes with an
 /// input under the rule of KernelEmitter.h. What is emitted depends on the op only: emitting again, into any
@@ -42,8 +48,8 @@ public:
   mlir::FailureOr<LaunchCode> emit(sched::ClusterOp cluster);
   /// Kernels of the generator that passes/Lower/Gpu/library has for the call.
   mlir::FailureOr<LaunchCode> emit(sched::LibraryOp call);
-  /// Products and convolutions: the runtime calls cuBLASLt and cuDNN.
-  static bool isRuntimeCall(sched::LibraryOp call);
+  /// Products, and convolutions that are cuDNN's: the runtime calls a library.
+  static bool isRuntimeCall(sched::LibraryOp call, Convolutions convolutions);
 
   /// For generators: the kernel of this `key` (all that decides its code), made by `body` when it is new.
   /// `body` finds the builder in the entry block of a function of `pointers` arguments; a return follows.

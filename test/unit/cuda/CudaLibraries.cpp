@@ -88,8 +88,10 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
   const rt::DType f32 = rt::DType::F32, i64 = rt::DType::I64;
   const json uneven = {{"pads", {0, 0, 1, 1}}};
   EXPECT_NE(refusal({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}})
-                .find("equal ones only"),
+                .find("equal pads at both ends"),
             std::string::npos);
+  EXPECT_FALSE(rt::cuda::cudnnTakes({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
+  EXPECT_TRUE(rt::cuda::cudnnTakes({"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
   EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}}).find("f32 and f64"),
             std::string::npos);
   EXPECT_EQ(refusal({"onnx.MatMul", json::object(), {{f32, {2, 2}}, {f32, {2, 2}}}, {{f32, {2, 2}}}}), "");

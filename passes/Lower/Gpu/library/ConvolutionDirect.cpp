@@ -7,7 +7,7 @@ using namespace kedge::lower::gpu;
 namespace kedge::lower::gpu::convolution {
 namespace {
 
-/// Loops over [0, counts), the last fastest; dims of one are no loops.
+/// Loops over [0, counts), the last fastest; dims of one are no loops, and a short last one is written out.
 Nums nest(KernelBuilder &k, ArrayRef<Num> counts, Nums index, Nums carried, Fn<Nums(Nums, Nums)> body) {
   if (index.size() == counts.size())
     return body(index, carried);
@@ -17,8 +17,13 @@ Nums nest(KernelBuilder &k, ArrayRef<Num> counts, Nums index, Nums carried, Fn<N
     return nest(k, counts, inner, values, body);
   };
   Num count = counts[index.size()];
-  if (count.constant() == 1)
-    return enter(k.index(0), carried);
+  constexpr int64_t kWrittenOut = 8;
+  int64_t known = count.constant().value_or(0);
+  if (known == 1 || (0 < known && known <= kWrittenOut && index.size() + 1 == counts.size())) {
+    for (int64_t at = 0; at < known; ++at)
+      carried = enter(k.index(at), carried);
+    return carried;
+  }
   return k.loop(k.index(0), count, k.index(1), carried, enter);
 }
 
@@ -62,15 +67,23 @@ private:
     }
     Num from = (at[0] * p.groups + at[1]) * (p.depth * p.sourceSize()) + flatten(read, p.sourceSpace());
     Num weights = at[1] * p.groupWeights() + p.tap(phases, tap);
-    auto addChannels = [&]() {
+    if (p.depth == 1) { // depthwise: no branch around so little
+      Num value = k.load(source, select(inside, from, k.index(0)));
+      return addChannel(select(inside, value, k.zeros(p.storage, 1)), weights, sums);
+    }
+    auto addChannels = [&] {
       return nest(k, {k.index(p.depth)}, {}, sums, [&](Nums channel, Nums so) {
         Num value = k.load(source, from + channel[0] * p.sourceSize());
-        for (int64_t row = 0; row < p.rows; ++row)
-          so[row] = fma(k.load(filter, weights + channel[0] * p.depthStep + row * p.rowStep), value, so[row]);
-        return so;
+        return addChannel(value, weights + channel[0] * p.depthStep, so);
       });
     };
     return k.choose(inside, addChannels, [&] { return sums; });
+  }
+
+  Nums addChannel(Num value, Num weights, Nums sums) {
+    for (int64_t row = 0; row < p.rows; ++row)
+      sums[row] = fma(k.load(filter, weights + row * p.rowStep), value, sums[row]);
+    return sums;
   }
 
   KernelBuilder &k;

@@ -103,7 +103,7 @@ public:
       steps = steps * phase.count;
     Nums sums = tiles.sumSteps(
         steps, {firstStep, k.index(0), k.index(0), k.index(0)}, [&](Nums place) { return advance(place); },
-        [&](const Nums &place, Num valid) { return load(place, valid); },
+        [&](const Nums &place) { return load(place); },
         [&](Num buffer, const Nums &values) { put(buffer, values); });
     tiles.forEachGroup(sums, [&](Num row, Num column, ArrayRef<Num> values) { store(row, column, values); });
   }
@@ -111,7 +111,7 @@ public:
 private:
   Position positionOf(Num column) const {
     Nums at = k.split(column, {p.batch, p.walks[0].positions, p.walks[1].positions, p.walks[2].positions});
-    return {column < plan.columns, at[0], {at[1], at[2], at[3]}};
+    return {plan.columns % plan.tile.columns == 0 ? always(k) : column < plan.columns, at[0], {at[1], at[2], at[3]}};
   }
 
   /// Where the thread's position reads at a tap of zero steps.
@@ -133,20 +133,20 @@ private:
       place[d + 1] = select(wraps, k.index(0), next);
       carry = k.convert(wraps, k.indexType);
     }
-    place[0] = place[0] + carry;
+    place[0] = min(place[0] + carry, k.index(plan.channelSteps - 1)); // past the last step: any
     return place;
   }
 
-  Nums load(const Nums &place, Num valid) const {
-    Nums values = loadWeights(place, valid);
-    values.append(loadSource(place, valid));
+  Nums load(const Nums &place) const {
+    Nums values = loadWeights(place);
+    values.append(loadSource(place));
     return values;
   }
 
-  Nums loadWeights(const Nums &place, Num valid) const {
+  Nums loadWeights(const Nums &place) const {
     Num tap = p.tap(phases, ArrayRef<Num>(place).drop_front());
     Num step = ((group * plan.rowTiles + rowTile) * plan.channelSteps + place[0]) * p.taps() + tap;
-    Memory from = k.shifted(packed, select(valid, step, k.index(0)) * plan.stepWeights());
+    Memory from = k.shifted(packed, step * plan.stepWeights());
     Num thread = (k.thread() * weightMoves.width) % plan.stepWeights();
     Nums values;
     for (int64_t move = 0; move < weightMoves.count(); ++move)
@@ -154,8 +154,8 @@ private:
     return values;
   }
 
-  Nums loadSource(const Nums &place, Num valid) const {
-    Num inside = isColumn & valid;
+  Nums loadSource(const Nums &place) const {
+    Num inside = isColumn;
     Nums at;
     for (int d = 0; d < 3; ++d) {
       at.push_back(origin[d] + place[d + 1] * p.walks[d].step);
@@ -197,7 +197,7 @@ private:
   void store(Num row, Num column, ArrayRef<Num> values) {
     row = rowTile * plan.tile.rows + row, column = firstColumn + column;
     int64_t width = values.size() % plan.writeWidth() == 0 ? plan.writeWidth() : 1;
-    k.when(row < p.rows, [&] {
+    k.when(p.rows % plan.tile.rows == 0 ? always(k) : row < p.rows, [&] {
       Num channel = group * p.rows + row;
       for (size_t v = 0; v < values.size(); v += width)
         storePositions(channel, column + int64_t(v), values.slice(v, width));

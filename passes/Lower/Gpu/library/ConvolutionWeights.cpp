@@ -62,7 +62,7 @@ public:
     Num steps = (end - begin + (plan.tile.depth - 1)) / plan.tile.depth;
     Nums sums = tiles.sumSteps(
         steps, {begin}, [&](Nums place) -> Nums { return {place[0] + plan.tile.depth}; },
-        [&](const Nums &place, Num) { return load(place[0]); },
+        [&](const Nums &place) { return load(place[0]); },
         [&](Num buffer, const Nums &values) { put(buffer, values); });
     tiles.forEachGroup(sums, [&](Num row, Num column, ArrayRef<Num> values) { store(row, column, values); });
   }

@@ -54,16 +54,16 @@ Nums ProductTiles::addStep(Num buffer, Nums sums) const {
 
 Nums ProductTiles::sumSteps(Num steps, Nums first, Advance advance, Load load, Put put) {
   size_t places = first.size();
-  put(k.index(0), load(first, k.index(0) < steps));
+  put(k.index(0), load(first));
   k.barrier();
   Nums carried = first;
   carried.push_back(k.index(0)); // the buffer that is full
   carried.append(Nums(tile.own * tile.own, k.zeros(sum, 1)));
-  Nums last = k.loop(k.index(0), steps, k.index(1), carried, [&](Num step, Nums now) {
+  Nums last = k.loop(k.index(0), steps, k.index(1), carried, [&](Num, Nums now) {
     ArrayRef<Num> list = now;
     Nums place = advance(Nums(list.take_front(places)));
     Num buffer = list[places], other = 1 - buffer;
-    Nums values = load(place, step + 1 < steps);
+    Nums values = load(place);
     Nums sums = addStep(buffer, Nums(list.drop_front(places + 1)));
     put(other, values);
     k.barrier();

@@ -41,10 +41,10 @@ public:
   ProductTiles(KernelBuilder &k, const TileShape &tile, mlir::Type sum, int64_t padA, int64_t padB);
 
   /// The sums over `steps` steps. `first` is the first step's place; `advance` gives the next one's; `load` reads what
-  /// the thread moves of a step (zeros or garbage when it is not `valid`, without reading outside); `put` writes that
-  /// into a buffer by storeA and storeB.
+  /// the thread moves of a step, and past the last one whatever does not lie outside; `put` writes that into a buffer by
+  /// storeA and storeB.
   using Advance = Fn<Nums(Nums place)>;
-  using Load = Fn<Nums(const Nums &place, Num valid)>;
+  using Load = Fn<Nums(const Nums &place)>;
   using Put = Fn<void(Num buffer, const Nums &values)>;
   Nums sumSteps(Num steps, Nums first, Advance advance, Load load, Put put);
   void storeA(Num buffer, Num depth, Num row, Num values) { k.store(a, place(buffer, depth, row, strideA), values); }
