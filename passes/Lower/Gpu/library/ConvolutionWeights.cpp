@@ -57,6 +57,7 @@ public:
   }
 
   void run() {
+    k.residentBlocks(1); // otherwise ptxas aims at 64 registers and spills the few that are more
     for (int64_t move = 0; move < columnMoves.count(); ++move)
       columns.push_back(columnAt(firstColumn + columnMoves.line(k, move) % plan.tile.columns));
     Num steps = (end - begin + (plan.tile.depth - 1)) / plan.tile.depth;

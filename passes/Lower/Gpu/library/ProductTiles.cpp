@@ -10,8 +10,8 @@ TileShape TileShape::of(int64_t rows, int64_t columns, int64_t products, Type su
   auto area = [&](const TileShape &tile) {
     return tile.rowTiles(rows) * tile.rows * tile.columnTiles(columns) * tile.columns;
   };
-  for (TileShape tile : {TileShape{32, 128, 16, 4}, TileShape{128, 32, 16, 4}, TileShape{16, 256, 16, 4},
-                         TileShape{256, 16, 16, 4}})
+  for (TileShape tile : {TileShape{32, 128, 16, 4}, TileShape{128, 32, 16, 4}, TileShape{16, 256, 8, 4},
+                         TileShape{256, 16, 8, 4}})
     if (area(tile) < area(best))
       best = tile;
   TileShape wide{128, 128, 8, 8}; // half of the loads for each product, where enough of them fill a device
@@ -28,6 +28,9 @@ ProductTiles::ProductTiles(KernelBuilder &k, const TileShape &tile, Type sum, in
   Num line = k.thread() / across, lane = k.thread() % across;
   rows = Share::of(line, tile.rows / tile.own, tile.rows, width);
   columns = Share::of(lane, across, tile.columns, width);
+  // Otherwise ptxas aims at 128 registers and spills the few that are more.
+  if (tile.own == 8)
+    k.residentBlocks(1);
 }
 
 Nums ProductTiles::loadShare(Memory memory, Num from, const Share &share) const {
