@@ -65,7 +65,8 @@ struct Shape {
 
 void expectAllSame(const Shape &shape, const std::string &type = "f32") {
   CaseOptions options;
-  double terms = static_cast<double>(shape.batch * std::accumulate(shape.in.begin(), shape.in.end(), int64_t(1), std::multiplies<>()));
+  auto space = std::accumulate(shape.in.begin(), shape.in.end(), 1.0, std::multiplies<>());
+  double terms = static_cast<double>(shape.batch) * space;
   options.tolerance = type == "f64" ? 1e-13 : 1e-5 + 1e-8 * terms; // of rounding alone: the orders of the sums differ
   for (const std::string &call : shape.calls(type))
     expectSameAsCpu(call, options);
