@@ -32,6 +32,10 @@ void addStarts(const RematModel &model, RematFront &front) {
   front.add(model.problem.order);
   for (const std::vector<int> &start : segmentStarts(model))
     front.add(start);
+}
+
+/// After the ladder: plans that are good as they are may still be no good ground to begin from.
+void addMomentStarts(const RematModel &model, RematFront &front) {
   for (const std::vector<int> &start : momentStarts(model))
     front.add(start);
 }
@@ -100,6 +104,7 @@ private:
     LadderOptions ladder = ladderOf(effort, fold ? foldShare + ladderShare : ladderShare);
     ladder.lowestBudget = lowestBudget;
     climbLadder(model, front, ladder);
+    addMomentStarts(model, front);
   }
 
   LadderOptions ladderOf(int64_t effort, double share) const {
@@ -117,6 +122,7 @@ private:
     RematFront plans(few);
     addStarts(few, plans);
     climbLadder(few, plans, ladderOf(effort, foldShare));
+    addMomentStarts(few, plans);
     for (const RematFront::Entry &plan : plans.all())
       for (RematFold::Spread spread : {RematFold::Spread::neighbours, RematFold::Spread::inTurn})
         for (bool patient : {false, true})
