@@ -286,19 +286,14 @@ LogicalResult findDependences(ClusterNest &nest) {
   for (unsigned d = 0; d < nest.rank(); ++d)
     if (nest.reduced[d])
       reduced.set(d);
-  for (auto [argument, access] : llvm::zip(nest.body().getArguments(), nest.inputs)) {
+  for (auto [argument, access] : llvm::zip(nest.body().getArguments(), nest.inputs))
     nest.dims[argument] = dimsOf(access.offset, nest.rank());
-    nest.phase[argument] = 0;
-  }
   for (Operation &op : nest.body().without_terminator()) {
     if (op.getNumRegions() || op.getNumResults() != 1)
       return op.emitOpError("cannot stand in a cluster's body");
     llvm::SmallBitVector bits(nest.rank());
-    unsigned phase = 0;
-    for (Value operand : op.getOperands()) {
+    for (Value operand : op.getOperands())
       bits |= nest.dims.lookup(operand);
-      phase = std::max(phase, nest.phase.lookup(operand));
-    }
     if (auto index = dyn_cast<sched::IndexOp>(op))
       bits = dimsOf(nest.index[index.getDim()], nest.rank());
     if (isa<sched::ReduceOp>(op)) {
@@ -306,11 +301,10 @@ LogicalResult findDependences(ClusterNest &nest) {
       if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32)
         return op.emitOpError("folds ") << type << "; widen it to f32 first";
       bits.reset(reduced);
-      nest.passes = std::max(nest.passes, ++phase);
     }
     nest.dims[op.getResult(0)] = bits;
-    nest.phase[op.getResult(0)] = phase;
   }
+  nest.findPhases();
   for (auto [number, output] : llvm::enumerate(nest.outputs))
     if (nest.dims.lookup(nest.yield().getOperand(number)).test(dimsOf(output.offset, nest.rank())))
       return nest.op.emitOpError("yields output ") << number << " from a value that varies along a dim its map does not name";
@@ -332,6 +326,22 @@ bool ClusterNest::isPoint(const Access &access) const {
     if (reduced[d] && access.dependsOn(d))
       return true;
   return false;
+}
+
+void ClusterNest::findPhases() {
+  passes = 0;
+  for (BlockArgument argument : body().getArguments())
+    phase[argument] = 0;
+  for (Operation &op : body().without_terminator()) {
+    unsigned number = 0;
+    for (Value operand : op.getOperands())
+      number = std::max(number, phase.lookup(operand));
+    if (sched::ReduceOp maximum = maximumOf.lookup(&op))
+      number = passOf(maximum);
+    if (isa<sched::ReduceOp>(op))
+      passes = std::max(passes, ++number);
+    phase[op.getResult(0)] = number;
+  }
 }
 
 int64_t ClusterNest::bodySize() const {

@@ -31,12 +31,17 @@ struct ClusterNest {
 
   /// Which dims a scalar of the body depends on; a fold's result never on reduced ones.
   llvm::DenseMap<mlir::Value, llvm::SmallBitVector> dims;
-  /// How many dependent folds come before a scalar; a fold runs in the pass of its operand's number.
+  /// How many dependent folds come before a scalar.
   llvm::DenseMap<mlir::Value, unsigned> phase;
   unsigned passes = 0; ///< number of passes that fold
+  /// Sums of exp(x - max x) that run in their maximum's pass, with that maximum; empty unless an emitter pairs them.
+  llvm::DenseMap<mlir::Operation *, sched::ReduceOp> maximumOf;
 
   unsigned rank() const { return sizes.size(); }
   bool isPoint(const Access &access) const; ///< walks along a reduced dim
+  /// The pass that a fold runs in.
+  unsigned passOf(sched::ReduceOp fold) const { return phase.lookup(fold.getResult()) - 1; }
+  void findPhases(); ///< again, after a change of maximumOf
   bool has(mlir::Value v, unsigned dim) const { return dims.lookup(v).test(dim); }
   mlir::Block &body() const { return sched::ClusterOp(op).getBody().front(); }
   sched::YieldOp yield() const { return mlir::cast<sched::YieldOp>(body().getTerminator()); }

@@ -145,7 +145,7 @@ void NestEmitter::foldPass(unsigned pass) {
   folds.clear();
   auto outside = std::exchange(wanted, {});
   for (auto fold : nest.body().getOps<sched::ReduceOp>())
-    if (nest.phase.lookup(fold.getInput()) == pass) {
+    if (nest.passOf(fold) == pass) {
       folds.push_back(fold);
       want(fold.getInput());
     }

@@ -1,5 +1,6 @@
 // Clusters as launches of one or several kernels.
 #include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
 #include "passes/Lower/Gpu/ThreadEmitter.h"
 #include "passes/Lower/KernelNames.h"
@@ -22,6 +23,8 @@ public:
     if (failed(nest))
       return failure();
     GpuPlan plan = GpuPlan::of(*nest);
+    if (!plan.inRegisters && pairOnlineSums(*nest))
+      plan = GpuPlan::of(*nest);
     if (plan.groups == 0 || llvm::all_of(nest->outputs, [](const Access &output) { return output.elements == 0; }))
       return success();
     if (plan.splits > 1 && !plan.walksRows)
@@ -52,7 +55,7 @@ private:
     SmallVector<Operand> first(inputs);
     first.append(partials);
     addKernel(stage.cluster, nest, plan, first, suffix);
-    return add(builder.join(stage.cluster, plan.splits, partials, outputs), (suffix + "_join").str());
+    return add(builder.join(nest, plan.splits, partials, outputs), (suffix + "_join").str());
   }
 
   void addKernel(sched::ClusterOp cluster, ClusterNest &nest, const GpuPlan &plan, ArrayRef<Operand> operands,

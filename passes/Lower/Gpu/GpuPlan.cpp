@@ -120,12 +120,16 @@ void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   plan.slots = plan.inRegisters ? each : 4;
 }
 
-/// Nothing but one pass of folds, each result an output that names every parallel dim once.
+/// Nothing but one pass of folds, each result an output that names every parallel dim once; partial results of an
+/// online sum mean nothing without those of its maximum.
 bool isPureFold(const ClusterNest &nest) {
   int64_t rows = 1;
   for (unsigned d = 0; d < nest.rank(); ++d)
     rows *= nest.reduced[d] ? 1 : nest.sizes[d];
-  auto isFold = [](Value v) { return v.getDefiningOp<sched::ReduceOp>() != nullptr; };
+  auto isFold = [&](Value v) {
+    sched::ReduceOp maximum = nest.maximumOf.lookup(v.getDefiningOp());
+    return v.getDefiningOp<sched::ReduceOp>() && (!maximum || llvm::is_contained(nest.yield().getOperands(), maximum.getResult()));
+  };
   return nest.passes == 1 && llvm::all_of(nest.yield().getOperands(), isFold) &&
          llvm::all_of(nest.outputs, [&](const Access &output) { return output.elements == rows; });
 }

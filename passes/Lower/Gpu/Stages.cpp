@@ -1,4 +1,5 @@
 #include "passes/Lower/Gpu/Stages.h"
+#include "passes/Lower/Gpu/OnlineSums.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -140,7 +141,7 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
   for (unsigned pass = 0; pass < nest.passes; ++pass) {
     SmallVector<Target> targets;
     for (auto fold : nest.body().getOps<sched::ReduceOp>())
-      if (nest.phase.lookup(fold.getInput()) == pass)
+      if (nest.passOf(fold) == pass)
         targets.push_back(cutter.resultOf(fold));
     stages.push_back(cutter.cut(targets, op.getReduced()));
     for (const Target &target : targets)
@@ -158,7 +159,35 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
   return stages;
 }
 
-Stage StageBuilder::join(sched::ClusterOp fold, int64_t splits, ArrayRef<Operand> partials, ArrayRef<Operand> outputs) {
+/// Folds of partial results, in the body of a joining cluster. `parts` are those of the outputs.
+static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNest &nest, ArrayRef<Value> parts) {
+  llvm::DenseMap<Value, Value> partOf, joined;
+  for (auto [fold, part] : llvm::zip(nest.yield().getOperands(), parts)) {
+    partOf[fold] = part;
+    auto reduce = fold.getDefiningOp<sched::ReduceOp>();
+    if (!nest.maximumOf.contains(reduce))
+      joined[fold] = sched::ReduceOp::create(b, loc, reduce.getType(), reduce.getKind(), part);
+  }
+  SmallVector<Value> results;
+  ScalarOps scalars(b, loc);
+  OnlineSum online(scalars);
+  for (Value fold : nest.yield().getOperands()) {
+    sched::ReduceOp maximum = nest.maximumOf.lookup(fold.getDefiningOp());
+    if (!maximum) {
+      results.push_back(joined.lookup(fold));
+      continue;
+    }
+    Value top = joined.lookup(maximum.getResult());
+    Value part = online.rescaled(partOf.lookup(fold), partOf.lookup(maximum.getResult()), online.reference(top));
+    Value sum = sched::ReduceOp::create(b, loc, part.getType(), sched::FoldKind::Add, part);
+    results.push_back(online.finished(sum, top));
+  }
+  return results;
+}
+
+Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<Operand> partials,
+                         ArrayRef<Operand> outputs) {
+  sched::ClusterOp fold = nest.op;
   MLIRContext *context = fold.getContext();
   AffineExpr element = getAffineDimExpr(0, context), split = getAffineDimExpr(1, context);
   SmallVector<Source> sources, targets;
@@ -174,13 +203,10 @@ Stage StageBuilder::join(sched::ClusterOp fold, int64_t splits, ArrayRef<Operand
   Stage stage{createCluster(*scratch, fold.getLoc(), {elements, splits}, {1}, sources, targets), {}};
   Block &block = stage.cluster.getBody().front();
   auto b = OpBuilder::atBlockEnd(&block);
-  SmallVector<Value> results;
-  for (Value yielded : fold.getBody().front().getTerminator()->getOperands()) {
-    auto reduce = yielded.getDefiningOp<sched::ReduceOp>();
-    Value part = block.addArgument(reduce.getType(), fold.getLoc());
-    results.push_back(sched::ReduceOp::create(b, fold.getLoc(), reduce.getType(), reduce.getKind(), part));
-  }
-  sched::YieldOp::create(b, fold.getLoc(), results);
+  SmallVector<Value> parts;
+  for (Value yielded : nest.yield().getOperands())
+    parts.push_back(block.addArgument(yielded.getType(), fold.getLoc()));
+  sched::YieldOp::create(b, fold.getLoc(), joinParts(b, fold.getLoc(), nest, parts));
   for (ArrayRef<Operand> list : {partials, outputs})
     stage.operands.append(list.begin(), list.end());
   return stage;

@@ -32,7 +32,7 @@ public:
   llvm::SmallVector<Stage> split(const ClusterNest &nest, llvm::ArrayRef<KernelLaunch::Operand> operands);
   /// The cluster that folds `splits` partial results of each output of a pure fold; partial results lie one
   /// whole output after the other in `partials`.
-  Stage join(sched::ClusterOp fold, int64_t splits, llvm::ArrayRef<KernelLaunch::Operand> partials,
+  Stage join(const ClusterNest &fold, int64_t splits, llvm::ArrayRef<KernelLaunch::Operand> partials,
              llvm::ArrayRef<KernelLaunch::Operand> outputs);
 
 private:

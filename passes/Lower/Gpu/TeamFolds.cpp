@@ -41,6 +41,14 @@ Value ThreadEmitter::horizontal(sched::FoldKind kind, Value vector) {
   return tree(kind, values);
 }
 
+// One result of all that the thread folded; of nothing the identity.
+Value ThreadEmitter::ofThread(sched::ReduceOp fold, Values values) {
+  if (values.empty())
+    values.push_back(ops.identity(fold.getKind(), fold.getType(), lanesOfFold(fold)));
+  Value value = tree(fold.getKind(), values);
+  return plan.lanesReduced ? horizontal(fold.getKind(), value) : value;
+}
+
 // Words of 32 bits travel; narrower values in one, wider ones in two.
 Value ThreadEmitter::shuffle(Value value, unsigned distance) {
   Type type = value.getType(), word = b.getI32Type();

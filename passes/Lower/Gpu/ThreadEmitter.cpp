@@ -111,46 +111,88 @@ void ThreadEmitter::group() {
   storeRows();
 }
 
-void ThreadEmitter::foldPass(unsigned pass) {
+void ThreadEmitter::collectFolds(unsigned pass) {
   folds.clear();
+  onlineSums.clear();
   wanted.clear();
-  for (auto fold : nest.body().getOps<sched::ReduceOp>())
-    if (nest.phase.lookup(fold.getInput()) == pass) {
+  llvm::DenseSet<Operation *> paired;
+  auto all = nest.body().getOps<sched::ReduceOp>();
+  for (auto fold : all)
+    if (sched::ReduceOp maximum = nest.maximumOf.lookup(fold); maximum && nest.passOf(fold) == pass) {
+      onlineSums.push_back(fold);
+      paired.insert(maximum);
+      want(maximum.getInput());
+    }
+  for (auto fold : all)
+    if (nest.passOf(fold) == pass && !nest.maximumOf.contains(fold) && !paired.contains(fold)) {
       folds.push_back(fold);
       want(fold.getInput());
     }
+}
+
+// A loop over the units, with an accumulator for each slot; gives those of `folds`, then a maximum and sums for each
+// online sum.
+ThreadEmitter::Values ThreadEmitter::foldUnits() {
+  Values identities;
+  for (sched::ReduceOp fold : folds)
+    identities.append(plan.slots, ops.identity(fold.getKind(), fold.getType(), lanesOfFold(fold)));
+  for (sched::ReduceOp sum : onlineSums) {
+    sched::ReduceOp maximum = nest.maximumOf.lookup(sum);
+    unsigned width = lanesOfFold(maximum);
+    identities.push_back(ops.identity(maximum.getKind(), maximum.getType(), plan.lanesReduced ? 1 : width));
+    identities.append(plan.slots, ops.identity(sum.getKind(), sum.getType(), width));
+  }
+  return overUnits(identities, [&](Values accumulators) {
+    emitAvailable();
+    for (auto [number, fold] : llvm::enumerate(folds))
+      for (unsigned slot = 0; slot < slots.size(); ++slot) {
+        Value &accumulator = accumulators[number * plan.slots + slot];
+        accumulator = ops.combine(fold.getKind(), accumulator, foldedOfSlot(fold, slot));
+      }
+    MutableArrayRef<Value> pairs = MutableArrayRef(accumulators).drop_front(folds.size() * plan.slots);
+    for (auto [number, sum] : llvm::enumerate(onlineSums)) {
+      MutableArrayRef<Value> pair = pairs.slice(number * (plan.slots + 1), plan.slots + 1);
+      accumulatePair(sum, pair.front(), pair.drop_front());
+    }
+    return accumulators;
+  });
+}
+
+void ThreadEmitter::foldPass(unsigned pass) {
+  collectFolds(pass);
   emitAvailable();
-  SmallVector<Values> partials(folds.size());
+  Values joined, maxima, sums;
   if (plan.inRegisters) {
-    for (auto [fold, list] : llvm::zip(folds, partials))
+    for (sched::ReduceOp fold : folds) {
+      Values list;
       for (unsigned slot = 0; slot < slots.size(); ++slot)
         list.push_back(foldedOfSlot(fold, slot));
+      joined.push_back(ofThread(fold, list));
+    }
   } else {
-    Values identities;
+    Values results = foldUnits();
+    ArrayRef<Value> rest(results);
+    auto take = [&](size_t count) {
+      Values taken(rest.take_front(count));
+      rest = rest.drop_front(count);
+      return taken;
+    };
     for (sched::ReduceOp fold : folds)
-      identities.append(plan.slots, ops.identity(fold.getKind(), fold.getType(), lanesOfFold(fold)));
-    Values results = overUnits(identities, [&](Values accumulators) {
-      emitAvailable();
-      for (auto [number, fold] : llvm::enumerate(folds))
-        for (unsigned slot = 0; slot < slots.size(); ++slot) {
-          Value &accumulator = accumulators[number * plan.slots + slot];
-          accumulator = ops.combine(fold.getKind(), accumulator, foldedOfSlot(fold, slot));
-        }
-      return accumulators;
-    });
-    for (unsigned number = 0; number < folds.size(); ++number)
-      partials[number] = Values(ArrayRef(results).slice(number * plan.slots, plan.slots));
+      joined.push_back(ofThread(fold, take(plan.slots)));
+    for (sched::ReduceOp sum : onlineSums) {
+      maxima.push_back(take(1).front());
+      sums.push_back(ofThread(sum, take(plan.slots)));
+    }
   }
-  Values joined;
-  for (auto [fold, list] : llvm::zip(folds, partials)) {
-    if (list.empty())
-      list.push_back(ops.identity(fold.getKind(), fold.getType(), lanesOfFold(fold)));
-    Value value = tree(fold.getKind(), list);
-    joined.push_back(plan.lanesReduced ? horizontal(fold.getKind(), value) : value);
+  for (auto [sum, maximum] : llvm::zip(onlineSums, maxima)) {
+    folds.push_back(nest.maximumOf.lookup(sum));
+    joined.push_back(maximum);
   }
   joinTeam(joined);
   for (auto [fold, value] : llvm::zip(folds, joined))
     env[fold.getResult()] = {value};
+  if (!onlineSums.empty())
+    joinPairs(maxima, sums);
   folds.clear();
 }
 

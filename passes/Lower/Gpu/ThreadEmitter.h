@@ -41,6 +41,8 @@ private:
 
   // Passes
   void foldPass(unsigned pass);
+  void collectFolds(unsigned pass);
+  Values foldUnits();
   void pointPass();
   void storeRows();
   void guarded(mlir::Value condition, llvm::function_ref<void()> body);
@@ -57,12 +59,16 @@ private:
   mlir::Value foldedOfSlot(sched::ReduceOp fold, unsigned slot);
   mlir::Value tree(sched::FoldKind kind, Values values);
   mlir::Value horizontal(sched::FoldKind kind, mlir::Value vector);
+  mlir::Value ofThread(sched::ReduceOp fold, Values values);
   void joinTeam(Values &results);
   void joinWarps(Values &results);
   void joinRows(Values &results);
   mlir::Value shuffle(mlir::Value value, unsigned distance);
   mlir::Value joinLanes(sched::FoldKind kind, mlir::Value value, unsigned threads);
   mlir::Value sharedAddress(mlir::Value base, mlir::Value position, mlir::Type type);
+  // Maxima with the sums beside them (OnlineSums.cpp)
+  void accumulatePair(sched::ReduceOp sum, mlir::Value &maximum, mlir::MutableArrayRef<mlir::Value> sums);
+  void joinPairs(mlir::ArrayRef<mlir::Value> maxima, Values results);
 
   // Scalars of the body
   void want(mlir::Value v);
@@ -109,6 +115,7 @@ private:
   llvm::DenseMap<mlir::Value, Values> env;
   llvm::DenseSet<mlir::Value> wanted; ///< scalars that the current pass needs
   llvm::SmallVector<sched::ReduceOp> folds; ///< of the current pass
+  llvm::SmallVector<sched::ReduceOp> onlineSums; ///< of the current pass; they and their maxima are not in `folds`
 };
 
 } // namespace kedge::lower::gpu
