@@ -21,9 +21,9 @@ bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
 }
 
 /// Bytes of a function's transient buffers at its fullest launch, by kind. Parameters and optimizer: states that live
-/// in host memory and are here for a while.
+/// in host memory and are here for a while. `live`: all of them; `height`: how high the function's buffers reach.
 struct Fullest {
-  int64_t gradients = 0, workspace = 0, parameters = 0, optimizer = 0, height = 0;
+  int64_t gradients = 0, workspace = 0, parameters = 0, optimizer = 0, live = 0, height = 0;
 };
 
 int64_t &shareOf(Fullest &bytes, train::Role role) {
@@ -61,7 +61,9 @@ Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
         at[k + 1].gradients += bytes;
     }
   }
-  Fullest fullest = at[std::max_element(load.begin(), load.end()) - load.begin()];
+  auto most = std::max_element(load.begin(), load.end());
+  Fullest fullest = at[most - load.begin()];
+  fullest.live = *most;
   fullest.height = transientHeight(function, persistent);
   return fullest;
 }
@@ -90,10 +92,13 @@ StateBytes stateBytes(ModuleOp module, bool onHost) {
 
 json functionsJson(ModuleOp module, int64_t persistent) {
   json list = json::array();
-  for (auto function : module.getOps<exec::FunctionOp>())
+  for (auto function : module.getOps<exec::FunctionOp>()) {
+    Fullest fullest = fullestLaunch(function, persistent);
     list.push_back({{"name", function.getSymName().str()},
                     {"persistent_bytes", persistent},
-                    {"transient_peak_bytes", transientHeight(function, persistent)}});
+                    {"transient_peak_bytes", fullest.height},
+                    {"transient_live_bytes", fullest.live}});
+  }
   return list;
 }
 

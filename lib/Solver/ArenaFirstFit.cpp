@@ -14,19 +14,32 @@ public:
     ArenaPlacement result;
     result.offsets.assign(items.size(), 0);
     placed.clear();
-    for (int index : order) {
-      int64_t at = lowestGap(items[index]);
-      result.offsets[index] = at;
-      Placed entry{items[index].first, items[index].last, at, at + items[index].size};
-      auto position = std::upper_bound(placed.begin(), placed.end(), at,
-                                       [](int64_t value, const Placed &other) { return value < other.begin; });
-      placed.insert(position, entry);
-      result.height = std::max(result.height, entry.end);
-    }
+    for (int index : order)
+      put(index, lowestGap(items[index]), result);
     return result;
   }
 
+  /// Those of negative offset, in the order given, around the others.
+  void fill(const std::vector<int> &order, ArenaPlacement &result) {
+    placed.clear();
+    for (int index : order)
+      if (result.offsets[index] >= 0)
+        put(index, result.offsets[index], result);
+    for (int index : order)
+      if (result.offsets[index] < 0)
+        put(index, lowestGap(items[index]), result);
+  }
+
 private:
+  void put(int index, int64_t at, ArenaPlacement &result) {
+    result.offsets[index] = at;
+    Placed entry{items[index].first, items[index].last, at, at + items[index].size};
+    auto position = std::upper_bound(placed.begin(), placed.end(), at,
+                                     [](int64_t value, const Placed &other) { return value < other.begin; });
+    placed.insert(position, entry);
+    result.height = std::max(result.height, entry.end);
+  }
+
   struct Placed {
     int first, last;
     int64_t begin, end;
@@ -88,6 +101,15 @@ ArenaPlacement firstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort
       break;
   }
   return best;
+}
+
+void fillGaps(const ArenaProblem &problem, ArenaEffort &effort, ArenaPlacement &placement) {
+  auto area = [&](int index) {
+    const ArenaItem &item = problem.items[index];
+    return static_cast<double>(item.size) * (item.last - item.first + 1);
+  };
+  std::vector<int> order = sortedBy(problem, [&](int a, int b) { return area(a) > area(b); });
+  FirstFit(problem, effort).fill(order, placement);
 }
 
 void improveFirstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &effort, ArenaRandom &random,

@@ -1,5 +1,5 @@
 #include "kedge/Solver/ArenaPacking.h"
-#include "ArenaFirstFit.h"
+#include "ArenaEjection.h"
 #include "ArenaSearch.h"
 #include <algorithm>
 #include <limits>
@@ -10,6 +10,8 @@ namespace kedge::solver {
 namespace {
 /// The second where the packing is within a thousandth of its bound: planners pack many schedules.
 constexpr int64_t defaultEffort = 400'000'000, defaultEffortWhenClose = 40'000'000;
+/// Above so many items the search is followed by ejection.
+constexpr int64_t fewItems = 400, effortBeforeEjection = 150'000'000, effortOfEjection = 600'000'000;
 constexpr int64_t largestSum = int64_t(1) << 62;
 /// ArenaSearch holds as many numbers, and its recursion is as deep as there are items.
 constexpr int64_t largestSearch = 20'000'000, mostItems = 8000;
@@ -36,7 +38,7 @@ std::vector<Buffer> rounded(const std::vector<Buffer> &buffers, int64_t align) {
   return result;
 }
 
-/// What ArenaSearch would have to hold for a part.
+/// What ArenaSearch or ArenaEjection would have to hold for a part.
 int64_t searchSize(const ArenaProblem &part) {
   int64_t size = 0;
   std::vector<int64_t> starts(part.sections + 1), live(part.sections + 1);
@@ -109,13 +111,25 @@ private:
   int round = 0;
 };
 
+/// The complete search first, as it is what meets the load exactly; where a problem is too much for it, ejection.
 void improve(const ArenaProblem &part, int64_t enough, const PackOptions &options, ArenaEffort &effort,
              PartResult &result) {
-  bool isSearchable = static_cast<int64_t>(part.items.size()) <= mostItems && searchSize(part) <= largestSearch;
-  if (isSearchable)
-    return PartSearch(part, options, effort, result).run(enough);
-  ArenaRandom random(options.seed);
-  improveFirstFit(part, enough, effort, random, result.placement);
+  int64_t count = static_cast<int64_t>(part.items.size());
+  if (searchSize(part) > largestSearch) {
+    ArenaRandom random(options.seed);
+    return improveFirstFit(part, enough, effort, random, result.placement);
+  }
+  bool ejects = count > fewItems, isDefault = options.effort == 0 && options.timeLimit <= 0;
+  if (count <= mostItems) {
+    ArenaEffort some = !ejects ? effort : isDefault ? ArenaEffort(effortBeforeEjection, 0) : effort.share(2);
+    PartSearch(part, options, some, result).run(enough);
+    effort.spend(some.used() - (ejects ? 0 : effort.used()));
+  }
+  int64_t bound = std::max(enough, result.lowerBound);
+  if (!ejects || result.placement.height <= bound)
+    return;
+  ArenaEffort own(effortOfEjection, 0);
+  lowerByEjection(part, bound, isDefault, options.seed, isDefault ? own : effort, result.placement);
 }
 
 /// Parts above the load share the effort. None has to be lower than what is proven of another.

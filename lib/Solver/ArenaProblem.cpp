@@ -1,6 +1,7 @@
 #include "ArenaProblem.h"
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace kedge::solver {
 namespace {
@@ -68,7 +69,9 @@ ArenaProblems makeArenaProblems(const std::vector<Buffer> &buffers) {
   Sections sections(alive);
   std::vector<size_t> byStart(alive.size());
   std::iota(byStart.begin(), byStart.end(), 0);
-  std::stable_sort(byStart.begin(), byStart.end(), [&](size_t a, size_t b) { return alive[a].lower < alive[b].lower; });
+  // Nothing depends on the order in which a caller lists its buffers.
+  auto keyOf = [&](size_t i) { return std::tuple(alive[i].lower, alive[i].upper, alive[i].size); };
+  std::stable_sort(byStart.begin(), byStart.end(), [&](size_t a, size_t b) { return keyOf(a) < keyOf(b); });
   int64_t end = 0;
   int shift = 0;
   for (size_t i : byStart) {

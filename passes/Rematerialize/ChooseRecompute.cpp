@@ -277,14 +277,17 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.peakLowerBound = bound.peakLowerBound;
   }
 
-  /// Packed, the plan of the smallest peak need not be the smallest: the nearest ones are looked at, too.
+  /// Packed, the plan of the smallest peak need not be the smallest: those that could be smaller are looked at, too.
   void findSmallest(Choice &choice, const std::vector<std::vector<int>> &plans, bool found) {
     std::vector<std::pair<int64_t, size_t>> byPeak;
     for (size_t i = 0; i < plans.size(); ++i)
       byPeak.push_back({solver::peakOf(choice.graph.problem, plans[i]), i});
     llvm::sort(byPeak);
     byPeak.resize(std::min<size_t>(byPeak.size(), 8));
+    choice.smallest = std::min(choice.smallest, choice.bytes);
     for (auto [peak, i] : byPeak) {
+      if (peak >= choice.smallest)
+        break;
       int64_t packed = packedBytes(choice.graph.problem, plans[i]);
       if (packed >= choice.smallest)
         continue;
@@ -292,7 +295,6 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       if (!found)
         take(choice, plans[i], packed);
     }
-    choice.smallest = std::min(choice.smallest, choice.bytes);
   }
 
   void mark(Choice &choice) {

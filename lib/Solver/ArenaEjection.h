@@ -1,0 +1,51 @@
+// A search that lets items collide: each goes where it does least harm, and what stands there is evicted.
+//
+// The height is given. An item that waits takes the place where those that it overlaps weigh least; they wait from
+// then on. An item's weight is its area, and grows with every eviction, so that those which are hard to place come
+// first and are moved last. A run ends when nothing waits. There is no proof in it, but it finds its way where
+// ArenaSearch is lost: hundreds of large items of a few sizes, all of which live together with hundreds of others.
+#pragma once
+#include "ArenaFirstFit.h"
+
+namespace kedge::solver {
+
+class ArenaEjection {
+public:
+  ArenaEjection(const ArenaProblem &problem, uint64_t seed);
+
+  /// Looks for a packing of at most `height` units, no item being larger, from one that is higher. Gives up after
+  /// `limit` steps of effort. What a run has learned about weights is remembered in part.
+  bool run(int64_t height, const ArenaPlacement &start, int64_t limit, ArenaEffort &effort);
+  ArenaPlacement placement() const; ///< the one found by the last run
+
+private:
+  struct Stand {
+    int64_t begin, end;
+    double weight;
+    int item;
+  };
+
+  void reset(int64_t height, const ArenaPlacement &start);
+  int takeHeaviest();
+  void collectStands(int item);
+  int64_t bestPlace(int64_t size);
+  void put(int item, int64_t at);
+
+  const ArenaProblem &problem;
+  std::vector<std::vector<int>> neighbours; ///< of each item: items that live with it
+  ArenaRandom random;
+  std::vector<double> area, weight;
+  int64_t height = 0;
+  std::vector<int64_t> offset; ///< notPlaced: the item waits
+  std::vector<int> waiting;
+  // Of the item that is being placed:
+  std::vector<Stand> byBegin, byEnd;
+  std::vector<double> weightBefore; ///< of the first stands by begin
+};
+
+/// Lowers a packing towards `enough` units, step by step. What is small against `load` is left out and put into the
+/// gaps afterwards. With `mayStop`, less effort is spent once the packing is close to the load.
+void lowerByEjection(const ArenaProblem &problem, int64_t enough, bool mayStop, uint64_t seed, ArenaEffort &effort,
+                     ArenaPlacement &best);
+
+} // namespace kedge::solver
