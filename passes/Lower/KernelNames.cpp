@@ -44,6 +44,11 @@ std::string kedge::lower::kernelText(sched::ClusterOp op) {
   llvm::raw_string_ostream os(key);
   os << op.getDomainAttr() << op.getReducedAttr() << op.getInputMaps() << op.getOutputMaps();
   os << op.getInputs().getTypes() << "->" << op.getOutputs().getTypes() << "\n";
+  printBody(os, op);
+  return key;
+}
+
+void kedge::lower::printBody(llvm::raw_ostream &os, sched::ClusterOp op) {
   DenseMap<Value, unsigned> numbers;
   for (BlockArgument argument : op.getBody().getArguments())
     numbers.try_emplace(argument, numbers.size());
@@ -55,7 +60,6 @@ std::string kedge::lower::kernelText(sched::ClusterOp op) {
     for (Value result : inner.getResults())
       numbers.try_emplace(result, numbers.size());
   }
-  return key;
 }
 
 std::string kedge::lower::kernelHint(sched::ClusterOp op) {

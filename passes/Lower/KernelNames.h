@@ -8,6 +8,9 @@ namespace kedge::lower {
 /// Everything that makes a cluster's kernel what it is; no locations, no names of values.
 std::string kernelText(sched::ClusterOp op);
 
+/// The part of it that is the body.
+void printBody(llvm::raw_ostream &os, sched::ClusterOp op);
+
 /// A name's readable part: the last word of the cluster's place in the model and its domain, "ln_1_1024x768".
 std::string kernelHint(sched::ClusterOp op);
 

@@ -49,4 +49,24 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
                            "mlir::gpu::GPUDialect", "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];
 }
+
+def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
+  let summary = "One GPU launch for updates that compute the same on tensors of any size";
+  let description = [{
+    Needs level 4, before kedge-place-copies, with its gpu.module beside it, where launches of flat clusters carry
+    `cuda.flat = {function, elements}`: a function of the module that computes the cluster's body on so many elements.
+    Launches of one function that write only states are joined where the last of them stands, as far as nothing between
+    touches what they write or writes what they read. Their kernel finds the tensors of a block in a table of element
+    counts and offsets in the arena, which stay as planned: results are those of the single launches to the bit, and
+    kedge-check-memory holds as before. Flat functions, and kernels that only
+    those launches ran, are erased. Statistics: launches grouped, groups.
+
+    Example:
+    ```
+    kedge-opt exec.mlir --kedge-group-launches --kedge-check-memory
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
+                           "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+}
 #endif

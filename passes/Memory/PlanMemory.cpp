@@ -202,7 +202,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                            builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
                            builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), library || isCopy,
                            library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
-    for (StringRef name : {"recomputed", "offloaded", "cuda.kernels"})
+    for (StringRef name : {"recomputed", "offloaded", "cuda.kernels", "cuda.flat"})
       if (Attribute kept = op->getAttr(name))
         emitted->setAttr(name, kept);
   }

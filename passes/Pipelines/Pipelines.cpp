@@ -90,10 +90,16 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
 }
 
-void addMemoryPipeline(OpPassManager &manager, int threads) {
-  manager.addPass(memory::createPlanMemory({threads}));
+void addPlanPipeline(OpPassManager &manager, int threads) { manager.addPass(memory::createPlanMemory({threads})); }
+
+void addPlacementPipeline(OpPassManager &manager) {
   manager.addPass(memory::createPlaceCopies());
   manager.addPass(memory::createCheckMemory());
+}
+
+void addMemoryPipeline(OpPassManager &manager, int threads) {
+  addPlanPipeline(manager, threads);
+  addPlacementPipeline(manager);
 }
 
 } // namespace kedge::pipelines

@@ -39,7 +39,11 @@ struct RecomputeOptions {
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
-/// Level 3 -> 4: one arena, copies beside the launches, checked.
+/// Level 3 -> 4: one arena.
+void addPlanPipeline(mlir::OpPassManager &manager, int threads);
+/// Level 4, once launches are what they will be: copies beside them, all checked.
+void addPlacementPipeline(mlir::OpPassManager &manager);
+/// Both.
 void addMemoryPipeline(mlir::OpPassManager &manager, int threads);
 
 /// All passes, for kedge-opt.

@@ -31,6 +31,7 @@ def run(golden, out, stubs, model, arch, words):
     count = lambda start: sum(line.startswith(start) for line in lines)
     title = " ".join([model, arch, *words])
     print(f"{title}: {len(log.read_text().splitlines())} steps, {count('cuLaunchKernel')} launches, "
+          f"{count('cuLaunchKernel group')} of them updates of many tensors, "
           f"{count('cublasLtMatmul ')} products, {count('cudnnConvolution')} convolutions", flush=True)
     trails = list(out.glob("loaded.*"))
     opens = any("libcudnn" in trail.read_text(errors="replace") for trail in trails)

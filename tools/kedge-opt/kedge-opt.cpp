@@ -1,6 +1,7 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Support/Statistics.h"
+#include "passes/Lower/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
@@ -9,6 +10,9 @@ int main(int argc, char **argv) {
   static llvm::cl::opt<bool> statistics("kedge-statistics", llvm::cl::desc("Print the counters of Kedge's passes"));
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);
+  // Kernels that stand beside a schedule.
+  registry.insert<mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
   kedge::pipelines::registerPasses();
   auto result = mlir::MlirOptMain(argc, argv, "Kedge's optimizer driver\n", registry);
   if (statistics)

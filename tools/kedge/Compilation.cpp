@@ -244,7 +244,10 @@ void Compilation::emitKernels() {
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
-  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, rt::physicalCores()); });
+  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlanPipeline(manager, rt::physicalCores()); });
+  if (gpu)
+    gpu->group(*ir);
+  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlacementPipeline(manager); });
   save(Phase::Exec);
 }
 

@@ -44,11 +44,11 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == "schedule")
     return output(options, irText(compilation.module())), 0;
   compilation.emitKernels();
+  compilation.plan(); // joins launches of a GPU, whose kernels follow from where tensors lie
   if (options.emit == "llvm")
     return output(options, kernelText(compilation.kernels())), 0;
   if (options.emit == "ptx")
     return output(options, compilation.ptx()), 0;
-  compilation.plan();
   writeReport(compilation, options);
   if (options.emit == "exec")
     return output(options, irText(compilation.module())), 0;

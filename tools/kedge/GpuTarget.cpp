@@ -1,6 +1,7 @@
 #include "GpuTarget.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Support/Error.h"
+#include "passes/Lower/Gpu/LaunchGroups.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/LibraryWork.h"
 #include "mlir/IR/Builders.h"
@@ -21,32 +22,23 @@ mlir::gpu::GPUModuleOp moduleOf(ModuleOp host) {
   return mlir::gpu::GPUModuleOp::create(builder, host.getLoc(), "kernels");
 }
 
-Attribute operandAttr(Builder &builder, const KernelLaunch::Operand &operand) {
-  auto value = builder.getI64IntegerAttr(operand.value);
-  if (operand.kind == KernelLaunch::Operand::Tensor)
-    return value;
-  return builder.getDictionaryAttr(builder.getNamedAttr("workspace", value));
-}
-
-/// As runtime/abi/program.md has it.
-Attribute kernelAttr(Builder &builder, const KernelLaunch &kernel) {
-  SmallVector<Attribute> operands;
-  for (const KernelLaunch::Operand &operand : kernel.operands)
-    operands.push_back(operandAttr(builder, operand));
-  return builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(kernel.name)),
-                                    builder.getNamedAttr("grid", builder.getDenseI64ArrayAttr(kernel.grid)),
-                                    builder.getNamedAttr("block", builder.getDenseI64ArrayAttr(kernel.block)),
-                                    builder.getNamedAttr("operands", builder.getArrayAttr(operands))});
-}
-
 void note(Operation *launch, const LaunchCode &code) {
   Builder builder(launch->getContext());
   SmallVector<Attribute> kernels;
   for (const KernelLaunch &kernel : code.kernels)
-    kernels.push_back(kernelAttr(builder, kernel));
+    kernels.push_back(lower::gpu::kernelAttr(builder, kernel));
   launch->setAttr("cuda.kernels", builder.getArrayAttr(kernels));
   launch->setAttr("kedge.workspace", builder.getI64IntegerAttr(code.workspaceBytes));
   launch->setAttr("kedge.kernel", builder.getStringAttr(code.kernels.empty() ? "nothing" : code.kernels.front().name));
+}
+
+void noteFlat(Operation *launch, const std::optional<lower::gpu::FlatCode> &flat) {
+  launch->removeAttr("cuda.flat");
+  Builder builder(launch->getContext());
+  if (flat)
+    launch->setAttr("cuda.flat", builder.getDictionaryAttr(
+                                     {builder.getNamedAttr("function", builder.getStringAttr(flat->function)),
+                                      builder.getNamedAttr("elements", builder.getI64IntegerAttr(flat->elements))}));
 }
 
 LogicalResult noteRuntimeCall(sched::LibraryOp call) {
@@ -78,8 +70,10 @@ void GpuTarget::emit(ModuleOp scheduled) {
       ++refused;
   };
   scheduled.walk([&](Operation *op) {
-    if (auto cluster = dyn_cast<sched::ClusterOp>(op))
+    if (auto cluster = dyn_cast<sched::ClusterOp>(op)) {
       take(op, emitter.emit(cluster));
+      noteFlat(op, emitter.emitFlat(cluster));
+    }
     auto call = dyn_cast<sched::LibraryOp>(op);
     if (!call)
       return;
@@ -91,6 +85,8 @@ void GpuTarget::emit(ModuleOp scheduled) {
   if (refused != 0)
     fail("{} launches have no kernel for --target cuda:{} (above); compile with --target cpu", refused, architecture);
 }
+
+void GpuTarget::group(ModuleOp planned) { lower::gpu::groupLaunches(planned, module); }
 
 lower::gpu::GpuCode GpuTarget::compile() {
   std::string error;

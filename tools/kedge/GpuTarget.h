@@ -16,6 +16,8 @@ public:
   /// Emits the kernels of every launch and notes them on it: `cuda.kernels` (the launch table's entry),
   /// `kedge.workspace` and `kedge.kernel`. Throws kedge::Error after diagnostics at all launches that the target lacks.
   void emit(mlir::ModuleOp scheduled);
+  /// Joins updates of equal form into one launch (kedge-group-launches); once the schedule has its plan.
+  void group(mlir::ModuleOp planned);
   /// Machine code of everything emitted; ends the object's use. Throws kedge::Error.
   lower::gpu::GpuCode compile();
 

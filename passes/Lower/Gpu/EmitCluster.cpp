@@ -1,4 +1,5 @@
 // Clusters as launches of one or several kernels.
+#include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
@@ -90,4 +91,16 @@ FailureOr<LaunchCode> GpuEmitter::emit(sched::ClusterOp cluster) {
   if (failed(launch.add(whole)))
     return failure();
   return clusters[text] = launch.take();
+}
+
+std::optional<FlatCode> GpuEmitter::emitFlat(sched::ClusterOp cluster) {
+  auto nest = ClusterNest::of(cluster);
+  if (failed(nest) || !isFlat(*nest))
+    return std::nullopt;
+  auto [entry, isNew] = flatFunctions.try_emplace(flatText(*nest));
+  if (isNew) {
+    entry->second = "flat" + std::to_string(flatFunctions.size() - 1);
+    emitFlatFunction(module, *nest, entry->second);
+  }
+  return FlatCode{entry->second, nest->sizes[0]};
 }

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ enum class Convolutions {
   Generated ///< generated kernels: the program needs no cuDNN
 };
 
+/// A cluster as a call of a function that knows no shape (FlatKernels.h).
+struct FlatCode {
+  std::string function; ///< gpu.func of the module, not a kernel
+  int64_t elements = 0;
+};
+
 /// Emits kernels into one gpu.module, equal ones once. A kernel's arguments are bare pointers to global memory
 /// (!llvm.ptr<1>) that are aligned to 16 bytes; shapes are constants. An output may share its bytes with an
 /// input under the rule of KernelEmitter.h. What is emitted depends on the op only: emitting again, into any
@@ -48,6 +55,8 @@ public:
   mlir::FailureOr<LaunchCode> emit(sched::ClusterOp cluster);
   /// Kernels of the generator that passes/Lower/Gpu/library has for the call.
   mlir::FailureOr<LaunchCode> emit(sched::LibraryOp call);
+  /// The function that the cluster shares with others of the same body; nothing where its shape matters.
+  std::optional<FlatCode> emitFlat(sched::ClusterOp cluster);
   /// Products, and convolutions that are cuDNN's: the runtime calls a library.
   static bool isRuntimeCall(sched::LibraryOp call, Convolutions convolutions);
 
@@ -63,6 +72,7 @@ private:
   mlir::gpu::GPUModuleOp module;
   llvm::StringMap<std::string> byKey;
   llvm::StringMap<LaunchCode> clusters;
+  llvm::StringMap<std::string> flatFunctions;
 };
 
 /// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global of

@@ -112,6 +112,9 @@ Memory KernelBuilder::constantData(ElementsAttr values, Type element, int64_t co
 Memory KernelBuilder::constants(ArrayRef<int32_t> values) {
   return constantData(b.getI32TensorAttr(values), b.getI32Type(), values.size());
 }
+Memory KernelBuilder::constants(ArrayRef<int64_t> values) {
+  return constantData(b.getI64TensorAttr(values), b.getI64Type(), values.size());
+}
 Memory KernelBuilder::constants(ArrayRef<float> values) {
   auto type = RankedTensorType::get({int64_t(values.size())}, b.getF32Type());
   return constantData(DenseElementsAttr::get(type, values), b.getF32Type(), values.size());

@@ -111,6 +111,7 @@ public:
   Memory shared(mlir::Type element, int64_t count); ///< 16-byte aligned
   /// `values` in the module's constant data.
   Memory constants(llvm::ArrayRef<int32_t> values);
+  Memory constants(llvm::ArrayRef<int64_t> values);
   Memory constants(llvm::ArrayRef<float> values);
   static Memory shifted(KernelBuilder &k, Memory from, Num elements);
   Memory shifted(Memory from, Num elements) { return shifted(*this, from, elements); }

@@ -1,0 +1,222 @@
+#include "passes/Lower/Gpu/LaunchGroups.h"
+#include "passes/Lower/Gpu/FlatKernels.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower::gpu;
+
+namespace {
+
+/// Bytes of one of the arenas.
+struct Range {
+  bool host;
+  int64_t begin, end;
+  bool overlaps(const Range &other) const { return host == other.host && begin < other.end && other.begin < end; }
+};
+
+exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
+
+Range rangeOf(Value value) {
+  exec::BufferOp buffer = bufferOf(value);
+  int64_t begin = buffer.getOffset();
+  return {buffer.getHost(), begin, begin + int64_t(buffer.getSize())};
+}
+
+/// One launch, or several that have become one.
+struct Step {
+  SmallVector<exec::LaunchOp> launches;
+  SmallVector<Range> reads, writes;
+
+  explicit Step(exec::LaunchOp launch) : launches{launch} {
+    for (Value value : launch.getReads())
+      reads.push_back(rangeOf(value));
+    for (Value value : launch.getWrites())
+      writes.push_back(rangeOf(value));
+    if (launch.getWorkspace())
+      writes.push_back(rangeOf(launch.getWorkspace()));
+  }
+  void take(Step &&other) {
+    launches.insert(launches.begin(), other.launches.begin(), other.launches.end());
+    reads.append(other.reads);
+    writes.append(other.writes);
+    other = {};
+  }
+  /// Whether the two may run in either order.
+  bool isIndependentOf(const Step &other) const {
+    return !meet(writes, other.writes) && !meet(writes, other.reads) && !meet(reads, other.writes);
+  }
+
+private:
+  Step() = default;
+  static bool meet(ArrayRef<Range> a, ArrayRef<Range> b) {
+    return llvm::any_of(a, [&](const Range &x) { return llvm::any_of(b, [&](const Range &y) { return x.overlaps(y); }); });
+  }
+};
+
+/// The flat function of a launch that may join others; "" otherwise.
+StringRef flatOf(exec::LaunchOp launch) {
+  auto flat = launch->getAttrOfType<DictionaryAttr>("cuda.flat");
+  bool writesStates = llvm::all_of(launch.getWrites(), [](Value value) {
+    return bufferOf(value).getState().has_value() && !bufferOf(value).getHost();
+  });
+  return flat && writesStates ? flat.getAs<StringAttr>("function").getValue() : StringRef();
+}
+
+void forEachKernel(exec::LaunchOp launch, llvm::function_ref<void(StringRef)> take) {
+  if (auto kernels = launch->getAttrOfType<ArrayAttr>("cuda.kernels"))
+    for (auto kernel : kernels.getAsRange<DictionaryAttr>())
+      take(kernel.getAs<StringAttr>("name").getValue());
+}
+
+class Grouping {
+public:
+  Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, llvm::StringSet<> &unused)
+      : function(function), kernels(kernels), unused(unused) {
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      steps.emplace_back(launch);
+  }
+
+  GroupCounts run() {
+    collect();
+    renumber();
+    for (Step &step : steps)
+      if (step.launches.size() > 1)
+        emit(step);
+    return counts;
+  }
+
+private:
+  void collect() {
+    llvm::StringMap<size_t> last; ///< step of each flat function
+    for (size_t at = 0; at < steps.size(); ++at) {
+      StringRef flat = flatOf(steps[at].launches.front());
+      if (flat.empty())
+        continue;
+      auto [entry, isNew] = last.try_emplace(flat, at);
+      if (!isNew && mayMove(entry->second, at))
+        steps[at].take(std::move(steps[entry->second]));
+      entry->second = at;
+    }
+  }
+
+  bool mayMove(size_t from, size_t to) const {
+    for (size_t at = from + 1; at <= to; ++at)
+      if (!steps[at].isIndependentOf(steps[from]))
+        return false;
+    return true;
+  }
+
+  /// Lifetimes count launches. A launch that joined others runs where the last of them stood.
+  void renumber() {
+    DenseMap<Operation *, int64_t> oldOf;
+    SmallVector<int64_t> newOf; ///< of a launch that stayed where it was; of others that of the one before
+    int64_t next = 0;
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      oldOf[launch] = oldOf.size();
+    for (const Step &step : steps)
+      newOf.push_back(step.launches.empty() ? next - 1 : next++);
+    const int64_t before = steps.size();
+    auto moved = [&](int64_t at) { return at < 0 ? -1 : at >= before ? next : newOf[at]; };
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+      buffer.setFirst(moved(buffer.getFirst()));
+      buffer.setLast(moved(buffer.getLast()));
+    }
+    for (auto gradient : function.getBody().getOps<exec::GradientOp>())
+      gradient.setAfter(moved(gradient.getAfter()));
+    // What a group reads lives on until it runs.
+    for (auto [at, step] : llvm::enumerate(steps))
+      for (exec::LaunchOp launch : step.launches)
+        for (Value value : launch.getReads())
+          bufferOf(value).setLast(std::max<int64_t>(bufferOf(value).getLast(), newOf[at]));
+  }
+
+  void emit(Step &step) {
+    exec::LaunchOp last = step.launches.back();
+    SmallVector<Value> reads, writes;
+    SmallVector<Attribute> readTypes, writeTypes;
+    for (exec::LaunchOp launch : step.launches) {
+      reads.append(launch.getReads().begin(), launch.getReads().end());
+      writes.append(launch.getWrites().begin(), launch.getWrites().end());
+      llvm::append_range(readTypes, launch.getReadTypes());
+      llvm::append_range(writeTypes, launch.getWriteTypes());
+    }
+    OpBuilder b(last);
+    KernelLaunch kernel = emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
+                                    tensorsOf(step.launches, reads.empty() ? writes[0] : reads[0]),
+                                    std::to_string(step.launches.size()) + "_tensors");
+    Location loc = NameLoc::get(b.getStringAttr(std::to_string(step.launches.size()) + " tensors"));
+    auto launch = exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
+                                         last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
+                                         /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
+    launch->setAttr("cuda.kernels", b.getArrayAttr(kernelAttr(b, kernel)));
+    counts.launches += step.launches.size();
+    counts.groups += 1;
+    for (exec::LaunchOp joined : step.launches) {
+      forEachKernel(joined, [&](StringRef name) { unused.insert(name); });
+      joined.erase();
+    }
+  }
+
+  static SmallVector<FlatTensors> tensorsOf(ArrayRef<exec::LaunchOp> launches, Value base) {
+    SmallVector<FlatTensors> sets;
+    for (exec::LaunchOp launch : launches) {
+      FlatTensors &set = sets.emplace_back();
+      set.elements = launch->getAttrOfType<DictionaryAttr>("cuda.flat").getAs<IntegerAttr>("elements").getInt();
+      for (OperandRange operands : {launch.getReads(), launch.getWrites()})
+        for (Value value : operands)
+          set.offsets.push_back(rangeOf(value).begin - rangeOf(base).begin);
+    }
+    return sets;
+  }
+
+  exec::FunctionOp function;
+  mlir::gpu::GPUModuleOp kernels;
+  llvm::StringSet<> &unused; ///< kernels of launches that are gone
+  std::vector<Step> steps; ///< empty ones have joined a later one
+  GroupCounts counts;
+};
+
+/// Whether copies run beside the launches: the order is proven then, and stays.
+bool hasEvents(exec::FunctionOp function) {
+  return llvm::any_of(function.getBody().getOps<exec::LaunchOp>(),
+                      [](exec::LaunchOp launch) { return launch.getStream() != 0 || launch.getWaits(); });
+}
+
+} // namespace
+
+GroupCounts kedge::lower::gpu::groupLaunches(ModuleOp schedule, mlir::gpu::GPUModuleOp kernels) {
+  GroupCounts counts;
+  llvm::StringSet<> unused;
+  for (auto function : schedule.getOps<exec::FunctionOp>()) {
+    if (hasEvents(function))
+      continue;
+    GroupCounts joined = Grouping(function, kernels, unused).run();
+    counts.launches += joined.launches;
+    counts.groups += joined.groups;
+  }
+  for (auto function : schedule.getOps<exec::FunctionOp>())
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      forEachKernel(launch, [&](StringRef name) { unused.erase(name); });
+  for (auto function : llvm::make_early_inc_range(kernels.getOps<mlir::gpu::GPUFuncOp>()))
+    if (!function.isKernel() || unused.contains(function.getName()))
+      function.erase();
+  return counts;
+}
+
+static Attribute operandAttr(Builder &builder, const KernelLaunch::Operand &operand) {
+  auto value = builder.getI64IntegerAttr(operand.value);
+  if (operand.kind == KernelLaunch::Operand::Tensor)
+    return value;
+  return builder.getDictionaryAttr(builder.getNamedAttr("workspace", value));
+}
+
+Attribute kedge::lower::gpu::kernelAttr(Builder &builder, const KernelLaunch &kernel) {
+  SmallVector<Attribute> operands;
+  for (const KernelLaunch::Operand &operand : kernel.operands)
+    operands.push_back(operandAttr(builder, operand));
+  return builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(kernel.name)),
+                                    builder.getNamedAttr("grid", builder.getDenseI64ArrayAttr(kernel.grid)),
+                                    builder.getNamedAttr("block", builder.getDenseI64ArrayAttr(kernel.block)),
+                                    builder.getNamedAttr("operands", builder.getArrayAttr(operands))});
+}

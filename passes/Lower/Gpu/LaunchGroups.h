@@ -1,0 +1,22 @@
+// Level 4: launches of one flat function become one launch.
+#pragma once
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "passes/Lower/Gpu/GpuKernels.h"
+
+namespace kedge::lower::gpu {
+
+struct GroupCounts {
+  int64_t launches = 0; ///< that joined others
+  int64_t groups = 0;   ///< that they became
+};
+
+/// In each function of the schedule: joins launches that write nothing but states in the arena and whose `cuda.flat`
+/// names the same function of `kernels`. Each moves down to the next of its kind, where no launch between touches what it
+/// writes or writes what it reads. Offsets stay, so the arena does; lifetimes are numbered anew. Flat functions and
+/// kernels that only joined launches ran are erased.
+GroupCounts groupLaunches(mlir::ModuleOp schedule, mlir::gpu::GPUModuleOp kernels);
+
+/// The launch table's entry of a kernel (runtime/abi/program.md).
+mlir::Attribute kernelAttr(mlir::Builder &builder, const KernelLaunch &kernel);
+
+} // namespace kedge::lower::gpu

@@ -1,0 +1,23 @@
+#include "kedge/Support/Statistics.h"
+#include "passes/Lower/Gpu/LaunchGroups.h"
+#include "passes/Lower/Passes.h"
+
+namespace kedge::lower {
+#define GEN_PASS_DEF_GROUPLAUNCHES
+#include "passes/Lower/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
+  void runOnOperation() override {
+    for (auto kernels : getOperation().getOps<mlir::gpu::GPUModuleOp>()) {
+      gpu::GroupCounts counts = gpu::groupLaunches(getOperation(), kernels);
+      addStatistic("kedge-group-launches", "launches grouped", counts.launches);
+      addStatistic("kedge-group-launches", "groups", counts.groups);
+    }
+  }
+};
+
+} // namespace
+} // namespace kedge::lower
