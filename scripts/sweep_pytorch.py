@@ -28,8 +28,9 @@ STEPS, RATE, MOMENTUM = 6, 0.02, 0.9
 def loss_of(kind, out, labels):
     if kind == "mse":
         return F.mse_loss(out, labels)
-    classes = out.shape[-1] if out.dim() == 3 else out.shape[1]
-    return F.cross_entropy(out.reshape(-1, classes) if out.dim() == 3 else out, labels.reshape(-1) if out.dim() == 3 else labels)
+    if out.dim() == 3:  # classes come last
+        out, labels = out.flatten(0, 1), labels.flatten()
+    return F.cross_entropy(out, labels)
 
 
 def perturbed(module, scale=0.02, seed=5):
@@ -105,7 +106,6 @@ def judge(kedge, build, folder):
 
 
 def cases():
-    sys.path.append(str(pathlib.Path(__file__).resolve().parent))
     found = dict(importlib.import_module("sweep.modules").CASES)
     try:
         found.update(importlib.import_module("sweep.families").CASES)

@@ -1,9 +1,5 @@
 // Clusters of every shape that the plans tell apart, at sizes that do not fit.
 #include "kedge/Support/Error.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Parser/Parser.h"
 #include "test/unit/gpu/KernelPair.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -44,12 +40,8 @@ std::string textOf(const Case &c) {
 
 /// Compares one case on four sets of numbers; gives the launch for who looks at it.
 lower::gpu::LaunchCode check(const std::string &text, float low = -2, float high = 2) {
-  DialectRegistry registry;
-  registry.insert<sched::SchedDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
-  MLIRContext context(registry);
-  auto module = parseSourceString<ModuleOp>(text, &context);
-  if (!module)
-    throw std::runtime_error("the test's cluster does not parse: " + text);
+  MLIRContext context;
+  auto module = parseClusters(context, text);
   KernelPair pair(*module);
   for (unsigned seed = 1; seed <= 2; ++seed)
     EXPECT_EQ(pair.compare(0, seed, low, high), "") << text;

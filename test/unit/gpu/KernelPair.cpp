@@ -1,7 +1,10 @@
 #include "test/unit/gpu/KernelPair.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Support/Error.h"
-#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Parser/Parser.h"
 #include "passes/Lower/Codegen.h"
 #include "passes/Lower/JitProgram.h"
 #include "passes/Lower/KernelEmitter.h"
@@ -15,6 +18,15 @@
 using namespace mlir;
 
 namespace kedge::test {
+
+OwningOpRef<ModuleOp> parseClusters(MLIRContext &context, const std::string &text) {
+  context.loadDialect<sched::SchedDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    throw std::runtime_error("the test's cluster does not parse: " + text);
+  return module;
+}
+
 namespace {
 
 using Buffers = std::vector<std::unique_ptr<GuardedMemory>>;

@@ -1,10 +1,14 @@
 // The CPU's kernel and the GPU's kernels of clusters, on the same numbers.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "test/support/GpuSimulator.h"
 #include <vector>
 
 namespace kedge::test {
+
+/// A test's function with clusters. Throws std::runtime_error with the text when it does not parse.
+mlir::OwningOpRef<mlir::ModuleOp> parseClusters(mlir::MLIRContext &context, const std::string &text);
 
 class KernelPair {
 public:

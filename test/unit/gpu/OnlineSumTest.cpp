@@ -1,9 +1,5 @@
 // Sums of exp(x - max) beside their maximum: rows that no thread's registers hold.
 #include "kedge/Support/Error.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Parser/Parser.h"
 #include "test/unit/gpu/KernelPair.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,12 +20,8 @@ lower::gpu::LaunchCode check(int64_t rows, int64_t columns, int reduced, const s
       "func.func @f(%t: {0}) {{\n %r:{1} = sched.cluster domain [{2}, {3}] reduced [{4}] (%t) maps "
       "[affine_map<(r, c) -> (r, c)>] -> [{5}] {{\n^bb0(%v: f32):\n{6}\n }} : ({0}) -> ({7})\n return\n}}\n",
       input, 1 + std::count(types.begin(), types.end(), ','), rows, columns, reduced, maps, body, outputs);
-  DialectRegistry registry;
-  registry.insert<sched::SchedDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
-  MLIRContext context(registry);
-  auto module = parseSourceString<ModuleOp>(text, &context);
-  if (!module)
-    throw std::runtime_error("the test's cluster does not parse: " + text);
+  MLIRContext context;
+  auto module = parseClusters(context, text);
   KernelPair pair(*module);
   EXPECT_EQ(pair.compare(0, 1, -9, 9), "") << text;
   return pair.code(0);
