@@ -5,6 +5,8 @@
 namespace kedge::solver {
 namespace {
 constexpr int64_t runLimit = 20'000'000, effortWhenNear = 80'000'000;
+constexpr int64_t effortOfFirstTry = 600'000'000, effortOfTry = 300'000'000;
+constexpr int mostTries = 6, mostIdleTries = 2;
 constexpr double firstStep = 0.4, smallestStep = 0.1, largestStep = 0.5; ///< of the way to the goal
 
 /// The most bytes of items below `size` units that live at once.
@@ -102,9 +104,21 @@ private:
 
 } // namespace
 
-void lowerByEjection(const ArenaProblem &problem, int64_t enough, bool mayStop, uint64_t seed, ArenaEffort &effort,
+void lowerByEjection(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaEffort &effort,
                      ArenaPlacement &best) {
-  Descent(problem, enough, mayStop, seed, effort, best).run();
+  Descent(problem, enough, /*mayStop=*/false, seed, effort, best).run();
+}
+
+void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaPlacement &best) {
+  int idle = 0;
+  for (uint64_t attempt = 0; attempt < mostTries && idle < mostIdleTries; ++attempt) {
+    int64_t before = best.height;
+    ArenaEffort effort(attempt == 0 ? effortOfFirstTry : effortOfTry, 0);
+    Descent(problem, enough, /*mayStop=*/true, seed + attempt, effort, best).run();
+    if (best.height <= enough + enough / 100)
+      return;
+    idle = best.height < before ? 0 : idle + 1;
+  }
 }
 
 } // namespace kedge::solver

@@ -8,6 +8,7 @@ namespace kedge::solver {
 namespace {
 constexpr int64_t notPlaced = -1;
 constexpr double weightGrowth = 1.1;
+constexpr int64_t effortOfTaking = 20; // from the heap
 } // namespace
 
 ArenaEjection::ArenaEjection(const ArenaProblem &problem, uint64_t seed)
@@ -45,7 +46,7 @@ void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
     if (offset[i] + problem.items[i].size <= height)
       continue;
     offset[i] = notPlaced;
-    waiting.push_back(static_cast<int>(i));
+    wait(static_cast<int>(i));
   }
 }
 
@@ -57,16 +58,21 @@ bool ArenaEjection::run(int64_t limit, const ArenaPlacement &start, int64_t step
       return false;
     int item = takeHeaviest();
     collectStands(item);
-    effort.spend(static_cast<int64_t>(waiting.size() + neighbours[item].size() + 6 * byBegin.size()));
+    effort.spend(effortOfTaking + static_cast<int64_t>(neighbours[item].size() + 6 * byBegin.size()));
     put(item, bestPlace(problem.items[item].size));
   }
   return true;
 }
 
+/// Weights grow only before items start to wait, so that the heap stays one.
+void ArenaEjection::wait(int item) {
+  waiting.push_back(item);
+  std::push_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return weight[a] < weight[b]; });
+}
+
 int ArenaEjection::takeHeaviest() {
-  auto heaviest = std::max_element(waiting.begin(), waiting.end(), [&](int a, int b) { return weight[a] < weight[b]; });
-  int item = *heaviest;
-  *heaviest = waiting.back();
+  std::pop_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return weight[a] < weight[b]; });
+  int item = waiting.back();
   waiting.pop_back();
   return item;
 }
@@ -118,7 +124,7 @@ void ArenaEjection::put(int item, int64_t at) {
       continue;
     offset[stand.item] = notPlaced;
     weight[stand.item] *= weightGrowth;
-    waiting.push_back(stand.item);
+    wait(stand.item);
   }
   offset[item] = at;
 }

@@ -26,6 +26,7 @@ private:
   };
 
   void reset(int64_t height, const ArenaPlacement &start);
+  void wait(int item);
   int takeHeaviest();
   void collectStands(int item);
   int64_t bestPlace(int64_t size);
@@ -37,15 +38,19 @@ private:
   std::vector<double> area, weight;
   int64_t height = 0;
   std::vector<int64_t> offset; ///< notPlaced: the item waits
-  std::vector<int> waiting;
+  std::vector<int> waiting; ///< a heap by weight
   // Of the item that is being placed:
   std::vector<Stand> byBegin, byEnd;
   std::vector<double> weightBefore; ///< of the first stands by begin
 };
 
-/// Lowers a packing towards `enough` units, step by step. What is small against `load` is left out and put into the
-/// gaps afterwards. With `mayStop`, less effort is spent once the packing is close to the load.
-void lowerByEjection(const ArenaProblem &problem, int64_t enough, bool mayStop, uint64_t seed, ArenaEffort &effort,
+/// Lowers a packing towards `enough` units, step by step, until the effort is spent. What is small against the load is
+/// left out and put into the gaps afterwards.
+void lowerByEjection(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaEffort &effort,
                      ArenaPlacement &best);
+
+/// The same with as much counted effort as the packing deserves: less once it is close to the load, and while it stays
+/// more than a hundredth above `enough`, it starts over with fresh weights and another seed, as long as that helps.
+void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaPlacement &best);
 
 } // namespace kedge::solver

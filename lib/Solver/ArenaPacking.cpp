@@ -11,7 +11,7 @@ namespace {
 /// The second where the packing is within a thousandth of its bound: planners pack many schedules.
 constexpr int64_t defaultEffort = 400'000'000, defaultEffortWhenClose = 40'000'000;
 /// Above so many items the search is followed by ejection.
-constexpr int64_t fewItems = 400, effortBeforeEjection = 150'000'000, effortOfEjection = 600'000'000;
+constexpr int64_t fewItems = 400, effortBeforeEjection = 150'000'000;
 constexpr int64_t largestSum = int64_t(1) << 62;
 /// ArenaSearch holds as many numbers, and its recursion is as deep as there are items.
 constexpr int64_t largestSearch = 20'000'000, mostItems = 8000;
@@ -128,8 +128,10 @@ void improve(const ArenaProblem &part, int64_t enough, const PackOptions &option
   int64_t bound = std::max(enough, result.lowerBound);
   if (!ejects || result.placement.height <= bound)
     return;
-  ArenaEffort own(effortOfEjection, 0);
-  lowerByEjection(part, bound, isDefault, options.seed, isDefault ? own : effort, result.placement);
+  if (isDefault)
+    lowerByEjectionTries(part, bound, options.seed, result.placement);
+  else
+    lowerByEjection(part, bound, options.seed, effort, result.placement);
 }
 
 /// Parts above the load share the effort. None has to be lower than what is proven of another.
