@@ -14,10 +14,9 @@ import sys
 
 import recompute
 import same_steps
-from recompute import STEPS, smallest_budget, words
+from recompute import STEPS, Trained, words
 
-SAME_AS_PLAN = ("arena_bytes", "host_bytes", "functions", "recompute", "peak_breakdown", "state_bytes",
-                "unconstrained_peak_bytes", "smallest_feasible_bytes", "fits")
+SAME_AS_PLAN = recompute.SAME_AS_PLAN + ("host_bytes", "smallest_feasible_bytes", "fits")
 
 
 class Golden(recompute.Golden):
@@ -51,25 +50,17 @@ def check_resume(golden):
 
 def check(golden, base, option):
     expected, none = base
-    mark = option[-1] if option[-1] in "!?" else ""
-    options = words(option.rstrip("!?"))
-    steps, report = golden.train("with", options)
-    if steps is None:
-        if mark != "?":
-            sys.exit(f"{option}: does not fit:\n{report}")
-        return check(golden, base, smallest_budget(option, report))
+    trained = Trained(golden, option)
+    option, mark, report = trained.option, trained.mark, trained.report
     for poison in "01":
         for what, mine, theirs in zip(("steps", "gradients", "weights"), golden.results("with", poison), expected):
             if mine != theirs:
                 sys.exit(f"{option}: other {what} than without, KEDGE_POISON={poison}")
-    code, planned = golden.plan(options)
-    for key in SAME_AS_PLAN:
-        if code or report[key] != planned[key]:
-            sys.exit(f"{option}: exit {code}; the program reports {key} {report[key]}, the plan {planned[key]}")
+    trained.planned(golden, SAME_AS_PLAN)
     if report["budget_bytes"] and report["arena_bytes"] > report["budget_bytes"]:
         sys.exit(f"{option}: {report['arena_bytes']} bytes in a budget of {report['budget_bytes']}")
     saved, optimizer = none["arena_bytes"] - report["arena_bytes"], none["state_bytes"]["optimizer"]
-    enough = 0.9 * optimizer if options == ["--offload", "optimizer"] else 1
+    enough = 0.9 * optimizer if trained.options == ["--offload", "optimizer"] else 1
     if mark == "!" and (saved < enough or not report["host_bytes"]):
         sys.exit(f"{option}: {saved} bytes less in the arena, {report['host_bytes']} in host memory")
     print(f"{option}: equal, arena {report['arena_bytes']} of {none['arena_bytes']}, host {report['host_bytes']} bytes, "

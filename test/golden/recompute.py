@@ -15,6 +15,7 @@ import sys
 
 TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
 STEPS = "12"
+SAME_AS_PLAN = ("arena_bytes", "functions", "recompute", "peak_breakdown", "state_bytes", "unconstrained_peak_bytes")
 
 
 def words(value):
@@ -67,21 +68,36 @@ def smallest_budget(option, message):
     return re.sub(r"--memory-budget \S+", f"--memory-budget {budget[1]}", option.rstrip("?"))
 
 
+class Trained:
+    """A run with an option, at the smallest feasible budget where the option allows for that and asks for less."""
+
+    def __init__(self, golden, option):
+        self.option, self.mark = option, option[-1] if option[-1] in "!?" else ""
+        self.options = words(option.rstrip("!?"))
+        self.steps, self.report = golden.train("with", self.options)
+        if self.steps is not None:
+            return
+        if self.mark != "?":
+            sys.exit(f"{option}: does not fit:\n{self.report}")
+        self.__init__(golden, smallest_budget(option, self.report))
+
+    def planned(self, golden, keys):
+        """The plan, whose figures the program must report."""
+        code, planned = golden.plan(self.options)
+        for key in keys:
+            if code or self.report[key] != planned[key]:
+                sys.exit(f"{self.option}: exit {code}; the program reports {key} {self.report[key]}, "
+                         f"the plan {planned[key]}")
+        return planned
+
+
 def check(golden, base, option):
     steps, none = base
-    mark = option[-1] if option[-1] in "!?" else ""
-    options = words(option.rstrip("!?"))
-    found, report = golden.train("with", options)
-    if found is None:
-        if mark != "?":
-            sys.exit(f"{option}: does not fit:\n{report}")
-        return check(golden, base, smallest_budget(option, report))
-    if found != steps:
+    trained = Trained(golden, option)
+    option, mark, report = trained.option, trained.mark, trained.report
+    if trained.steps != steps:
         sys.exit(f"{option}: other numbers than without")
-    code, planned = golden.plan(options)
-    for key in ("arena_bytes", "functions", "recompute", "peak_breakdown", "state_bytes", "unconstrained_peak_bytes"):
-        if code or report[key] != planned[key]:
-            sys.exit(f"{option}: exit {code}; the program reports {key} {report[key]}, the plan {planned[key]}")
+    planned = trained.planned(golden, SAME_AS_PLAN)
     if report["peak_bytes"] > planned["peak_bytes"]:
         sys.exit(f"{option}: {report['peak_bytes']} bytes were held, {planned['peak_bytes']} planned: {report['reservations']}")
     if planned["budget_bytes"] and planned["peak_bytes"] > planned["budget_bytes"]:
