@@ -1,4 +1,5 @@
 #include "passes/Schedule/Passes.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Support/Statistics.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -9,18 +10,36 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-/// Ops whose results lead to nothing but new state, through ops of the same kind.
+/// What is returned beside new state (the norm of all gradients, the loss) must not hold up what leads to it, and
+/// whole evaluations lead to nothing else: there only what boils a tensor down goes along.
+bool boilsDown(Operation &op) {
+  constexpr int64_t scalarBytes = 64, ratio = 64;
+  int64_t made = 0, largest = 0;
+  for (Value result : op.getResults())
+    made += sched::bytesOf(result.getType());
+  for (Value operand : op.getOperands())
+    largest = std::max(largest, sched::bytesOf(operand.getType()));
+  return made <= std::max(scalarBytes, largest / ratio);
+}
+
+/// Ops whose results lead to nothing but new state and results of the function, through ops of the same kind.
 SmallVector<Operation *> tailOps(func::FuncOp function) {
   llvm::SetVector<Operation *> tail;
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   auto isState = [&](OpOperand &use) {
-    return use.getOwner() == terminator ? bool(function.getResultAttr(use.getOperandNumber(), "train.state"))
-                                        : tail.contains(use.getOwner());
+    return use.getOwner() == terminator && function.getResultAttr(use.getOperandNumber(), "train.state");
   };
+  auto ends = [&](OpOperand &use) { return use.getOwner() == terminator || tail.contains(use.getOwner()); };
+  DenseSet<Operation *> onlyState;
   for (Operation &op : llvm::reverse(block.without_terminator())) {
-    bool ends = llvm::all_of(op.getUses(), isState);
-    if (ends && !op.use_empty())
+    if (op.use_empty() || !llvm::all_of(op.getUses(), ends))
+      continue;
+    auto endsAsState = [&](OpOperand &use) { return isState(use) || onlyState.contains(use.getOwner()); };
+    bool toState = llvm::all_of(op.getUses(), endsAsState);
+    if (toState)
+      onlyState.insert(&op);
+    if (toState || isa<sched::ViewOp>(op) || boilsDown(op))
       tail.insert(&op);
   }
   return llvm::to_vector(llvm::reverse(tail));

@@ -20,3 +20,35 @@ func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.state = @w})
   } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %new, %p : tensor<4xf32>, tensor<4xf32>
 }
+
+// The norm of gradients is returned: what boils a gradient down goes right behind it, so that the update can, too.
+// CHECK-LABEL: func.func @norm
+// CHECK: sched.library "gradient"
+// CHECK-NEXT: sched.library "squares"
+// CHECK-NEXT: sched.library "scale"
+// CHECK-NEXT: sched.library "update"
+// CHECK-NEXT: sched.library "other"
+func.func @norm(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {train.state = @w})
+    -> (tensor<64x64xf32> {train.state = @w}, tensor<f32> {train.result = "grad_norm"}, tensor<64x64xf32> {train.output = "y"}) {
+  %g = sched.library "gradient"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %o = sched.library "other"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = sched.library "keeps"(%o, %x) {} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s = sched.library "squares"(%g) {} : (tensor<64x64xf32>) -> tensor<64xf32>
+  %c = sched.library "scale"(%s) {} : (tensor<64xf32>) -> tensor<f32>
+  %new = sched.library "update"(%w, %g, %c) {} : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  return %new, %c, %y : tensor<64x64xf32>, tensor<f32>, tensor<64x64xf32>
+}
+
+// What is as large as what it reads stays: two of them would live at once.
+// CHECK-LABEL: func.func @evaluation
+// CHECK: sched.library "logits"
+// CHECK-NEXT: sched.library "loss"
+// CHECK-NEXT: sched.library "logits"
+// CHECK-NEXT: sched.library "loss"
+func.func @evaluation(%x: tensor<64x64xf32>) -> (tensor<f32> {train.result = "loss"}, tensor<f32> {train.result = "loss"}) {
+  %a = sched.library "logits"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %l = sched.library "loss"(%a) {} : (tensor<64x64xf32>) -> tensor<f32>
+  %b = sched.library "logits"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %m = sched.library "loss"(%b) {} : (tensor<64x64xf32>) -> tensor<f32>
+  return %l, %m : tensor<f32>, tensor<f32>
+}
