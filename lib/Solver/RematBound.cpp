@@ -1,5 +1,5 @@
 #include "RematBound.h"
-#include "RematMoment.h"
+#include "RematPrecedence.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,55 +13,8 @@ namespace {
 constexpr size_t momentsTimesNodes = 600'000;
 constexpr int64_t workPerNode = 300'000, mostWork = 120'000'000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
-using When = RematMoment::When;
 using Choice = RematMoment::Choice;
 using Runs = RematMoment::Runs;
-
-/// Which first runs must come before which.
-class Precedence {
-public:
-  explicit Precedence(const RematModel &model)
-      : model(model), before(model.nodeCount, std::vector<char>(model.nodeCount)) {
-    for (int node : model.problem.order)
-      if (model.problem.nodes[node].required)
-        addAll(node);
-  }
-
-  std::vector<When> around(int node) const {
-    std::vector<When> result(model.nodeCount, When::unknown);
-    for (int other = 0; other < model.nodeCount; ++other) {
-      if (!model.problem.nodes[other].required || other == node)
-        continue;
-      bool sooner =
-          model.freeOrder ? before[node][other] : model.orderPosition[other] < model.orderPosition[node];
-      bool later = model.freeOrder ? before[other][node] : !sooner;
-      result[other] = sooner ? When::before : later ? When::after : When::unknown;
-    }
-    return result;
-  }
-
-private:
-  /// The order is an execution, so all that comes before `node` is done already.
-  void addAll(int node) {
-    if (!model.freeOrder)
-      return;
-    auto add = [&](int other) {
-      if (!model.problem.nodes[other].required)
-        return;
-      before[node][other] = true;
-      for (int k = 0; k < model.nodeCount; ++k)
-        before[node][k] |= before[other][k];
-    };
-    for (int value : model.problem.nodes[node].inputs)
-      if (!model.problem.values[value].given && !model.producers[value].empty())
-        add(model.producers[value].front());
-    for (int other : model.problem.nodes[node].overwrites)
-      add(other);
-  }
-
-  const RematModel &model;
-  std::vector<std::vector<char>> before; ///< [node][other]: other must run before node
-};
 
 /// The largest number of which every cost is a multiple, 0 where costs are no whole numbers: sums of costs
 /// are multiples too, so a bound may be rounded up.
@@ -171,8 +124,11 @@ public:
   RematBound find(double enough) {
     RematBound bound;
     std::vector<std::pair<double, int>> tight; // moments that cost something, the tightest first
+    for (int node : model.problem.order)
+      bound.peak = std::max(bound.peak, RematMoment::bytesOfRun(model, node));
     for (int node : moments())
-      screen(node, bound, tight);
+      if (screened < allWork / 2)
+        screen(node, bound, tight);
     if (bound.peak > budget) {
       bound.addedCost = infinite;
       return bound;
@@ -183,24 +139,24 @@ public:
   }
 
 private:
-  /// The nodes at whose first run it may be tight: by the bytes of their step without recomputation; in large
-  /// problems some of them, for the nodes around one at the peak say much the same.
+  /// The nodes at whose first run it may be tight, the most promising first: those that hold much whatever
+  /// the order, as the steps of the main chain do, and not what runs when it likes, such as gradients of
+  /// weights. In large problems one of every few steps, since those around it say much the same.
   std::vector<int> moments() const {
-    std::vector<int64_t> bytes = bytesPerStep(model.problem, model.problem.order);
-    std::vector<std::pair<int64_t, int>> byBytes;
-    for (size_t step = 0; step < bytes.size(); ++step)
-      if (int node = model.problem.order[step]; model.problem.nodes[node].required)
-        byBytes.push_back({-bytes[step], node});
-    std::sort(byBytes.begin(), byBytes.end());
-    size_t stride = 1 + byBytes.size() * byBytes.size() / momentsTimesNodes;
+    const std::vector<int> &order = model.problem.order;
+    std::vector<int64_t> held = precedence.heldAt();
+    auto less = [&](int a, int b) { return held[a] < held[b]; };
+    size_t stride = 1 + order.size() * order.size() / momentsTimesNodes;
     std::vector<int> result;
-    for (size_t i = 0; i < byBytes.size(); i += stride)
-      result.push_back(byBytes[i].second);
+    for (size_t begin = 0; begin < order.size(); begin += stride)
+      result.push_back(*std::max_element(order.begin() + begin,
+                                         order.begin() + std::min(begin + stride, order.size()), less));
+    std::stable_sort(result.begin(), result.end(), [&](int a, int b) { return less(b, a); });
     return result;
   }
 
   void screen(int node, RematBound &bound, std::vector<std::pair<double, int>> &tight) {
-    std::vector<When> when = precedence.around(node);
+    std::vector<RematMoment::When> when = precedence.around(node);
     RematMoment moment(model, node, when);
     std::vector<Choice> open(moment.items(), Choice::open);
     std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
@@ -210,6 +166,7 @@ private:
                   static_cast<double>(budget);
     if (over > 0)
       tight.push_back({over, node});
+    screened += moment.work();
   }
 
   void relaxAndBranch(const std::vector<std::pair<double, int>> &tight, double enough, RematBound &bound) {
@@ -217,7 +174,7 @@ private:
     for (auto [over, node] : tight) {
       if (workLeft < allWork / 2)
         break;
-      std::vector<When> when = precedence.around(node);
+      std::vector<RematMoment::When> when = precedence.around(node);
       RematMoment moment(model, node, when);
       MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
       double value = at.relax(std::vector<Choice>(moment.items(), Choice::open)).bound;
@@ -229,7 +186,7 @@ private:
     for (auto [value, node] : relaxed) {
       if (workLeft < 0 || bound.addedCost >= enough)
         break;
-      std::vector<When> when = precedence.around(node);
+      std::vector<RematMoment::When> when = precedence.around(node);
       RematMoment moment(model, node, when);
       MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
       MomentBound::Node root = at.relax(std::vector<Choice>(moment.items(), Choice::open));
@@ -240,9 +197,9 @@ private:
 
   const RematModel &model;
   int64_t budget;
-  Precedence precedence;
+  RematPrecedence precedence;
   double grid, scale;
-  int64_t allWork, workLeft; ///< of cuts
+  int64_t allWork, workLeft, screened = 0; ///< of cuts
 };
 
 } // namespace

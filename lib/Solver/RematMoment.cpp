@@ -32,27 +32,41 @@ void RematMoment::findForbidden() {
   }
 }
 
-/// The inputs of the node are there anyway, so that holding one costs nothing more, but for an input whose
-/// bytes an output would take if it died: counted as taken, and paid for when held.
-void RematMoment::weighOwn() {
+/// Of each input the bytes that an output would take if it died.
+std::vector<int64_t> RematMoment::takenInputs(const RematModel &model, int node) {
   const RematNode &n = model.problem.nodes[node];
-  for (int value = 0; value < model.valueCount; ++value)
-    valueWeight[value] = static_cast<double>(model.problem.values[value].bytes);
-  own = n.workspace;
-  for (int value : n.outputs) {
-    own += model.problem.values[value].bytes;
-    valueWeight[value] = 0;
-  }
   std::vector<int64_t> taken(n.inputs.size());
   for (RematNode::Reuse reuse : n.reuses) {
     int64_t bytes = model.problem.values[n.outputs[reuse.output]].bytes;
     if (bytes <= model.problem.values[n.inputs[reuse.input]].bytes)
       taken[reuse.input] = std::max(taken[reuse.input], bytes);
   }
-  for (size_t i = 0; i < n.inputs.size(); ++i) {
-    own += model.problem.values[n.inputs[i]].bytes - taken[i];
+  return taken;
+}
+
+int64_t RematMoment::bytesOfRun(const RematModel &model, int node) {
+  const RematNode &n = model.problem.nodes[node];
+  int64_t bytes = n.workspace;
+  for (const std::vector<int> *list : {&n.inputs, &n.outputs})
+    for (int value : *list)
+      bytes += model.problem.values[value].bytes;
+  for (int64_t taken : takenInputs(model, node))
+    bytes -= taken;
+  return bytes;
+}
+
+/// The inputs of the node are there anyway, so that holding one costs nothing more, but for an input whose
+/// bytes an output would take if it died: counted as taken, and paid for when held.
+void RematMoment::weighOwn() {
+  const RematNode &n = model.problem.nodes[node];
+  own = bytesOfRun(model, node);
+  for (int value = 0; value < model.valueCount; ++value)
+    valueWeight[value] = static_cast<double>(model.problem.values[value].bytes);
+  for (int value : n.outputs)
+    valueWeight[value] = 0;
+  std::vector<int64_t> taken = takenInputs(model, node);
+  for (size_t i = 0; i < n.inputs.size(); ++i)
     valueWeight[n.inputs[i]] = static_cast<double>(taken[i]);
-  }
 }
 
 /// A value that only a run after this moment makes first: that run is in every plan and free.

@@ -27,6 +27,8 @@ public:
   int value(int item) const { return values[item]; }
   double itemBytes(int item) const { return weights[item]; }
   int64_t ownBytes() const { return own; }
+  /// What a run takes by itself: inputs, outputs and workspace.
+  static int64_t bytesOfRun(const RematModel &model, int node);
   int64_t work() const { return cut->work(); } ///< of all solutions so far
 
   /// What a run costs: as it is, nothing at all, or as it is where it is free and no end of money elsewhere.
@@ -43,6 +45,7 @@ private:
   };
   void findForbidden();
   void weighOwn();
+  static std::vector<int64_t> takenInputs(const RematModel &model, int node);
   void need(int value, bool always);
   int groupFor(int value);
   std::vector<int> neededBy(const std::vector<int> &members, int ofClass) const;
