@@ -1,7 +1,9 @@
 #include "RematLayers.h"
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
+#include <set>
 
 namespace kedge::solver {
 namespace {
@@ -78,7 +80,23 @@ private:
     return best;
   }
 
+  /// Where a few steps are alike already, as updates of parameters of one shape are: about as many blocks as
+  /// layers.
+  void fit(RematRegion &region) const {
+    int count = layers.regions.front().blocks, steps = region.period * region.blocks;
+    int period = (steps + count / 2) / count;
+    if (period < 2 || steps % period || std::abs(steps / period - count) > 1)
+      return;
+    auto first = signatures.begin() + region.begin;
+    if (std::equal(first, first + steps - period, first + period)) {
+      region.period = period;
+      region.blocks = steps / period;
+    }
+  }
+
   void fill(RematRegion region) {
+    if (!layers.regions.empty())
+      fit(region);
     for (int block = 0; block < region.blocks; ++block) {
       auto first = order.begin() + region.begin + block * region.period;
       region.nodes.emplace_back(first, first + region.period);
@@ -106,19 +124,16 @@ private:
     }
   }
 
-  /// Which layer a block belongs to follows from what it reads of the first region; false where it reads
-  /// nothing.
+  /// Which layer a block belongs to follows from what it reads of the regions before: gradients read forward
+  /// values, updates read gradients. False where most blocks have no layer of their own, as chunks of logits
+  /// that all read the last one.
   bool align(RematRegion &region) const {
-    std::map<int, int> sums, differences;
+    std::map<int, int> sums, differences; // how many blocks agree
     for (int block = 0; block < region.blocks; ++block)
-      for (int node : region.nodes[block])
-        for (int value : model.problem.nodes[node].inputs) {
-          RematPlace place = makerOf(value);
-          if (place.region != 0)
-            continue;
-          ++sums[place.block + block];
-          ++differences[place.block - block];
-        }
+      for (int layer : layersRead(region.nodes[block])) {
+        ++sums[layer + block];
+        ++differences[layer - block];
+      }
     auto most = [](const std::map<int, int> &counts) {
       return std::max_element(counts.begin(), counts.end(),
                               [](const auto &a, const auto &b) { return a.second < b.second; });
@@ -126,8 +141,18 @@ private:
     if (sums.empty())
       return false;
     region.backwards = most(sums)->second > most(differences)->second;
-    region.origin = region.backwards ? most(sums)->first : most(differences)->first;
-    return true;
+    auto [origin, blocks] = region.backwards ? *most(sums) : *most(differences);
+    region.origin = origin;
+    return 2 * blocks > region.blocks;
+  }
+
+  std::set<int> layersRead(const std::vector<int> &nodes) const {
+    std::set<int> result;
+    for (int node : nodes)
+      for (int value : model.problem.nodes[node].inputs)
+        if (RematPlace place = makerOf(value); place.region >= 0)
+          result.insert(layers.regions[place.region].layerOf(place.block));
+    return result;
   }
 
   RematPlace makerOf(int value) const {

@@ -93,7 +93,7 @@ private:
     std::optional<RematFold> fold = RematFold::make(model, layers, layersToFold);
     // Where much lies outside of the layers, such as updates behind all gradients, the fold is no smaller
     // problem, and the moves that matter are not those within a layer.
-    if (fold && 5 * fold->problem().nodes.size() > 2 * model.problem.nodes.size())
+    if (fold && 2 * fold->problem().nodes.size() > model.problem.nodes.size())
       fold.reset();
     int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model, fold.has_value());
     if (fold) {

@@ -81,7 +81,7 @@ RematProblem randomProblem(uint64_t seed) {
   return problem;
 }
 
-RematProblem trainingStep(int layers, int width) {
+RematProblem trainingStep(int layers, int width, Updates updates) {
   RematProblem problem;
   RematRandom random(7);
   std::vector<double> costs;
@@ -115,15 +115,27 @@ RematProblem trainingStep(int layers, int width) {
   }
   int gradient = value(1 << 20);
   node(5, {flow}, {gradient});
+  std::vector<int> weights, norms;
   for (int layer = layers - 1; layer >= 0; --layer)
     for (int k = width - 1; k >= 0; --k) {
       int out = value(bytes[k]), weight = k % 3 == 0 ? value(1 << 18) : -1;
       node(2 * costs[k], {gradient, forward[layer][k]},
            weight < 0 ? std::vector<int>{out} : std::vector<int>{out, weight});
-      if (weight >= 0)
+      if (weight >= 0 && updates == Updates::atOnce)
         node(1, {weight}, {value(1 << 10, false, true)});
+      if (weight >= 0 && updates == Updates::behindAll) {
+        weights.push_back(weight);
+        norms.push_back(value(64));
+        node(1, {weight}, {norms.back()});
+      }
       gradient = out;
     }
+  if (updates == Updates::atOnce)
+    return problem;
+  int scale = value(64);
+  node(1, norms, {scale});
+  for (int weight : weights)
+    node(1, {weight, scale}, {value(0, false, true)});
   return problem;
 }
 

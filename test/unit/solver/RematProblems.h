@@ -12,8 +12,10 @@ RematProblem graph(const std::vector<std::vector<int>> &inputs, int64_t bytes = 
 RematProblem randomProblem(uint64_t seed);
 
 /// A training step: `layers` alike of `width` nodes forward, then their gradients, each reading the forward
-/// values of its node; a parameter update a layer.
-RematProblem trainingStep(int layers, int width);
+/// values of its node; updates of parameters right behind their gradients, or behind the norm of all
+/// gradients.
+enum class Updates { atOnce, behindAll };
+RematProblem trainingStep(int layers, int width, Updates updates = Updates::atOnce);
 
 /// The least cost of any valid sequence within the budget, from a search of all states; infinite when there
 /// is none.

@@ -38,6 +38,48 @@ TEST(RematLayers, AreFoundForwardAndBackward) {
   EXPECT_TRUE(findLayers(model, 25).regions.empty());
 }
 
+TEST(RematLayers, UpdatesBehindTheNormBelongToTheLayersOfTheirGradients) {
+  RematProblem problem = trainingStep(24, 7, Updates::behindAll);
+  RematModel model(problem, true);
+  RematLayers layers = findLayers(model, 16);
+  ASSERT_EQ(layers.regions.size(), 3u);
+  const RematRegion &backward = layers.regions[1], &updates = layers.regions[2];
+  EXPECT_EQ(updates.period, 3);
+  EXPECT_TRUE(updates.backwards);
+  for (int block : {1, 7, updates.blocks - 2}) {
+    int read = problem.nodes[updates.nodes[block][0]].inputs[0];
+    const RematPlace &maker = layers.placeOf[model.producers[read].front()];
+    ASSERT_EQ(maker.region, 1);
+    EXPECT_EQ(backward.layerOf(maker.block), updates.layerOf(block));
+  }
+}
+
+TEST(RematLayers, ChunksThatAllReadTheLastLayerAreNone) {
+  RematProblem problem = trainingStep(24, 7);
+  // In front of the gradients: 20 products and losses of the flow, which makes them alike but not of layers.
+  RematProblem chunked;
+  chunked.values = problem.values;
+  chunked.nodes = problem.nodes;
+  int flow = problem.nodes[24 * 7].inputs[0];
+  std::vector<int> chunks;
+  for (int i = 0; i < 40; ++i) {
+    RematNode node;
+    node.cost = 3 + i % 2;
+    node.inputs = {i % 2 ? static_cast<int>(chunked.values.size()) - 1 : flow};
+    node.outputs = {static_cast<int>(chunked.values.size())};
+    chunked.values.push_back({1 << (14 + i % 2), false, i % 2 == 1});
+    chunks.push_back(static_cast<int>(chunked.nodes.size()));
+    chunked.nodes.push_back(node);
+  }
+  chunked.order = problem.order;
+  chunked.order.insert(chunked.order.begin() + 24 * 7, chunks.begin(), chunks.end());
+  RematModel model(chunked, true);
+  RematLayers layers = findLayers(model, 16);
+  ASSERT_EQ(layers.regions.size(), 2u) << "forward and backward";
+  EXPECT_EQ(layers.placeOf[chunks[10]].region, -1);
+  EXPECT_TRUE(RematFold::make(model, layers, 8));
+}
+
 TEST(RematLayers, AreNotFoundWhereCostsDiffer) {
   RematProblem problem = trainingStep(24, 7);
   for (size_t node = 0; node < problem.nodes.size(); ++node)
@@ -45,8 +87,11 @@ TEST(RematLayers, AreNotFoundWhereCostsDiffer) {
   EXPECT_TRUE(findLayers(RematModel(problem, true), 4).regions.empty());
 }
 
-TEST(RematFold, StandsForAllLayers) {
-  RematProblem problem = trainingStep(24, 7);
+class RematFolds : public testing::TestWithParam<Updates> {};
+INSTANTIATE_TEST_SUITE_P(Updates, RematFolds, testing::Values(Updates::atOnce, Updates::behindAll));
+
+TEST_P(RematFolds, StandForAllLayers) {
+  RematProblem problem = trainingStep(24, 7, GetParam());
   RematModel model(problem, true);
   RematLayers layers = findLayers(model, 16);
   std::optional<RematFold> fold = RematFold::make(model, layers, 8);
@@ -58,8 +103,8 @@ TEST(RematFold, StandsForAllLayers) {
       EXPECT_EQ(fold->unfold(fold->problem().order, spread, patient), problem.order);
 }
 
-TEST(RematFold, APlanForAFewLayersIsOneForAll) {
-  RematProblem problem = trainingStep(24, 7);
+TEST_P(RematFolds, TurnAPlanForAFewLayersIntoOneForAll) {
+  RematProblem problem = trainingStep(24, 7, GetParam());
   RematModel model(problem, true);
   RematLayers layers = findLayers(model, 16);
   std::optional<RematFold> fold = RematFold::make(model, layers, 8);
