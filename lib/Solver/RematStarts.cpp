@@ -44,19 +44,27 @@ private:
       for (int value : model.problem.nodes[model.problem.order[step]].outputs)
         made[value] = step;
     std::vector<int64_t> crossing = borderBytes();
+    std::vector<int> borders;
     for (int target = length; target < steps; target += length) {
       int border = target;
       for (int step = std::max(0, target - length / 3); step < std::min(steps, target + length / 3 + 1);
            ++step)
         if (crossing[step] < crossing[border])
           border = step;
-      for (int value = 0; value < model.valueCount; ++value)
-        for (int reader : model.readers[value]) {
-          int position = model.orderPosition[reader];
-          kept[value] |= made[value] <= border && position > border && position <= border + length &&
-                         made[value] > border - length;
-        }
+      borders.push_back(border);
     }
+    for (int value = 0; value < model.valueCount; ++value)
+      for (int reader : model.readers[value])
+        kept[value] |= crosses(borders, made[value], model.orderPosition[reader]);
+  }
+
+  /// Whether a value made at one step and read at another is of a segment and read in the next one.
+  bool crosses(const std::vector<int> &borders, int from, int to) const {
+    for (auto border = std::lower_bound(borders.begin(), borders.end(), from);
+         border != borders.end() && *border < std::min(to, from + length); ++border)
+      if (to <= *border + length)
+        return true;
+    return false;
   }
 
   const RematModel &model;

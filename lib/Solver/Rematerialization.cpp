@@ -97,6 +97,7 @@ private:
       fold.reset();
     int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model, fold.has_value());
     if (fold) {
+      foldedNodes = static_cast<int>(fold->problem().nodes.size());
       int64_t few = static_cast<int64_t>(workOnFold * static_cast<double>(effort));
       climbFold(*fold, few);
       effort -= few;
@@ -135,6 +136,7 @@ private:
     plan.sequence = entry.sequence;
     plan.peak = entry.peak;
     plan.addedCost = std::max(0.0, entry.cost - model.requiredCost);
+    plan.foldedNodes = foldedNodes;
     return plan;
   }
 
@@ -142,6 +144,7 @@ private:
   const RematOptions &options;
   RematFront front;
   Clock::time_point started;
+  int foldedNodes = 0;
 };
 
 } // namespace

@@ -162,13 +162,21 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     }
   }
 
-  /// Scalars and rows of statistics are not worth a search: what makes less than a 4096th of the peak runs once.
+  /// Scalars and rows of statistics are not worth a search: what makes less than a 4096th of the peak runs once. The
+  /// peak of the forward part, since gradients waiting for their norm may be far larger than all that is worth it.
   static void keepSmall(Choice &choice) {
+    std::vector<int64_t> bytes = solver::bytesPerStep(choice.graph.problem, choice.graph.problem.order);
+    int64_t peak = 0;
+    for (auto [step, node] : llvm::enumerate(choice.graph.problem.order))
+      if (choice.graph.forward[node])
+        peak = std::max(peak, bytes[step]);
+    if (peak == 0)
+      peak = choice.unconstrained;
     for (solver::RematNode &node : choice.graph.problem.nodes) {
-      int64_t bytes = 0;
+      int64_t made = 0;
       for (int output : node.outputs)
-        bytes += choice.graph.problem.values[output].bytes;
-      if (node.required && bytes < choice.unconstrained / 4096)
+        made += choice.graph.problem.values[output].bytes;
+      if (node.required && made < peak / 4096)
         node.repeatable = false;
     }
   }
@@ -259,7 +267,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     options.effort = effort;
     options.starts = starts(choice);
     std::vector<std::vector<int>> plans = options.starts;
-    for (solver::RematPlan &plan : solver::rematFront(choice.graph.problem, options))
+    std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
+    addStatistic("kedge-choose-recompute", "launches solved in place of all layers", front.front().foldedNodes);
+    for (solver::RematPlan &plan : front)
       plans.push_back(std::move(plan.sequence));
     llvm::stable_sort(plans, [&](const auto &a, const auto &b) { return addedBy(choice, a) < addedBy(choice, b); });
     bool found = false;

@@ -17,7 +17,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     have the sequence of the smallest peak found, and `fits` is false.
 
     Needs kedge-bind-results; kedge-insert-recompute carries it out. Statistics: launches to run again, bytes saved
-    at the peak.
+    at the peak, launches solved in place of all layers (those of the few that layers which are alike were folded to).
 
     Example: `kedge-opt step.mlir --kedge-choose-recompute=budget=2GiB --kedge-insert-recompute`
   }];

@@ -1,6 +1,6 @@
-#include "passes/Schedule/Passes.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Support/Statistics.h"
+#include "passes/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace kedge::schedule {
@@ -10,8 +10,8 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-/// What is returned beside new state (the norm of all gradients, the loss) must not hold up what leads to it, and
-/// whole evaluations lead to nothing else: there only what boils a tensor down goes along.
+/// What is returned beside new state (the norm of all gradients, the loss) must not hold up what leads to it,
+/// and whole evaluations lead to nothing else: there only what boils a tensor down goes along.
 bool boilsDown(Operation &op) {
   constexpr int64_t scalarBytes = 64, ratio = 64;
   int64_t made = 0, largest = 0;
@@ -45,36 +45,55 @@ SmallVector<Operation *> tailOps(func::FuncOp function) {
   return llvm::to_vector(llvm::reverse(tail));
 }
 
-struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
-  void runOnOperation() override {
-    Block &block = getOperation().getBody().front();
-    // Numbered once: ops move only up, to places behind ops that do not move after them.
-    DenseMap<Operation *, int64_t> order;
+/// Places of ops in a block as numbers, so that moving many of them asks nobody to count anew.
+class Places {
+public:
+  explicit Places(Block &block) : block(block) { number(); }
+
+  bool isBefore(Operation *a, Operation *b) const { return places.lookup(a) < places.lookup(b); }
+
+  void moveBehind(Operation *op, Operation *after) {
+    op->moveAfter(after);
+    int64_t before = places.lookup(after), behind = places.lookup(op->getNextNode());
+    if (behind - before < 2)
+      return number();
+    places[op] = before + (behind - before) / 2;
+  }
+
+private:
+  void number() {
+    constexpr int64_t apart = int64_t(1) << 32;
     int64_t next = 0;
     for (Operation &op : block)
-      order[&op] = next++;
+      places[&op] = next += apart;
+  }
+
+  Block &block;
+  DenseMap<Operation *, int64_t> places;
+};
+
+struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
+  void runOnOperation() override {
+    Places places(getOperation().getBody().front());
     int64_t moved = 0;
-    SmallVector<Operation *> tail = tailOps(getOperation());
-    for (Operation *op : tail) {
-      Operation *after = lastObstacle(op, order);
-      if (after && after->getNextNode() != op) {
-        op->moveAfter(after);
-        order[op] = order[after];
-        ++moved;
-      }
+    for (Operation *op : tailOps(getOperation())) {
+      Operation *after = lastObstacle(op, places);
+      if (!after || after->getNextNode() == op)
+        continue;
+      places.moveBehind(op, after);
+      ++moved;
     }
     addStatistic("kedge-place-updates", "ops moved", moved);
   }
 
   /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that
   /// its results replace.
-  Operation *lastObstacle(Operation *op, const DenseMap<Operation *, int64_t> &order) {
+  Operation *lastObstacle(Operation *op, const Places &places) {
     Operation *last = nullptr;
     auto consider = [&](Operation *candidate) {
       if (!candidate || candidate == op || candidate->getBlock() != op->getBlock())
         return;
-      if (!last || order.lookup(candidate) > order.lookup(last) ||
-          (order.lookup(candidate) == order.lookup(last) && last->isBeforeInBlock(candidate)))
+      if (!last || places.isBefore(last, candidate))
         last = candidate;
     };
     for (Value operand : op->getOperands()) {
@@ -83,7 +102,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       if (!argument || !getOperation().getArgAttr(argument.getArgNumber(), "train.state"))
         continue;
       for (Operation *reader : operand.getUsers())
-        if (reader->getBlock() == op->getBlock() && reader->isBeforeInBlock(op))
+        if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op))
           consider(reader);
     }
     return last;

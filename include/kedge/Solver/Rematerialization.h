@@ -55,6 +55,7 @@ struct RematPlan {
   double addedCost = 0;      ///< cost of `sequence` less that of the required nodes once
   double lowerBound = 0;     ///< proven: no plan within the budget adds less; infinite when none exists
   int64_t peakLowerBound = 0; ///< proven: no plan has a smaller peak
+  int foldedNodes = 0; ///< of the few layers that were solved in place of all that are alike; 0: none are
 };
 
 /// Bytes at the worst step of a sequence; -1 where an input is not there, or a rule of the problem is broken.
