@@ -116,7 +116,7 @@ bool LogitsRegion::grow(Operation *op) {
            addRowOperand(loss.getLabels(), true) && take(op, Role::Rows);
   if (auto grad = dyn_cast<train::CrossEntropyGradOp>(op))
     return static_cast<int64_t>(grad.getAxis()) == typeOf(grad.getLogits()).getRank() - 1 &&
-           roleOf(grad.getLse()) == Role::Rows && addRowOperand(grad.getLabels(), true) &&
+           roleOf(grad.getTop()) == Role::Rows && roleOf(grad.getTotal()) == Role::Rows && addRowOperand(grad.getLabels(), true) &&
            addRowOperand(grad.getGrad(), true) && take(op, Role::Logits);
   if (auto function = dyn_cast<func::FuncOp>(op->getParentOp()); function && op->hasTrait<OpTrait::IsTerminator>())
     return llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
@@ -184,11 +184,11 @@ SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IR
   if (auto loss = dyn_cast<train::CrossEntropyOp>(op)) {
     auto rowsOnly = train::CrossEntropyOp::create(b, loc, in(loss.getLogits()), in(loss.getLabels()), b.getI64IntegerAttr(1),
                                                   loss.getIgnoreIndexAttr(), loss.getLabelSmoothingAttr());
-    return {rowsOnly.getLosses(), rowsOnly.getLse()};
+    return {rowsOnly.getLosses(), rowsOnly.getTop(), rowsOnly.getTotal()};
   }
   auto grad = cast<train::CrossEntropyGradOp>(op);
-  return {train::CrossEntropyGradOp::create(b, loc, in(grad.getLogits()), in(grad.getLabels()), in(grad.getLse()),
-                                            in(grad.getGrad()), b.getI64IntegerAttr(1), grad.getIgnoreIndexAttr(),
+  return {train::CrossEntropyGradOp::create(b, loc, in(grad.getLogits()), in(grad.getLabels()), in(grad.getTop()),
+                                            in(grad.getTotal()), in(grad.getGrad()), b.getI64IntegerAttr(1), grad.getIgnoreIndexAttr(),
                                             grad.getLabelSmoothingAttr())};
 }
 

@@ -7,10 +7,18 @@ using namespace kedge;
 using namespace kedge::lower;
 
 namespace {
-/// Longest run that one accumulator sums, in steps: beyond it sums are of chunks, which keeps them accurate.
-constexpr int64_t kLongestRun = 1024, kChunk = 256;
+/// Longest run that one accumulator sums, in steps. Longer sums are of chunks: the error of a sum grows with the length
+/// of the longest chain of additions, which is least where a chunk is as long as there are chunks.
+constexpr int64_t kLongestRun = 16;
 /// Inner loops of this many steps have accumulators of their own.
-constexpr int64_t kOwnAccumulators = 64;
+constexpr int64_t kOwnAccumulators = 8;
+
+int64_t chunkOf(int64_t count) {
+  int64_t chunk = kLongestRun;
+  while (chunk * chunk < count)
+    chunk *= 2;
+  return chunk;
+}
 } // namespace
 
 NestEmitter::Values NestEmitter::loop(Value from, Value to, int64_t step, Values accumulators,
@@ -36,9 +44,9 @@ NestEmitter::Values NestEmitter::chunkedLoop(Value from, int64_t count, int64_t 
   auto chunk = [&](Value start, Value end, Values outer) {
     return combine(outer, loop(start, end, step, identities(), body));
   };
-  int64_t whole = count / kChunk * kChunk;
-  accumulators = loop(from, offset(whole), kChunk * step, accumulators, [&](Value start, Values outer) {
-    return chunk(start, arith::AddIOp::create(b, loc, start, number(kChunk * step)), outer);
+  int64_t each = chunkOf(count), whole = count / each * each;
+  accumulators = loop(from, offset(whole), each * step, accumulators, [&](Value start, Values outer) {
+    return chunk(start, arith::AddIOp::create(b, loc, start, number(each * step)), outer);
   });
   return whole == count ? accumulators : chunk(offset(whole), offset(count), accumulators);
 }

@@ -65,7 +65,7 @@ public:
   mlir::Value log1p(mlir::Value a);
   mlir::Value expm1(mlir::Value a);
   mlir::Value sqrt(mlir::Value a);
-  mlir::Value rsqrt(mlir::Value a); ///< 1 / sqrt(a), correctly rounded operations
+  mlir::Value rsqrt(mlir::Value a); ///< 1 / sqrt(a), within 0.51 units in the last place
   mlir::Value tanh(mlir::Value a);
   mlir::Value erf(mlir::Value a);
   mlir::Value sin(mlir::Value a);

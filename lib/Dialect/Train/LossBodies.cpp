@@ -39,13 +39,13 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   if (items.getShape() != shapeOf(adaptor.getLabels()))
     return emitOptionalError(location, "labels have shape [", shapeOf(adaptor.getLabels()), "], expected [",
                              items.getShape(), "]: the logits' shape without class axis ", axis);
-  types.append(2, items);
+  types.append(3, items);
   return success();
 }
 
 void CrossEntropyOp::describeCluster(ClusterSpec &spec) {
   describeClasses(getContext(), tensorType(getLogits()), getAxis(), true, 1, spec);
-  spec.outputMaps.append(2, spec.inputMaps[1]);
+  spec.outputMaps.append(3, spec.inputMaps[1]);
 }
 
 void CrossEntropyOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
@@ -54,23 +54,24 @@ void CrossEntropyOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Small
   double classes = shapeOf(getLogits())[getAxis()], smoothing = getLabelSmoothing().convertToDouble();
   Value zero = b.constant(type, 0);
   Value top = b.max(x);
-  Value lse = b.add(top, b.log(b.sum(b.exp(b.sub(x, top)))));
+  Value total = b.sum(b.exp(b.sub(x, top))), logTotal = b.log(total);
   Value isClass = b.compare(ClusterBodyBuilder::Compare::EQ, b.index(getAxis()), label);
-  Value loss = b.sub(lse, b.sum(b.select(isClass, x, zero)));
+  Value loss = b.add(b.sub(top, b.sum(b.select(isClass, x, zero))), logTotal);
   if (smoothing != 0) {
-    Value spread = b.sub(lse, b.div(b.sum(x), b.constant(type, classes)));
+    Value spread = b.add(b.sub(top, b.div(b.sum(x), b.constant(type, classes))), logTotal);
     loss = b.add(b.mul(b.constant(type, 1 - smoothing), loss), b.mul(b.constant(type, smoothing), spread));
   }
   Value ignored = b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
   results.push_back(b.select(ignored, zero, loss));
-  results.push_back(lse);
+  results.push_back(top);
+  results.push_back(total);
 }
 
 bool CrossEntropyOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 
 LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &grads) {
-  grads.push_back(CrossEntropyGradOp::create(builder, getLoc(), getLogits(), getLabels(), getLse(), resultGrads[0],
-                                             getAxisAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr()));
+  grads.push_back(CrossEntropyGradOp::create(builder, getLoc(), getLogits(), getLabels(), getTop(), getTotal(),
+                                             resultGrads[0], getAxisAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr()));
   grads.push_back({});
   return success();
 }
@@ -82,19 +83,20 @@ LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *, std::optional<
 }
 
 void CrossEntropyGradOp::describeCluster(ClusterSpec &spec) {
-  describeClasses(getContext(), tensorType(getLogits()), getAxis(), false, 3, spec);
+  describeClasses(getContext(), tensorType(getLogits()), getAxis(), false, 4, spec);
   spec.outputMaps.push_back(spec.inputMaps[0]);
 }
 
 void CrossEntropyGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
-  Value x = v[0], label = b.cast(v[1], b.builder.getI64Type()), lse = v[2], grad = v[3];
+  Value x = v[0], label = b.cast(v[1], b.builder.getI64Type()), top = v[2], total = v[3], grad = v[4];
   Type type = x.getType();
   double classes = shapeOf(getLogits())[getAxis()], smoothing = getLabelSmoothing().convertToDouble();
   Value zero = b.constant(type, 0);
   Value isClass = b.compare(ClusterBodyBuilder::Compare::EQ, b.index(getAxis()), label);
   Value target = b.select(isClass, b.constant(type, 1 - smoothing + smoothing / classes),
                           b.constant(type, smoothing / classes));
-  Value result = b.mul(b.sub(b.exp(b.sub(x, lse)), target), grad);
+  Value share = b.div(b.constant(type, 1), total); // of an item, once
+  Value result = b.mul(b.sub(b.mul(b.exp(b.sub(x, top)), share), target), grad);
   Value ignored = b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
   results.push_back(b.select(ignored, zero, result));
 }

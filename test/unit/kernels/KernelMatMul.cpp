@@ -47,6 +47,20 @@ TEST(KernelMatMul, FloatsOfAllSizesAndLayouts) {
   checkProducts<Float16>(1e-3);
 }
 
+// The error grows with the longest chain of additions: chains of 384 are twice, one of all k four times as far away.
+TEST(KernelMatMul, LongSumsStayAccurate) {
+  Sizes s{48, 64, 1536};
+  Array a = Array::random<float>({s.m, s.k}, 1), b = Array::random<float>({s.k, s.n}, 2);
+  Array y = runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {s.m, s.n}});
+  std::vector<double> exact = naive<float>(a, b, s, false, false);
+  double error = 0, size = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    error += std::pow(y.data<float>()[i] - exact[i], 2);
+    size += exact[i] * exact[i];
+  }
+  EXPECT_LT(std::sqrt(error / size), 2.2e-7);
+}
+
 TEST(KernelMatMul, IntegersAreExact) {
   checkProducts<int32_t>(0);
   checkProducts<int64_t>(0);

@@ -163,6 +163,31 @@ TEST(EmitterReduction, WholeTensorStaysAccurate) {
   EXPECT_NEAR(y[0] / total, 1, 3e-7);
 }
 
+// What a bias' gradient looks like: one chain of additions over all rows is more than twice as far away.
+TEST(EmitterReduction, LongColumnsStayAccurate) {
+  const int rows = 1024, columns = 40;
+  Cluster cluster(fmt::format(R"(
+    func.func @f(%x: tensor<{0}x{1}xf32>) {{
+      %y = sched.cluster domain [{0}, {1}] reduced [0] (%x)
+           maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (c)>] {{
+        ^bb0(%v: f32):
+          %s = sched.reduce add %v : f32
+          sched.yield %s : f32
+      }} : (tensor<{0}x{1}xf32>) -> tensor<{1}xf32>
+      return
+    }})", rows, columns));
+  auto x = randomFloats(rows * columns, 1, 0, 1);
+  std::vector<float> y(columns);
+  cluster.run(1, x, y);
+  std::vector<double> exact(columns);
+  for (size_t i = 0; i < x.size(); ++i)
+    exact[i % columns] += x[i];
+  double error = 0;
+  for (int c = 0; c < columns; ++c)
+    error += std::pow(y[c] / exact[c] - 1, 2);
+  EXPECT_LT(std::sqrt(error / columns), 1.2e-7);
+}
+
 // Folds of folds along a strided dim: what a weight gradient's norm by column looks like.
 TEST(EmitterReduction, TwoFoldsOverOuterDims) {
   Cluster cluster(R"(

@@ -7,20 +7,21 @@ def Train_CrossEntropyOp : Train_Op<"cross_entropy", [Clusterable, Differentiabl
   let summary = "Softmax cross-entropy of each item";
   let description = [{
     For an item with logits x, class k and smoothing e:
-    (1 - e) (lse - x_k) + e (lse - mean x), 0 when k is `ignore_index`; lse = log sum exp x. Classes lie
-    along `axis`; `labels` and both results have the logits' shape without it. 16-bit logits give f32
-    results.
+    (1 - e) (lse - x_k) + e (lse - mean x), 0 when k is `ignore_index`; lse = log sum exp x = top + log total
+    with top = max x and total = sum exp(x - top). The gradient gets these two: lse in one number would be
+    rounded by its own size, for all classes of an item alike. Classes lie along `axis`; `labels` and the results
+    have the logits' shape without it. 16-bit logits give f32 results.
   }];
   let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels, I64Attr:$axis, I64Attr:$ignore_index,
     DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
-  let results = (outs ONNX_Tensor:$losses, ONNX_Tensor:$lse);
+  let results = (outs ONNX_Tensor:$losses, ONNX_Tensor:$top, ONNX_Tensor:$total);
 }
 
 def Train_CrossEntropyGradOp : Train_Op<"cross_entropy_grad", [Clusterable]> {
   let summary = "Gradient of train.cross_entropy to its logits";
   let description = [{ (softmax x - (1 - e) [k] - e / classes) grad, 0 for ignored items. }];
-  let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels, ONNX_Tensor:$lse, ONNX_Tensor:$grad, I64Attr:$axis,
-    I64Attr:$ignore_index, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
+  let arguments = (ins ONNX_Tensor:$logits, ONNX_Tensor:$labels, ONNX_Tensor:$top, ONNX_Tensor:$total,
+    ONNX_Tensor:$grad, I64Attr:$axis, I64Attr:$ignore_index, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
   let results = (outs ONNX_Tensor:$result);
 }
 

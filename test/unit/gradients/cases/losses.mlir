@@ -20,13 +20,13 @@ func.func @nll_mean(%x: tensor<4x5x2xf64>, %y: tensor<4x2xi64> {check.below = 5}
   return %0 : tensor<f64>
 }
 func.func @cross_entropy(%x: tensor<2x3x5xf64>, %y: tensor<2x3xi64> {check.below = 5}, %z: tensor<2x4x3xf64>, %w: tensor<2x3xi64> {check.below = 4}) -> (tensor<2x3xf64>, tensor<2x3xf64>) {
-  %0:2 = train.cross_entropy %x, %y {axis = 2 : i64, ignore_index = -100 : i64} : (tensor<2x3x5xf64>, tensor<2x3xi64>) -> (tensor<2x3xf64>, tensor<2x3xf64>)
-  %1:2 = train.cross_entropy %z, %w {axis = 1 : i64, ignore_index = 2 : i64, label_smoothing = 0.1} : (tensor<2x4x3xf64>, tensor<2x3xi64>) -> (tensor<2x3xf64>, tensor<2x3xf64>)
+  %0:3 = train.cross_entropy %x, %y {axis = 2 : i64, ignore_index = -100 : i64} : (tensor<2x3x5xf64>, tensor<2x3xi64>) -> (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>)
+  %1:3 = train.cross_entropy %z, %w {axis = 1 : i64, ignore_index = 2 : i64, label_smoothing = 0.1} : (tensor<2x4x3xf64>, tensor<2x3xi64>) -> (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>)
   return %0#0, %1#0 : tensor<2x3xf64>, tensor<2x3xf64>
 }
 func.func @cross_entropy_edges(%x: tensor<3x1xf64>, %y: tensor<3xi64> {check.below = 1}, %z: tensor<0x4xf64>, %w: tensor<0xi64> {check.below = 4}) -> (tensor<3xf64>, tensor<0xf64>) {
-  %0:2 = train.cross_entropy %x, %y {axis = 1 : i64, ignore_index = -100 : i64} : (tensor<3x1xf64>, tensor<3xi64>) -> (tensor<3xf64>, tensor<3xf64>)
-  %1:2 = train.cross_entropy %z, %w {axis = 1 : i64, ignore_index = -100 : i64} : (tensor<0x4xf64>, tensor<0xi64>) -> (tensor<0xf64>, tensor<0xf64>)
+  %0:3 = train.cross_entropy %x, %y {axis = 1 : i64, ignore_index = -100 : i64} : (tensor<3x1xf64>, tensor<3xi64>) -> (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>)
+  %1:3 = train.cross_entropy %z, %w {axis = 1 : i64, ignore_index = -100 : i64} : (tensor<0x4xf64>, tensor<0xi64>) -> (tensor<0xf64>, tensor<0xf64>, tensor<0xf64>)
   return %0#0, %1#0 : tensor<3xf64>, tensor<0xf64>
 }
 func.func @bce_with_logits(%x: tensor<2x3xf64>, %y: tensor<2x3xf64> {check.constant, check.range = [0.0, 1.0]}, %z: tensor<f64>, %w: tensor<f64> {check.constant, check.range = [0.0, 1.0]}, %e: tensor<0x2xf64>, %f: tensor<0x2xf64> {check.constant}) -> (tensor<2x3xf64>, tensor<f64>, tensor<0x2xf64>) {
