@@ -15,6 +15,9 @@ using Operand = KernelLaunch::Operand;
 
 namespace {
 
+/// Pointers that fit the 32,764 bytes of a kernel's parameters from PTX 8.1 on (4,352 before).
+constexpr size_t kMostOperands = 32'764 / 8;
+
 class ClusterLaunch {
 public:
   ClusterLaunch(GpuEmitter &emitter, MLIRContext *context) : emitter(emitter), builder(context, workspace) {}
@@ -81,6 +84,9 @@ private:
 } // namespace
 
 FailureOr<LaunchCode> GpuEmitter::emit(sched::ClusterOp cluster) {
+  if (size_t operands = cluster->getNumOperands() + cluster->getNumResults(); operands > kMostOperands)
+    return cluster.emitOpError("reads and writes ") << operands << " tensors, but a CUDA kernel has room for "
+                                                    << kMostOperands << " pointers; compile with --target cpu";
   std::string text = kernelText(cluster);
   if (auto known = clusters.find(text); known != clusters.end())
     return known->second;

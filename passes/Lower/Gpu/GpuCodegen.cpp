@@ -41,11 +41,12 @@ void initializeTarget() {
   });
 }
 
-/// The oldest PTX that knows the architecture: drivers read what is not newer than they are.
+/// The oldest PTX that knows the architecture and kernels of more than 4 KiB of parameters (8.1): the norm of all
+/// gradients reads a number for each. Drivers read what is not newer than they are.
 StringRef ptxVersionOf(StringRef arch) {
   int number = 0;
   arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
-  return number > 101 ? "+ptx88" : number >= 100 ? "+ptx86" : number >= 90 ? "+ptx80" : "+ptx78";
+  return number > 101 ? "+ptx88" : number >= 100 ? "+ptx86" : "+ptx81";
 }
 
 /// Upstream's patterns without those for libdevice, whose functions would not be linked.
