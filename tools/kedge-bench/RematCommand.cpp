@@ -14,6 +14,7 @@ using namespace kedge;
 struct Options {
   std::string input, budget, output, order = "free";
   double timeLimit = 0;
+  uint64_t seed = 1;
 };
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -32,6 +33,7 @@ void plan(const Options &options) {
   search.budget = bench::parseBudget(options.budget, base);
   search.freeOrder = options.order == "free";
   search.timeLimit = options.timeLimit;
+  search.seed = options.seed;
   solver::RematPlan plan = solver::rematerialize(problem, search);
   double cost = 0;
   for (const solver::RematNode &node : problem.nodes)
@@ -66,5 +68,6 @@ void kedge::bench::addRematCommand(CLI::App &app) {
       ->check(CLI::IsMember({"free", "given"}));
   command->add_option("--time-limit", options->timeLimit, "seconds; without it a fixed amount of work")
       ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->seed, "of the search; 1 if not given");
   command->callback([=] { plan(*options); });
 }
