@@ -48,11 +48,13 @@ uint64_t RematRandom::next() {
 
 RematModel::RematModel(const RematProblem &problem, bool freeOrder)
     : problem(problem), freeOrder(freeOrder), nodeCount(static_cast<int>(problem.nodes.size())),
-      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), readers(valueCount),
-      orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount), overwrittenBy(nodeCount) {
+      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), mayReuse(nodeCount),
+      readers(valueCount), orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount),
+      overwrittenBy(nodeCount) {
   for (int node = 0; node < nodeCount; ++node) {
     checkNode(problem, node);
     const RematNode &n = problem.nodes[node];
+    mayReuse[node] = !n.reuses.empty();
     if (n.required)
       requiredCost += n.cost;
     for (int value : n.outputs)

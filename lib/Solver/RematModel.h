@@ -29,6 +29,7 @@ struct RematModel {
   std::vector<int> classOf;                    ///< of a value: values of one class have the same producers
   std::vector<std::vector<int>> classes;       ///< values of a class
   std::vector<int> classesMade;                ///< by a node: how many classes its outputs are of
+  std::vector<char> mayReuse;                  ///< of a node: an output may take the bytes of an input
   std::vector<std::vector<int>> readers;       ///< of a value
   std::vector<int> orderPosition;              ///< of a required node, else -1
   std::vector<std::vector<int>> runAfter;      ///< required nodes that must run once before this optional one

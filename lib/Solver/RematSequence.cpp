@@ -12,6 +12,10 @@ void eraseSorted(std::vector<int> &list, int item) {
   list.erase(std::lower_bound(list.begin(), list.end(), item));
 }
 
+void replaceSorted(std::vector<int> &list, int item, int by) {
+  *std::lower_bound(list.begin(), list.end(), item) = by;
+}
+
 /// Largest item below `slot`, or -1.
 int itemBefore(const std::vector<int> &list, int slot) {
   auto at = std::lower_bound(list.begin(), list.end(), slot);
@@ -37,31 +41,6 @@ RematSequence::RematSequence(const RematModel &model, const std::vector<int> &se
 void RematSequence::reset(const std::vector<int> &sequence, int64_t newBudget) {
   budget = newBudget;
   spread(sequence);
-}
-
-void RematSequence::spread(const std::vector<int> &sequence) {
-  int count = static_cast<int>(sequence.size());
-  int size = (2 * count + 48 + blockSize - 1) / blockSize * blockSize;
-  nodeAt.assign(size, -1);
-  values.assign(model.valueCount, {});
-  occurs.assign(model.nodeCount, {});
-  repeated.clear();
-  repeatedPlace.assign(model.nodeCount, -1);
-  load.assign(size, 0);
-  saved.assign(size, 0);
-  blockAdded.assign(size / blockSize, 0);
-  blockMost.assign(size / blockSize, 0);
-  totalCost = 0;
-  totalExcess = orphans = overBlocks = steps = 0;
-  crowded = false;
-  for (int value = 0; value < model.valueCount; ++value) {
-    if (model.problem.values[value].given)
-      addMake(value, 0);
-    if (model.problem.values[value].keptToEnd)
-      addRead(value, size - 1);
-  }
-  for (int i = 0; i < count; ++i)
-    put(1 + static_cast<int>(static_cast<int64_t>(i) * (size - 2) / std::max(count, 1)), sequence[i]);
 }
 
 std::vector<int> RematSequence::sequence() const {
@@ -104,13 +83,18 @@ int RematSequence::slotOverBudget(int from) const {
 }
 
 void RematSequence::addBytesInBlock(int block, int first, int last, int64_t bytes) {
-  int64_t before = over(blockMost[block] + blockAdded[block]);
-  for (int slot = first; slot <= last; ++slot)
+  int64_t &most = blockMost[block];
+  int64_t before = over(most + blockAdded[block]);
+  int64_t highest = load[first] + bytes;
+  for (int slot = first; slot <= last; ++slot) {
     load[slot] += bytes;
-  int64_t most = load[block * blockSize];
-  for (int slot = block * blockSize + 1; slot < (block + 1) * blockSize; ++slot)
-    most = std::max(most, load[slot]);
-  blockMost[block] = most;
+    highest = std::max(highest, load[slot]);
+  }
+  if (bytes > 0)
+    most = std::max(most, highest);
+  else if (highest - bytes == most)
+    most = *std::max_element(load.begin() + static_cast<std::ptrdiff_t>(block) * blockSize,
+                             load.begin() + static_cast<std::ptrdiff_t>(block + 1) * blockSize);
   int64_t after = over(most + blockAdded[block]);
   totalExcess += after - before;
   overBlocks += (after > 0) - (before > 0);
@@ -224,11 +208,8 @@ bool RematSequence::diesAt(int value, int slot) const {
          (next >= slots() || next > itemAfter(state.makes, slot, slots()));
 }
 
-void RematSequence::refreshReuse(int slot) {
-  int node = nodeAt[slot];
-  if (node < 0 || model.problem.nodes[node].reuses.empty())
-    return;
-  const RematNode &n = model.problem.nodes[node];
+int64_t RematSequence::savedAt(int slot) const {
+  const RematNode &n = model.problem.nodes[nodeAt[slot]];
   int64_t saving = 0;
   uint64_t taken = 0, placed = 0;
   for (RematNode::Reuse reuse : n.reuses) {
@@ -242,6 +223,13 @@ void RematSequence::refreshReuse(int slot) {
     placed |= output;
     saving += bytes;
   }
+  return saving;
+}
+
+void RematSequence::refreshReuse(int slot) {
+  if (nodeAt[slot] < 0 || !model.mayReuse[nodeAt[slot]])
+    return;
+  int64_t saving = savedAt(slot);
   if (saving != saved[slot]) {
     addBytes(slot, slot, saved[slot] - saving);
     saved[slot] = saving;
@@ -296,6 +284,35 @@ void RematSequence::take(int slot) {
     removeMake(value, slot);
 }
 
+/// A step moves to the empty slot beside its own. No other step is passed, so only these two slots change:
+/// what is made begins in the one it moves to, and what is read for the last time ends there.
+void RematSequence::slide(int from, int to) {
+  int node = nodeAt[from];
+  const RematNode &n = model.problem.nodes[node];
+  int64_t whenLeft = n.workspace - saved[from], whenRight = whenLeft; // what the step adds to its slot
+  auto endOf = [&](const ValueState &state) {
+    return itemBefore(state.reads, itemAfter(state.makes, from, slots()));
+  };
+  for (int value : n.inputs) {
+    ValueState &state = values[value];
+    if (itemBefore(state.makes, from) >= 0 && endOf(state) == from)
+      whenRight += model.problem.values[value].bytes;
+    replaceSorted(state.reads, from, to);
+  }
+  for (int value : n.outputs) {
+    ValueState &state = values[value];
+    whenLeft += model.problem.values[value].bytes;
+    if (endOf(state) < from)
+      whenRight += model.problem.values[value].bytes;
+    replaceSorted(state.makes, from, to);
+  }
+  replaceSorted(occurs[node], from, to);
+  std::swap(nodeAt[from], nodeAt[to]);
+  std::swap(saved[from], saved[to]);
+  addBytes(from, from, to < from ? -whenRight : -whenLeft);
+  addBytes(to, to, to < from ? whenLeft : whenRight);
+}
+
 int RematSequence::insertBefore(int slot, int node) {
   if (slot < 2)
     return -1;
@@ -313,22 +330,19 @@ int RematSequence::insertBefore(int slot, int node) {
       crowded = true;
       return -1;
     }
+    crowded |= target - empty > longestShift / 2;
     for (; empty < target; ++empty) {
-      int moved = nodeAt[empty + 1];
-      journal.push_back({empty + 1, moved, false});
-      take(empty + 1);
-      journal.push_back({empty, moved, true});
-      put(empty, moved);
+      journal.push_back({empty, nodeAt[empty + 1], Change::Kind::slid});
+      slide(empty + 1, empty);
     }
-    crowded |= target - empty > longestShift / 4;
   }
-  journal.push_back({target, node, true});
+  journal.push_back({target, node, Change::Kind::put});
   put(target, node);
   return target;
 }
 
 void RematSequence::remove(int slot) {
-  journal.push_back({slot, nodeAt[slot], false});
+  journal.push_back({slot, nodeAt[slot], Change::Kind::taken});
   take(slot);
 }
 
@@ -364,7 +378,7 @@ bool RematSequence::valid() const {
   if (orphans)
     return false;
   for (const Change &change : journal)
-    if (!rulesHold(change.node))
+    if (change.kind != Change::Kind::slid && !rulesHold(change.node))
       return false;
   return true;
 }
@@ -376,8 +390,15 @@ void RematSequence::commit() {
 }
 
 void RematSequence::rollback() {
-  for (; !journal.empty(); journal.pop_back())
-    journal.back().inserted ? take(journal.back().slot) : put(journal.back().slot, journal.back().node);
+  for (; !journal.empty(); journal.pop_back()) {
+    const Change &change = journal.back();
+    if (change.kind == Change::Kind::put)
+      take(change.slot);
+    else if (change.kind == Change::Kind::taken)
+      put(change.slot, change.node);
+    else
+      slide(change.slot, change.slot + 1);
+  }
   if (crowded)
     spread(sequence());
 }

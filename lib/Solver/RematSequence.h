@@ -33,6 +33,7 @@ public:
   int nextMake(int value, int slot) const;
   /// Work done so far, in units of about 0.1 us; alike on all machines.
   int64_t work() const { return workDone; }
+  int64_t blocks() const { return static_cast<int64_t>(blockMost.size()); }
   int excessBlocks() const { return overBlocks; }
   /// A slot over the budget, near `from`; -1 when there is none.
   int slotOverBudget(int from) const;
@@ -51,18 +52,24 @@ private:
     std::vector<int> makes, reads;
   };
   struct Change {
-    int slot, node;
-    bool inserted;
+    enum class Kind : char { put, taken, slid };
+    int slot, node; ///< slid: to this slot from the one behind it
+    Kind kind;
   };
 
+  void clear(int size);
+  void append(int slot, int node);
+  void sumBytes();
   void put(int slot, int node);
   void take(int slot);
+  void slide(int from, int to);
   void addMake(int value, int slot);
   void removeMake(int value, int slot);
   void addRead(int value, int slot);
   void removeRead(int value, int slot);
   void addBytes(int first, int last, int64_t bytes);
   void addBytesInBlock(int block, int first, int last, int64_t bytes);
+  int64_t savedAt(int slot) const;
   void refreshReuse(int slot);
   bool diesAt(int value, int slot) const;
   bool rulesHold(int node) const;
