@@ -152,12 +152,12 @@ public:
       : model(model), front(front), budget(budget), timeUsed(timeUsed), enough(enough),
         search(model, seed + 1000), random(seed + 2000), base(front.all().front().peak) {}
 
-  /// Small graphs get many short walks, large ones a slow one that takes half of the time, then shorter ones.
+  /// Small graphs get many short walks, large ones a slow one that takes most of the time, then shorter ones.
   void run() {
     int64_t work = 50'000 + 20 * static_cast<int64_t>(model.nodeCount) * model.nodeCount;
     for (int round = 0; !stopped(); ++round) {
       const RematFront::Entry *best = front.within(budget);
-      double share = 0.5 * (1 - timeUsed());
+      double share = (isLarge() ? 0.9 : 0.5) * (1 - timeUsed());
       if (round % 2 == 1 && best)
         anneal(std::vector<int>(best->sequence), budget, 3 * work, heats[random.below(4)], share / 2);
       else
@@ -171,6 +171,7 @@ private:
   static constexpr double heats[] = {0.05, 0.1, 0.2, 0.4};
 
   bool stopped() const { return timeUsed() >= 1 || enough(); }
+  bool isLarge() const { return model.nodeCount > 250; }
 
   /// `share` of the time limit at most.
   std::vector<int> anneal(const std::vector<int> &start, int64_t limit, int64_t work, double heat,
@@ -179,7 +180,7 @@ private:
     AnnealOptions annealing;
     annealing.work = work;
     annealing.startHeat = heat;
-    annealing.endHeat = 0.002;
+    annealing.endHeat = isLarge() ? 0.02 : 0.002;
     annealing.progress = [&] { return (timeUsed() - begin) / std::max(share, 1e-9); };
     annealing.outOfTime = [&] { return stopped(); };
     std::vector<int> found = search.anneal(start, limit, annealing).sequence;
@@ -191,8 +192,8 @@ private:
   /// budget.
   void walkDown(int64_t work, double share) {
     static constexpr int partsOfBase[] = {1, 10, 20, 40};
-    int parts = partsOfBase[model.nodeCount > 250 ? 3 : random.below(4)];
-    double heat = heats[random.below(4)];
+    int parts = isLarge() ? 1 : partsOfBase[random.below(4)];
+    double heat = isLarge() ? 0.5 : heats[random.below(4)];
     int origin = random.chance(0.75) ? 0 : random.below(static_cast<int>(front.all().size()));
     std::vector<int> sequence = front.all()[origin].sequence;
     int64_t limit = std::max(budget, front.all()[origin].peak), step = std::max<int64_t>(1, base / parts);

@@ -16,7 +16,8 @@ double negativeLog(double u) {
   return result + 2 * z * (1 + square / 3 + square * square / 5 + square * square * square / 7);
 }
 
-/// Cost of a byte of excess: falls while the sequence fits, rises while it does not.
+/// Cost of a byte of excess: falls while the sequence fits (or is as close as the heat asks), rises while it
+/// does not.
 class Pressure {
 public:
   Pressure(double start) : value(start), least(start / 1000), most(start * 1000) {}
@@ -26,6 +27,11 @@ public:
 private:
   double least, most;
 };
+
+/// While it is hot a sequence may be over the budget: by this share of it in a block, times the heat. With a
+/// hard limit what is decided first stays, since each way from one plan to another leads over plans that do
+/// not fit.
+constexpr double slackPerBlock = 0.06;
 
 } // namespace
 
@@ -301,7 +307,9 @@ AnnealResult RematSearch::anneal(const std::vector<int> &start, int64_t budget,
     }
     if (++sinceAdapted == 4) {
       sinceAdapted = 0;
-      pressure.adapt(sequence.excess() == 0);
+      double overheat = heat / meanCost - options.endHeat;
+      pressure.adapt(sequence.excess() <= overheat * slackPerBlock * static_cast<double>(sequence.blocks()) *
+                                              static_cast<double>(budget));
     }
     double timeDone = options.progress ? options.progress() * coolings : 0;
     auto due = [&] {
