@@ -181,6 +181,7 @@ private:
     annealing.work = work;
     annealing.startHeat = heat;
     annealing.endHeat = isLarge() ? 0.02 : 0.002;
+    annealing.slack = 0.06;
     annealing.progress = [&] { return (timeUsed() - begin) / std::max(share, 1e-9); };
     annealing.outOfTime = [&] { return stopped(); };
     std::vector<int> found = search.anneal(start, limit, annealing).sequence;

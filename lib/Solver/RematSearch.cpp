@@ -28,11 +28,6 @@ private:
   double least, most;
 };
 
-/// While it is hot a sequence may be over the budget: by this share of it in a block, times the heat. With a
-/// hard limit what is decided first stays, since each way from one plan to another leads over plans that do
-/// not fit.
-constexpr double slackPerBlock = 0.06;
-
 } // namespace
 
 RematSearch::RematSearch(const RematModel &model, uint64_t seed)
@@ -308,7 +303,7 @@ AnnealResult RematSearch::anneal(const std::vector<int> &start, int64_t budget,
     if (++sinceAdapted == 4) {
       sinceAdapted = 0;
       double overheat = heat / meanCost - options.endHeat;
-      pressure.adapt(sequence.excess() <= overheat * slackPerBlock * static_cast<double>(sequence.blocks()) *
+      pressure.adapt(sequence.excess() <= overheat * options.slack * static_cast<double>(sequence.blocks()) *
                                               static_cast<double>(budget));
     }
     double timeDone = options.progress ? options.progress() * coolings : 0;

@@ -8,6 +8,10 @@ namespace kedge::solver {
 struct AnnealOptions {
   int64_t work = 0;                       ///< RematSequence::work
   double startHeat = 0.5, endHeat = 0.01; ///< in mean costs of a node
+  /// What a sequence may be over the budget while it is hot: a share of the budget in each block, times the
+  /// heat. With a hard limit what is decided first stays, since each way from one plan to another leads over
+  /// plans that do not fit.
+  double slack = 0;
   std::function<double()>
       progress;                    ///< share of the time that is over, at most that of the work; may be empty
   std::function<bool()> outOfTime; ///< asked now and then; may be empty
