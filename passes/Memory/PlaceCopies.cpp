@@ -1,4 +1,5 @@
 #include "StreamClocks.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include <array>
@@ -13,45 +14,17 @@ using namespace mlir;
 
 enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2 };
 
-exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
+using exec::ArenaRange;
 
-/// Bytes of one arena.
-struct Range {
-  bool onHost;
-  int64_t begin, end;
-
-  explicit Range(exec::BufferOp buffer)
-      : onHost(buffer.getHost()), begin(buffer.getOffset()), end(begin + static_cast<int64_t>(buffer.getSize())) {}
-  bool meets(const Range &other) const { return onHost == other.onHost && begin < other.end && other.begin < end; }
-};
-
-bool meetsAny(const Range &range, ArrayRef<Range> list) {
-  return llvm::any_of(list, [&](const Range &other) { return range.meets(other); });
-}
-
-/// A launch and the bytes that it touches.
 struct Launch {
   exec::LaunchOp op;
-  SmallVector<Range> reads, writes;
+  exec::LaunchBytes bytes;
   bool isCopy, isFetch;
 
-  explicit Launch(exec::LaunchOp op) : op(op), isCopy(op.getLibrary() && op.getKernel() == "copy") {
-    for (Value read : op.getReads())
-      reads.emplace_back(bufferOf(read));
-    for (Value write : op.getWrites())
-      writes.emplace_back(bufferOf(write));
-    if (op.getWorkspace())
-      writes.emplace_back(bufferOf(op.getWorkspace()));
-    isFetch = isCopy && source().getHost();
-  }
-  exec::BufferOp source() { return bufferOf(op.getReads().front()); }
-  exec::BufferOp destination() { return bufferOf(op.getWrites().front()); }
-  bool touches(const Range &range) const { return meetsAny(range, reads) || meetsAny(range, writes); }
-  /// Whether the two may not run at once.
-  bool conflictsWith(const Launch &other) const {
-    return llvm::any_of(writes, [&](const Range &range) { return other.touches(range); }) ||
-           llvm::any_of(other.writes, [&](const Range &range) { return touches(range); });
-  }
+  explicit Launch(exec::LaunchOp op)
+      : op(op), bytes(op), isCopy(op.getLibrary() && op.getKernel() == "copy"), isFetch(isCopy && source().getHost()) {}
+  exec::BufferOp source() { return exec::bufferOf(op.getReads().front()); }
+  exec::BufferOp destination() { return exec::bufferOf(op.getWrites().front()); }
 };
 
 /// The launches of one function, in an order that may change.
@@ -119,13 +92,13 @@ private:
   /// The first place in the list where the fetch at `at` may stand.
   int64_t earliestStart(int64_t at) {
     exec::BufferOp destination = order[at].destination();
-    Range to(destination), from(order[at].source());
+    ArenaRange to(destination), from(order[at].source());
     int64_t start = 0;
     for (exec::BufferOp buffer : buffers)
-      if (buffer != destination && to.meets(Range(buffer)) && static_cast<int64_t>(buffer.getFirst()) < at)
+      if (buffer != destination && to.overlaps(ArenaRange(buffer)) && static_cast<int64_t>(buffer.getFirst()) < at)
         start = std::max(start, static_cast<int64_t>(buffer.getLast()) + 1);
     for (int64_t before = at; before-- > start;)
-      if (order[before].touches(to) || meetsAny(from, order[before].writes))
+      if (order[before].bytes.touches(to) || order[before].bytes.writes(from))
         return before + 1;
     return std::min(start, at);
   }
@@ -147,7 +120,7 @@ private:
 
   int64_t lastTouch(exec::BufferOp buffer) {
     int64_t at = size() - 1;
-    while (at >= 0 && !order[at].touches(Range(buffer)))
+    while (at >= 0 && !order[at].bytes.touches(ArenaRange(buffer)))
       --at;
     return at;
   }
@@ -155,7 +128,7 @@ private:
   /// The first launch behind `after` that touches the bytes of `buffer`; the number of launches when there is none.
   int64_t nextTouch(exec::BufferOp buffer, int64_t after) {
     int64_t at = after + 1;
-    while (at < size() && !order[at].touches(Range(buffer)))
+    while (at < size() && !order[at].bytes.touches(ArenaRange(buffer)))
       ++at;
     return at;
   }
@@ -168,7 +141,7 @@ private:
     settled[streamOf(at)] = true;
     for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
       bool &isSettled = settled[streamOf(before)];
-      if (isSettled || !(isSettled = clocks.precedes(before, at) || order[before].conflictsWith(order[at])))
+      if (isSettled || !(isSettled = clocks.precedes(before, at) || order[before].bytes.conflictsWith(order[at].bytes)))
         continue;
       if (!clocks.precedes(before, at))
         found.push_back(before);

@@ -1,4 +1,5 @@
 #include "passes/Lower/Gpu/LaunchGroups.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -8,49 +9,18 @@ using namespace kedge::lower::gpu;
 
 namespace {
 
-/// Bytes of one of the arenas.
-struct Range {
-  bool host;
-  int64_t begin, end;
-  bool overlaps(const Range &other) const { return host == other.host && begin < other.end && other.begin < end; }
-};
-
-exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
-
-Range rangeOf(Value value) {
-  exec::BufferOp buffer = bufferOf(value);
-  int64_t begin = buffer.getOffset();
-  return {buffer.getHost(), begin, begin + int64_t(buffer.getSize())};
-}
+using exec::bufferOf;
 
 /// One launch, or several that have become one.
 struct Step {
-  SmallVector<exec::LaunchOp> launches;
-  SmallVector<Range> reads, writes;
+  SmallVector<exec::LaunchOp> launches; ///< none: it has joined a later one
+  exec::LaunchBytes bytes;
 
-  explicit Step(exec::LaunchOp launch) : launches{launch} {
-    for (Value value : launch.getReads())
-      reads.push_back(rangeOf(value));
-    for (Value value : launch.getWrites())
-      writes.push_back(rangeOf(value));
-    if (launch.getWorkspace())
-      writes.push_back(rangeOf(launch.getWorkspace()));
-  }
-  void take(Step &&other) {
+  explicit Step(exec::LaunchOp launch) : launches{launch}, bytes(launch) {}
+  void take(Step &other) {
     launches.insert(launches.begin(), other.launches.begin(), other.launches.end());
-    reads.append(other.reads);
-    writes.append(other.writes);
-    other = {};
-  }
-  /// Whether the two may run in either order.
-  bool isIndependentOf(const Step &other) const {
-    return !meet(writes, other.writes) && !meet(writes, other.reads) && !meet(reads, other.writes);
-  }
-
-private:
-  Step() = default;
-  static bool meet(ArrayRef<Range> a, ArrayRef<Range> b) {
-    return llvm::any_of(a, [&](const Range &x) { return llvm::any_of(b, [&](const Range &y) { return x.overlaps(y); }); });
+    bytes.add(other.bytes);
+    other.launches.clear();
   }
 };
 
@@ -95,14 +65,14 @@ private:
         continue;
       auto [entry, isNew] = last.try_emplace(flat, at);
       if (!isNew && mayMove(entry->second, at))
-        steps[at].take(std::move(steps[entry->second]));
+        steps[at].take(steps[entry->second]);
       entry->second = at;
     }
   }
 
   bool mayMove(size_t from, size_t to) const {
     for (size_t at = from + 1; at <= to; ++at)
-      if (!steps[at].isIndependentOf(steps[from]))
+      if (!steps[at].launches.empty() && steps[at].bytes.conflictsWith(steps[from].bytes))
         return false;
     return true;
   }
@@ -165,7 +135,7 @@ private:
       set.elements = launch->getAttrOfType<DictionaryAttr>("cuda.flat").getAs<IntegerAttr>("elements").getInt();
       for (OperandRange operands : {launch.getReads(), launch.getWrites()})
         for (Value value : operands)
-          set.offsets.push_back(rangeOf(value).begin - rangeOf(base).begin);
+          set.offsets.push_back(int64_t(bufferOf(value).getOffset()) - int64_t(bufferOf(base).getOffset()));
     }
     return sets;
   }
@@ -173,7 +143,7 @@ private:
   exec::FunctionOp function;
   mlir::gpu::GPUModuleOp kernels;
   llvm::StringSet<> &unused; ///< kernels of launches that are gone
-  std::vector<Step> steps; ///< empty ones have joined a later one
+  std::vector<Step> steps;
   GroupCounts counts;
 };
 

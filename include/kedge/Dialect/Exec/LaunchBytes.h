@@ -1,0 +1,35 @@
+// Which bytes a launch of the exec IR reads and writes, and whether two launches may change places.
+#pragma once
+#include "kedge/Dialect/Exec/ExecOps.h"
+
+namespace kedge::exec {
+
+/// Bytes [begin, end) of one of the arenas.
+struct ArenaRange {
+  bool onHost;
+  int64_t begin, end;
+
+  explicit ArenaRange(BufferOp buffer);
+  bool overlaps(const ArenaRange &other) const {
+    return onHost == other.onHost && begin < other.end && other.begin < end;
+  }
+};
+
+/// The buffer that an operand of a launch names.
+BufferOp bufferOf(mlir::Value operand);
+
+/// What one launch touches, or several as one. A workspace counts as written.
+class LaunchBytes {
+public:
+  explicit LaunchBytes(LaunchOp launch);
+  void add(const LaunchBytes &other);
+  bool writes(const ArenaRange &range) const;
+  bool touches(const ArenaRange &range) const;
+  /// Whether one writes what the other touches: they may neither run at once nor change places.
+  bool conflictsWith(const LaunchBytes &other) const;
+
+private:
+  llvm::SmallVector<ArenaRange> read, written;
+};
+
+} // namespace kedge::exec
