@@ -2,7 +2,9 @@
 # some libraries, so the others compile with it, too: precompiled headers serve only equal flags.
 option(KEDGE_PRECOMPILED_HEADERS "Parse MLIR's headers once" ON)
 if(KEDGE_PRECOMPILED_HEADERS)
-  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  if(NOT EXISTS ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  endif()
   add_library(kedge_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
   target_include_directories(kedge_precompiled SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(kedge_precompiled PUBLIC ${KEDGE_LLVM_DEFINITIONS})

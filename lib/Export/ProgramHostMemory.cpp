@@ -1,4 +1,5 @@
 #include "ProgramHostMemory.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Export/PlanReport.h"
 #include <algorithm>
 
@@ -7,7 +8,7 @@ using namespace kedge;
 using nlohmann::json;
 
 namespace {
-exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
+using exec::bufferOf;
 
 /// Source and destination of a copy; null for other launches.
 std::pair<exec::BufferOp, exec::BufferOp> endsOf(exec::LaunchOp launch) {

@@ -1,5 +1,6 @@
 #include "kedge/Export/ProgramJson.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Support/AttrJson.h"
 #include "ProgramStates.h"
 
@@ -8,7 +9,7 @@ using namespace kedge;
 using nlohmann::json;
 
 namespace {
-exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
+using exec::bufferOf;
 
 std::string locationText(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc)) {

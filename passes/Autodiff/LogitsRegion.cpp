@@ -116,8 +116,8 @@ bool LogitsRegion::grow(Operation *op) {
            addRowOperand(loss.getLabels(), true) && take(op, Role::Rows);
   if (auto grad = dyn_cast<train::CrossEntropyGradOp>(op))
     return static_cast<int64_t>(grad.getAxis()) == typeOf(grad.getLogits()).getRank() - 1 &&
-           roleOf(grad.getTop()) == Role::Rows && roleOf(grad.getTotal()) == Role::Rows && addRowOperand(grad.getLabels(), true) &&
-           addRowOperand(grad.getGrad(), true) && take(op, Role::Logits);
+           roleOf(grad.getTop()) == Role::Rows && roleOf(grad.getTotal()) == Role::Rows &&
+           addRowOperand(grad.getLabels(), true) && addRowOperand(grad.getGrad(), true) && take(op, Role::Logits);
   if (auto function = dyn_cast<func::FuncOp>(op->getParentOp()); function && op->hasTrait<OpTrait::IsTerminator>())
     return llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
       return !isLogits(use.get()) || function.getResultAttr(use.getOperandNumber(), "train.output");

@@ -1,5 +1,6 @@
 #include "CheckOrder.h"
 #include "StreamClocks.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include <map>
 
 using namespace mlir;
@@ -7,7 +8,7 @@ using namespace mlir;
 namespace kedge::memory {
 namespace {
 
-exec::BufferOp bufferOf(Value value) { return value.getDefiningOp<exec::BufferOp>(); }
+using exec::bufferOf;
 
 /// A launch that touches a buffer.
 struct Touch {

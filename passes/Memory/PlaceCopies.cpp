@@ -16,6 +16,7 @@ enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2 };
 
 using exec::ArenaRange;
 
+/// A launch and the bytes that it touches.
 struct Launch {
   exec::LaunchOp op;
   exec::LaunchBytes bytes;

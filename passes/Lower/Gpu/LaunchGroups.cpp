@@ -11,6 +11,8 @@ namespace {
 
 using exec::bufferOf;
 
+int64_t offsetOf(Value value) { return bufferOf(value).getOffset(); }
+
 /// One launch, or several that have become one.
 struct Step {
   SmallVector<exec::LaunchOp> launches; ///< none: it has joined a later one
@@ -135,7 +137,7 @@ private:
       set.elements = launch->getAttrOfType<DictionaryAttr>("cuda.flat").getAs<IntegerAttr>("elements").getInt();
       for (OperandRange operands : {launch.getReads(), launch.getWrites()})
         for (Value value : operands)
-          set.offsets.push_back(int64_t(bufferOf(value).getOffset()) - int64_t(bufferOf(base).getOffset()));
+          set.offsets.push_back(offsetOf(value) - offsetOf(base));
     }
     return sets;
   }
