@@ -48,13 +48,11 @@ uint64_t RematRandom::next() {
 
 RematModel::RematModel(const RematProblem &problem, bool freeOrder)
     : problem(problem), freeOrder(freeOrder), nodeCount(static_cast<int>(problem.nodes.size())),
-      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), mayReuse(nodeCount),
-      readers(valueCount), orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount),
+      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), readers(valueCount), orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount),
       overwrittenBy(nodeCount) {
   for (int node = 0; node < nodeCount; ++node) {
     checkNode(problem, node);
     const RematNode &n = problem.nodes[node];
-    mayReuse[node] = !n.reuses.empty();
     if (n.required)
       requiredCost += n.cost;
     for (int value : n.outputs)
@@ -78,6 +76,7 @@ RematModel::RematModel(const RematProblem &problem, bool freeOrder)
   for (size_t i = 0; i < problem.order.size(); ++i)
     orderPosition.at(problem.order[i]) = static_cast<int>(i);
   classify();
+  flatten();
   if (peakOf(problem, problem.order) < 0)
     throw std::invalid_argument("rematerialization: the given order is not a valid execution");
 }
@@ -97,6 +96,37 @@ void RematModel::classify() {
     }
     classOf[value] = at->second;
     classes[at->second].push_back(value);
+  }
+}
+
+void RematModel::flatten() {
+  size_t items = 0, reuseCount = 0;
+  for (const RematNode &n : problem.nodes) {
+    items += n.inputs.size() + n.outputs.size();
+    reuseCount += n.reuses.size();
+  }
+  lists.reserve(items); // so that spans stay where they are
+  reuses.reserve(reuseCount);
+  for (const RematValue &value : problem.values)
+    bytes.push_back(value.bytes);
+  auto copied = [](auto &all, const auto &some) {
+    auto at = all.insert(all.end(), some.begin(), some.end());
+    return std::span(at, all.end());
+  };
+  for (int node = 0; node < nodeCount; ++node) {
+    const RematNode &n = problem.nodes[node];
+    RematStep step{n.cost, n.workspace, 0, copied(lists, n.inputs), copied(lists, n.outputs), {}, n.required, n.repeatable};
+    std::vector<RematStep::Reuse> possible;
+    for (RematNode::Reuse reuse : n.reuses)
+      if (bytes[n.outputs[reuse.output]] <= bytes[n.inputs[reuse.input]])
+        possible.push_back({n.inputs[reuse.input], bytes[n.outputs[reuse.output]], 1ull << (reuse.input & 63),
+                            1ull << (reuse.output & 63)});
+    step.reuses = copied(reuses, possible);
+    for (int value : n.outputs)
+      step.made += bytes[value];
+    step.hasRules = !freeOrder || !n.overwrites.empty() || !overwrittenBy[node].empty() ||
+                    !runAfter[node].empty() || !optionalAfter[node].empty();
+    steps.push_back(step);
   }
 }
 

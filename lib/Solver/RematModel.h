@@ -1,6 +1,7 @@
 // What the rematerialization solver derives from a problem once.
 #pragma once
 #include "kedge/Solver/Rematerialization.h"
+#include <span>
 
 namespace kedge::solver {
 
@@ -17,19 +18,37 @@ private:
   uint64_t state;
 };
 
+/// What each change of a sequence asks of a node, side by side.
+struct RematStep {
+  /// An output that takes the bytes of an input where that dies; each is one bit of those of the node.
+  struct Reuse {
+    int value; ///< the input
+    int64_t bytes;
+    uint64_t inputBit, outputBit;
+  };
+  double cost = 0;
+  int64_t workspace = 0, made = 0; ///< bytes, of all outputs
+  std::span<const int> inputs, outputs;
+  std::span<const Reuse> reuses;
+  bool required = true, repeatable = true;
+  bool hasRules = false; ///< on when it may run, besides those of its values
+};
+
 struct RematModel {
   /// Throws std::invalid_argument where the problem contradicts itself.
   RematModel(const RematProblem &problem, bool freeOrder);
+  RematModel(const RematModel &) = delete;
 
   const RematProblem &problem;
   bool freeOrder;
   int nodeCount, valueCount;
   double requiredCost = 0;                     ///< of the required nodes once
+  std::vector<RematStep> steps;                ///< of a node
+  std::vector<int64_t> bytes;                  ///< of a value
   std::vector<std::vector<int>> producers;     ///< of a value, the required one first
   std::vector<int> classOf;                    ///< of a value: values of one class have the same producers
   std::vector<std::vector<int>> classes;       ///< values of a class
   std::vector<int> classesMade;                ///< by a node: how many classes its outputs are of
-  std::vector<char> mayReuse;                  ///< of a node: an output may take the bytes of an input
   std::vector<std::vector<int>> readers;       ///< of a value
   std::vector<int> orderPosition;              ///< of a required node, else -1
   std::vector<std::vector<int>> runAfter;      ///< required nodes that must run once before this optional one
@@ -38,6 +57,10 @@ struct RematModel {
 
 private:
   void classify();
+  void flatten();
+
+  std::vector<int> lists; ///< what the spans of the steps are of
+  std::vector<RematStep::Reuse> reuses;
 };
 
 } // namespace kedge::solver

@@ -57,20 +57,17 @@ int RematSearch::pickStep(const RematSequence &sequence) {
 
 /// What runs at most once and is not there yet may run, too.
 bool RematSearch::mayRunAgain(const RematSequence &sequence, int node) const {
-  return model.problem.nodes[node].repeatable || sequence.occurrences(node).empty();
+  return model.steps[node].repeatable || sequence.occurrences(node).empty();
 }
 
 bool RematSearch::runInputsAgain(RematSequence &sequence, int slot, double probability, int &left) {
-  for (int value : model.problem.nodes[sequence.node(slot)].inputs) {
+  for (int value : model.steps[sequence.node(slot)].inputs) {
     RematSequence::Interval held = sequence.instanceBefore(value, slot);
     if (model.producers[value].empty() || held.first == sequence.slots())
       continue;
     // Only what this run alone would hold for longer is worth another run; `slot` is itself a read by now.
-    int previous = -1;
-    for (int read = sequence.nextRead(value, held.first); read >= 0 && read < slot;
-         read = sequence.nextRead(value, read))
-      previous = read;
-    bool missing = held.first < 0, extended = held.last == slot && slot - std::max(previous, held.first) > 8;
+    int previous = std::max(sequence.readBefore(value, slot), held.first);
+    bool missing = held.first < 0, extended = held.last == slot && slot - previous > 8;
     if (!missing && !(extended && random.chance(probability)))
       continue;
     if (left-- <= 0)
@@ -79,7 +76,7 @@ bool RematSearch::runInputsAgain(RematSequence &sequence, int slot, double proba
     int maker = makers[random.below(static_cast<int>(makers.size()))];
     if (!mayRunAgain(sequence, maker))
       continue;
-    if (sequence.cost() + model.problem.nodes[maker].cost > costLimit)
+    if (sequence.cost() + model.steps[maker].cost > costLimit)
       return false;
     int at = sequence.insertBefore(slot, maker);
     if (at < 0 || !runInputsAgain(sequence, at, probability, left))
@@ -104,7 +101,7 @@ bool RematSearch::runAgainBefore(RematSequence &sequence, int value, int read) {
   if (makers.empty())
     return false;
   int maker = makers[random.below(static_cast<int>(makers.size()))];
-  if (!mayRunAgain(sequence, maker) || sequence.cost() + model.problem.nodes[maker].cost > costLimit)
+  if (!mayRunAgain(sequence, maker) || sequence.cost() + model.steps[maker].cost > costLimit)
     return false;
   int at = sequence.insertBefore(read, maker);
   if (at < 0)
@@ -118,7 +115,7 @@ bool RematSearch::runAgain(RematSequence &sequence) {
   int slot = pickStep(sequence);
   if (slot < 0)
     return false;
-  const std::vector<int> &inputs = model.problem.nodes[sequence.node(slot)].inputs;
+  std::span<const int> inputs = model.steps[sequence.node(slot)].inputs;
   if (inputs.empty())
     return false;
   return runAgainBefore(sequence, inputs[random.below(static_cast<int>(inputs.size()))], slot);
@@ -145,7 +142,7 @@ bool RematSearch::dropRun(RematSequence &sequence) {
   const std::vector<int> &nodes = sequence.nodesRunTwice();
   if (nodes.empty())
     return false;
-  const std::vector<int> &runs = sequence.occurrences(nodes[random.below(static_cast<int>(nodes.size()))]);
+  const SlotList &runs = sequence.occurrences(nodes[random.below(static_cast<int>(nodes.size()))]);
   sequence.remove(runs[random.below(static_cast<int>(runs.size()))]);
   return true;
 }
@@ -154,7 +151,7 @@ bool RematSearch::moveStep(RematSequence &sequence) {
   int slot;
   if (random.chance(0.3) && !sequence.nodesRunTwice().empty()) {
     const std::vector<int> &nodes = sequence.nodesRunTwice();
-    const std::vector<int> &runs = sequence.occurrences(nodes[random.below(static_cast<int>(nodes.size()))]);
+    const SlotList &runs = sequence.occurrences(nodes[random.below(static_cast<int>(nodes.size()))]);
     slot = runs[random.below(static_cast<int>(runs.size()))];
   } else {
     slot = pickStep(sequence);
@@ -162,7 +159,7 @@ bool RematSearch::moveStep(RematSequence &sequence) {
   if (slot < 0)
     return false;
   int node = sequence.node(slot);
-  const RematNode &n = model.problem.nodes[node];
+  const RematStep &n = model.steps[node];
   int lowest = 1, highest = sequence.slots() - 1;
   for (int value : n.inputs) {
     RematSequence::Interval held = sequence.instanceBefore(value, slot);
@@ -204,9 +201,8 @@ bool RematSearch::collectBranch(const RematSequence &sequence, int slot, int tar
   for (int at = slot; at != target; at += earlier ? -1 : 1) {
     if (sequence.node(at) < 0)
       continue;
-    const RematNode &n = model.problem.nodes[sequence.node(at)];
-    const std::vector<int> &touching = earlier ? n.outputs : n.inputs,
-                           &further = earlier ? n.inputs : n.outputs;
+    const RematStep &n = model.steps[sequence.node(at)];
+    std::span<const int> touching = earlier ? n.outputs : n.inputs, further = earlier ? n.inputs : n.outputs;
     bool belongs = at == slot;
     for (int value : touching)
       belongs |= inBranch[value] != 0;

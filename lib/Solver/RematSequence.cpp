@@ -4,30 +4,6 @@
 namespace kedge::solver {
 namespace {
 
-void insertSorted(std::vector<int> &list, int item) {
-  list.insert(std::upper_bound(list.begin(), list.end(), item), item);
-}
-
-void eraseSorted(std::vector<int> &list, int item) {
-  list.erase(std::lower_bound(list.begin(), list.end(), item));
-}
-
-void replaceSorted(std::vector<int> &list, int item, int by) {
-  *std::lower_bound(list.begin(), list.end(), item) = by;
-}
-
-/// Largest item below `slot`, or -1.
-int itemBefore(const std::vector<int> &list, int slot) {
-  auto at = std::lower_bound(list.begin(), list.end(), slot);
-  return at == list.begin() ? -1 : *(at - 1);
-}
-
-/// Smallest item above `slot`, or `none`.
-int itemAfter(const std::vector<int> &list, int slot, int none) {
-  auto at = std::upper_bound(list.begin(), list.end(), slot);
-  return at == list.end() ? none : *at;
-}
-
 /// Slots that an insertion moves at most.
 constexpr int longestShift = 64;
 
@@ -53,51 +29,52 @@ std::vector<int> RematSequence::sequence() const {
 
 int64_t RematSequence::peak() const {
   int64_t result = 0;
-  for (size_t block = 0; block < blockMost.size(); ++block)
-    result = std::max(result, blockMost[block] + blockAdded[block]);
+  for (const Block &one : block)
+    result = std::max(result, one.top);
   return result;
 }
 
 RematSequence::Interval RematSequence::instanceBefore(int value, int slot) const {
   const ValueState &state = values[value];
-  int first = itemBefore(state.makes, slot);
+  int first = state.makes.before(slot);
   if (first < 0)
     return {-1, -1};
-  int next = itemAfter(state.makes, first, slots());
-  return {first, std::max(first, itemBefore(state.reads, next))};
-}
-
-int RematSequence::nextRead(int value, int slot) const { return itemAfter(values[value].reads, slot, -1); }
-int RematSequence::nextMake(int value, int slot) const {
-  return itemAfter(values[value].makes, slot, slots());
+  int next = state.makes.after(first, slots());
+  return {first, std::max(first, state.reads.before(next))};
 }
 
 int RematSequence::slotOverBudget(int from) const {
-  int blocks = static_cast<int>(blockMost.size());
-  for (int i = 0, block = from / blockSize; i < blocks; ++i, block = block + 1 == blocks ? 0 : block + 1)
-    if (blockMost[block] + blockAdded[block] > budget)
-      for (int slot = block * blockSize; slot < (block + 1) * blockSize; ++slot)
+  int blocks = static_cast<int>(block.size());
+  for (int i = 0, index = from / blockSize; i < blocks; ++i, index = index + 1 == blocks ? 0 : index + 1)
+    if (block[index].top > budget)
+      for (int slot = index * blockSize; slot < (index + 1) * blockSize; ++slot)
         if (bytes(slot) > budget)
           return slot;
   return -1;
 }
 
-void RematSequence::addBytesInBlock(int block, int first, int last, int64_t bytes) {
-  int64_t &most = blockMost[block];
-  int64_t before = over(most + blockAdded[block]);
-  int64_t highest = load[first] + bytes;
-  for (int slot = first; slot <= last; ++slot) {
-    load[slot] += bytes;
-    highest = std::max(highest, load[slot]);
-  }
-  if (bytes > 0)
-    most = std::max(most, highest);
-  else if (highest - bytes == most)
-    most = *std::max_element(load.begin() + static_cast<std::ptrdiff_t>(block) * blockSize,
-                             load.begin() + static_cast<std::ptrdiff_t>(block + 1) * blockSize);
-  int64_t after = over(most + blockAdded[block]);
+void RematSequence::setTop(Block &one, int64_t top) {
+  int64_t before = over(one.top), after = over(top);
+  one.top = top;
   totalExcess += after - before;
   overBlocks += (after > 0) - (before > 0);
+}
+
+int64_t RematSequence::highest(int index) const {
+  const int64_t *first = load.data() + static_cast<std::ptrdiff_t>(index) * blockSize;
+  return *std::max_element(first, first + blockSize) + block[index].added;
+}
+
+void RematSequence::addBytesInBlock(int index, int first, int last, int64_t bytes) {
+  Block &one = block[index];
+  int64_t most = load[first] += bytes;
+  for (int slot = first + 1; slot <= last; ++slot)
+    most = std::max(most, load[slot] += bytes);
+  most += one.added;
+  if (bytes > 0 && most > one.top)
+    setTop(one, most);
+  else if (bytes < 0 && most - bytes == one.top)
+    setTop(one, highest(index));
 }
 
 void RematSequence::addBytes(int first, int last, int64_t bytes) {
@@ -110,57 +87,60 @@ void RematSequence::addBytes(int first, int last, int64_t bytes) {
     return addBytesInBlock(firstBlock, first, last, bytes);
   addBytesInBlock(firstBlock, first, (firstBlock + 1) * blockSize - 1, bytes);
   addBytesInBlock(lastBlock, lastBlock * blockSize, last, bytes);
-  for (int block = firstBlock + 1; block < lastBlock; ++block) {
-    int64_t before = over(blockMost[block] + blockAdded[block]);
-    blockAdded[block] += bytes;
-    int64_t after = over(blockMost[block] + blockAdded[block]);
-    totalExcess += after - before;
-    overBlocks += (after > 0) - (before > 0);
+  int64_t excess = 0;
+  int overMore = 0;
+  for (int index = firstBlock + 1; index < lastBlock; ++index) {
+    Block &one = block[index];
+    int64_t before = over(one.top), after = over(one.top + bytes);
+    one.added += bytes;
+    one.top += bytes;
+    excess += after - before;
+    overMore += (after > 0) - (before > 0);
   }
+  totalExcess += excess;
+  overBlocks += overMore;
 }
 
 void RematSequence::addMake(int value, int slot) {
   ValueState &state = values[value];
-  int64_t bytes = model.problem.values[value].bytes;
-  int next = itemAfter(state.makes, slot, slots());
-  int before = itemBefore(state.makes, slot);
-  int lastRead = itemBefore(state.reads, next);
+  int64_t bytes = model.bytes[value];
+  int next = state.makes.after(slot, slots());
+  int before = state.makes.before(slot);
+  int lastRead = state.reads.before(next);
   int end = std::max(slot, lastRead);
   if (before < 0) {
-    orphans -= std::lower_bound(state.reads.begin(), state.reads.end(), next) -
-               std::upper_bound(state.reads.begin(), state.reads.end(), slot);
+    orphans -= state.reads.countBetween(slot, next);
     addBytes(slot, end, bytes);
   } else {
     int oldEnd = std::max(before, lastRead);
-    int newOldEnd = std::max(before, itemBefore(state.reads, slot));
+    int newOldEnd = std::max(before, state.reads.before(slot));
     // The old instance ends at its last read; the new one takes over what follows.
     if (oldEnd > slot)
       addBytes(newOldEnd + 1, slot - 1, -bytes);
     else
       addBytes(slot, slot, bytes);
-    insertSorted(state.makes, slot);
+    state.makes.insert(slot);
     refreshReuse(newOldEnd);
     refreshReuse(end);
     return;
   }
-  insertSorted(state.makes, slot);
+  state.makes.insert(slot);
   refreshReuse(end);
 }
 
 void RematSequence::removeMake(int value, int slot) {
   ValueState &state = values[value];
-  int64_t bytes = model.problem.values[value].bytes;
-  eraseSorted(state.makes, slot);
-  int next = itemAfter(state.makes, slot, slots());
-  int before = itemBefore(state.makes, slot);
-  int lastRead = itemBefore(state.reads, next);
+  int64_t bytes = model.bytes[value];
+  state.makes.erase(slot);
+  int next = state.makes.after(slot, slots());
+  int before = state.makes.before(slot);
+  int lastRead = state.reads.before(next);
   int end = std::max(slot, lastRead);
   if (before < 0) {
-    orphans += std::lower_bound(state.reads.begin(), state.reads.end(), next) -
-               std::upper_bound(state.reads.begin(), state.reads.end(), slot);
+    orphans += state.reads.countBetween(slot, next);
     addBytes(slot, end, -bytes);
   } else {
-    int newOldEnd = std::max(before, itemBefore(state.reads, slot));
+    int newOldEnd = std::max(before, state.reads.before(slot));
     if (lastRead > slot)
       addBytes(newOldEnd + 1, slot - 1, bytes);
     else
@@ -172,62 +152,57 @@ void RematSequence::removeMake(int value, int slot) {
 
 void RematSequence::addRead(int value, int slot) {
   ValueState &state = values[value];
-  int first = itemBefore(state.makes, slot);
+  int first = state.makes.before(slot);
   if (first < 0) {
     ++orphans;
-    insertSorted(state.reads, slot);
+    state.reads.insert(slot);
     return;
   }
-  int end = std::max(first, itemBefore(state.reads, itemAfter(state.makes, slot, slots())));
-  insertSorted(state.reads, slot);
+  int end = std::max(first, state.reads.before(state.makes.after(slot, slots())));
+  state.reads.insert(slot);
   if (slot > end) {
-    addBytes(end + 1, slot, model.problem.values[value].bytes);
+    addBytes(end + 1, slot, model.bytes[value]);
     refreshReuse(end);
   }
 }
 
 void RematSequence::removeRead(int value, int slot) {
   ValueState &state = values[value];
-  int first = itemBefore(state.makes, slot);
-  eraseSorted(state.reads, slot);
+  int first = state.makes.before(slot);
+  state.reads.erase(slot);
   if (first < 0) {
     --orphans;
     return;
   }
-  int end = std::max(first, itemBefore(state.reads, itemAfter(state.makes, slot, slots())));
+  int end = std::max(first, state.reads.before(state.makes.after(slot, slots())));
   if (slot > end) {
-    addBytes(end + 1, slot, -model.problem.values[value].bytes);
+    addBytes(end + 1, slot, -model.bytes[value]);
     refreshReuse(end);
   }
 }
 
 bool RematSequence::diesAt(int value, int slot) const {
   const ValueState &state = values[value];
-  int next = itemAfter(state.reads, slot, slots());
-  return itemBefore(state.makes, slot) >= 0 &&
-         (next >= slots() || next > itemAfter(state.makes, slot, slots()));
+  int next = state.reads.after(slot, slots());
+  return state.makes.before(slot) >= 0 &&
+         (next >= slots() || next > state.makes.after(slot, slots()));
 }
 
 int64_t RematSequence::savedAt(int slot) const {
-  const RematNode &n = model.problem.nodes[nodeAt[slot]];
   int64_t saving = 0;
   uint64_t taken = 0, placed = 0;
-  for (RematNode::Reuse reuse : n.reuses) {
-    int64_t bytes = model.problem.values[n.outputs[reuse.output]].bytes;
-    int value = n.inputs[reuse.input];
-    uint64_t input = 1ull << (reuse.input & 63), output = 1ull << (reuse.output & 63);
-    if ((taken & input) || (placed & output) || bytes > model.problem.values[value].bytes ||
-        !diesAt(value, slot))
+  for (const RematStep::Reuse &reuse : model.steps[nodeAt[slot]].reuses) {
+    if ((taken & reuse.inputBit) || (placed & reuse.outputBit) || !diesAt(reuse.value, slot))
       continue;
-    taken |= input;
-    placed |= output;
-    saving += bytes;
+    taken |= reuse.inputBit;
+    placed |= reuse.outputBit;
+    saving += reuse.bytes;
   }
   return saving;
 }
 
 void RematSequence::refreshReuse(int slot) {
-  if (nodeAt[slot] < 0 || !model.mayReuse[nodeAt[slot]])
+  if (nodeAt[slot] < 0 || model.steps[nodeAt[slot]].reuses.empty())
     return;
   int64_t saving = savedAt(slot);
   if (saving != saved[slot]) {
@@ -237,7 +212,7 @@ void RematSequence::refreshReuse(int slot) {
 }
 
 void RematSequence::noteRepeated(int node) {
-  bool isRepeated = occurs[node].size() > 1 || (!model.problem.nodes[node].required && !occurs[node].empty());
+  bool isRepeated = occurs[node].size() > 1 || (!model.steps[node].required && !occurs[node].empty());
   if (isRepeated == (repeatedPlace[node] >= 0))
     return;
   if (isRepeated) {
@@ -252,9 +227,9 @@ void RematSequence::noteRepeated(int node) {
 }
 
 void RematSequence::put(int slot, int node) {
-  const RematNode &n = model.problem.nodes[node];
+  const RematStep &n = model.steps[node];
   nodeAt[slot] = node;
-  insertSorted(occurs[node], slot);
+  occurs[node].insert(slot);
   noteRepeated(node);
   totalCost += n.cost;
   ++steps;
@@ -269,11 +244,11 @@ void RematSequence::put(int slot, int node) {
 
 void RematSequence::take(int slot) {
   int node = nodeAt[slot];
-  const RematNode &n = model.problem.nodes[node];
+  const RematStep &n = model.steps[node];
   addBytes(slot, slot, saved[slot] - n.workspace);
   saved[slot] = 0;
   nodeAt[slot] = -1;
-  eraseSorted(occurs[node], slot);
+  occurs[node].erase(slot);
   noteRepeated(node);
   totalCost -= n.cost;
   --steps;
@@ -282,35 +257,6 @@ void RematSequence::take(int slot) {
     removeRead(value, slot);
   for (int value : n.outputs)
     removeMake(value, slot);
-}
-
-/// A step moves to the empty slot beside its own. No other step is passed, so only these two slots change:
-/// what is made begins in the one it moves to, and what is read for the last time ends there.
-void RematSequence::slide(int from, int to) {
-  int node = nodeAt[from];
-  const RematNode &n = model.problem.nodes[node];
-  int64_t whenLeft = n.workspace - saved[from], whenRight = whenLeft; // what the step adds to its slot
-  auto endOf = [&](const ValueState &state) {
-    return itemBefore(state.reads, itemAfter(state.makes, from, slots()));
-  };
-  for (int value : n.inputs) {
-    ValueState &state = values[value];
-    if (itemBefore(state.makes, from) >= 0 && endOf(state) == from)
-      whenRight += model.problem.values[value].bytes;
-    replaceSorted(state.reads, from, to);
-  }
-  for (int value : n.outputs) {
-    ValueState &state = values[value];
-    whenLeft += model.problem.values[value].bytes;
-    if (endOf(state) < from)
-      whenRight += model.problem.values[value].bytes;
-    replaceSorted(state.makes, from, to);
-  }
-  replaceSorted(occurs[node], from, to);
-  std::swap(nodeAt[from], nodeAt[to]);
-  std::swap(saved[from], saved[to]);
-  addBytes(from, from, to < from ? -whenRight : -whenLeft);
-  addBytes(to, to, to < from ? whenLeft : whenRight);
 }
 
 int RematSequence::insertBefore(int slot, int node) {
@@ -331,10 +277,9 @@ int RematSequence::insertBefore(int slot, int node) {
       return -1;
     }
     crowded |= target - empty > longestShift / 2;
-    for (; empty < target; ++empty) {
-      journal.push_back({empty, nodeAt[empty + 1], Change::Kind::slid});
-      slide(empty + 1, empty);
-    }
+    int work = slideLeft(empty, target);
+    journal.push_back({empty, target, Change::Kind::slid, work});
+    workDone += work;
   }
   journal.push_back({target, node, Change::Kind::put});
   put(target, node);
@@ -347,10 +292,12 @@ void RematSequence::remove(int slot) {
 }
 
 bool RematSequence::rulesHold(int node) const {
-  const RematNode &n = model.problem.nodes[node];
+  const RematStep &step = model.steps[node];
   size_t times = occurs[node].size();
-  if ((times == 0 && n.required) || (times > 1 && !n.repeatable))
+  if ((times == 0 && step.required) || (times > 1 && !step.repeatable))
     return false;
+  if (!step.hasRules)
+    return true;
   int first = firstRun(node);
   for (int other : model.optionalAfter[node])
     if (firstRun(other) < first)
@@ -360,7 +307,7 @@ bool RematSequence::rulesHold(int node) const {
   for (int other : model.runAfter[node])
     if (first < firstRun(other))
       return false;
-  for (int other : n.overwrites)
+  for (int other : model.problem.nodes[node].overwrites)
     if (!occurs[other].empty() && occurs[other].back() > first)
       return false;
   for (int other : model.overwrittenBy[node])
@@ -386,7 +333,7 @@ bool RematSequence::valid() const {
 void RematSequence::commit() {
   journal.clear();
   if (crowded || steps * 5 > slots() * 4)
-    spread(sequence());
+    respread();
 }
 
 void RematSequence::rollback() {
@@ -396,11 +343,13 @@ void RematSequence::rollback() {
       take(change.slot);
     else if (change.kind == Change::Kind::taken)
       put(change.slot, change.node);
-    else
-      slide(change.slot, change.slot + 1);
+    else {
+      slideRight(change.slot, change.node);
+      workDone += change.work;
+    }
   }
   if (crowded)
-    spread(sequence());
+    respread();
 }
 
 } // namespace kedge::solver

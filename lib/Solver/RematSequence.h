@@ -1,6 +1,7 @@
 // An execution sequence that can be changed step by step, with its cost and its excess over a budget at hand.
 #pragma once
 #include "RematModel.h"
+#include "RematSlots.h"
 
 namespace kedge::solver {
 
@@ -18,9 +19,9 @@ public:
   int64_t peak() const;
   int slots() const { return static_cast<int>(nodeAt.size()); }
   int node(int slot) const { return nodeAt[slot]; }
-  int64_t bytes(int slot) const { return load[slot] + blockAdded[slot / blockSize]; }
+  int64_t bytes(int slot) const { return load[slot] + block[slot / blockSize].added; }
   int64_t limit() const { return budget; }
-  const std::vector<int> &occurrences(int node) const { return occurs[node]; }
+  const SlotList &occurrences(int node) const { return occurs[node]; }
   const std::vector<int> &nodesRunTwice() const { return repeated; }
 
   /// Slots of the instance of a value that a read at `slot` would use; first is -1 where there is none.
@@ -29,11 +30,13 @@ public:
   };
   Interval instanceBefore(int value, int slot) const;
   /// The next read of a value after a slot, or -1.
-  int nextRead(int value, int slot) const;
-  int nextMake(int value, int slot) const;
+  int nextRead(int value, int slot) const { return values[value].reads.after(slot, -1); }
+  int nextMake(int value, int slot) const { return values[value].makes.after(slot, slots()); }
+  /// The last read of a value before a slot, or -1.
+  int readBefore(int value, int slot) const { return values[value].reads.before(slot); }
   /// Work done so far, in units of about 0.1 us; alike on all machines.
   int64_t work() const { return workDone; }
-  int64_t blocks() const { return static_cast<int64_t>(blockMost.size()); }
+  int64_t blocks() const { return static_cast<int64_t>(block.size()); }
   int excessBlocks() const { return overBlocks; }
   /// A slot over the budget, near `from`; -1 when there is none.
   int slotOverBudget(int from) const;
@@ -48,13 +51,18 @@ public:
   static constexpr int blockSize = 16;
 
 private:
-  struct ValueState {
-    std::vector<int> makes, reads;
+  struct alignas(64) ValueState {
+    SlotList makes, reads;
+  };
+  struct Block {
+    int64_t added = 0; ///< to the load of each of its slots
+    int64_t top = 0;   ///< most bytes of a slot
   };
   struct Change {
     enum class Kind : char { put, taken, slid };
-    int slot, node; ///< slid: to this slot from the one behind it
+    int slot, node; ///< slid: the slots from the one behind `slot` to `node`, each to the one before
     Kind kind;
+    int work = 0; ///< slid: what it took
   };
 
   void clear(int size);
@@ -62,19 +70,28 @@ private:
   void sumBytes();
   void put(int slot, int node);
   void take(int slot);
-  void slide(int from, int to);
+  int slideLeft(int to, int last);
+  void slideRight(int to, int last);
+  void renameSlot(int slot, int by);
+  void refreshBlocks(int first, int last);
+  int64_t addedBy(int slot) const;
   void addMake(int value, int slot);
   void removeMake(int value, int slot);
   void addRead(int value, int slot);
   void removeRead(int value, int slot);
   void addBytes(int first, int last, int64_t bytes);
-  void addBytesInBlock(int block, int first, int last, int64_t bytes);
+  void addBytesInBlock(int index, int first, int last, int64_t bytes);
+  void setTop(Block &block, int64_t top);
+  int64_t highest(int index) const;
   int64_t savedAt(int slot) const;
   void refreshReuse(int slot);
   bool diesAt(int value, int slot) const;
   bool rulesHold(int node) const;
   int firstRun(int node) const { return occurs[node].empty() ? slots() : occurs[node].front(); }
   void spread(const std::vector<int> &sequence);
+  void respread();
+  void mapSlots();
+  void noteAllRepeated();
   void noteRepeated(int node);
   int64_t over(int64_t bytes) const { return bytes > budget ? bytes - budget : 0; }
 
@@ -82,9 +99,10 @@ private:
   int64_t budget;
   std::vector<int> nodeAt;
   std::vector<ValueState> values;
-  std::vector<std::vector<int>> occurs;
+  std::vector<SlotList> occurs; ///< slots of a node
   std::vector<int> repeated, repeatedPlace;
-  std::vector<int64_t> load, saved, blockAdded, blockMost;
+  std::vector<int64_t> load, saved;
+  std::vector<Block> block;
   double totalCost = 0;
   int64_t totalExcess = 0;
   int overBlocks = 0, steps = 0;
@@ -92,6 +110,8 @@ private:
   bool crowded = false;
   int64_t workDone = 0;
   std::vector<Change> journal;
+  std::vector<int> newSlot, nodesBefore; ///< of respread
+  std::vector<int64_t> bytesBefore, savedBefore;
 };
 
 } // namespace kedge::solver

@@ -1,25 +1,171 @@
-// A sequence laid out anew, with room between its steps: all at once instead of one change for each step.
+// A sequence laid out anew, with room between its steps, and steps that slide: the order stays as it is.
 #include "RematSequence.h"
 #include <algorithm>
 
 namespace kedge::solver {
 
+namespace {
+
+/// As many slots as `count` steps lie well in.
+int roomFor(int count) {
+  constexpr int blockSize = RematSequence::blockSize;
+  return (2 * count + 48 + blockSize - 1) / blockSize * blockSize;
+}
+
+/// The slots of the steps, one after the other: slot 1 and on, 1 + i * (size - 2) / count without divisions.
+class Places {
+public:
+  Places(int count, int size) : count(std::max(count, 1)), each((size - 2) / this->count), rest((size - 2) % this->count) {}
+  int next() {
+    int result = slot;
+    slot += each;
+    if ((left += rest) >= count) {
+      left -= count;
+      ++slot;
+    }
+    return result;
+  }
+
+private:
+  int count, each, rest, slot = 1, left = 0;
+};
+
+} // namespace
+
 void RematSequence::spread(const std::vector<int> &sequence) {
-  int count = static_cast<int>(sequence.size());
-  int size = (2 * count + 48 + blockSize - 1) / blockSize * blockSize;
+  int count = static_cast<int>(sequence.size()), size = roomFor(count);
   clear(size);
   for (int value = 0; value < model.valueCount; ++value)
     if (model.problem.values[value].given)
-      values[value].makes.push_back(0);
-  for (int i = 0; i < count; ++i)
-    append(1 + static_cast<int>(static_cast<int64_t>(i) * (size - 2) / std::max(count, 1)), sequence[i]);
+      values[value].makes.append(0);
+  Places places(count, size);
+  for (int node : sequence)
+    append(places.next(), node);
   for (int value = 0; value < model.valueCount; ++value)
     if (model.problem.values[value].keptToEnd) {
       orphans += values[value].makes.empty();
-      values[value].reads.push_back(size - 1);
+      values[value].reads.append(size - 1);
     }
   sumBytes();
   workDone += count;
+}
+
+/// What a step adds to what lives before it.
+int64_t RematSequence::addedBy(int slot) const {
+  const RematStep &step = model.steps[nodeAt[slot]];
+  return step.workspace - saved[slot] + step.made;
+}
+
+/// The steps at hand with the room of `spread`. Their bytes stay; those between two steps are what the second one
+/// finds.
+void RematSequence::respread() {
+  int before = slots(), size = roomFor(steps), last = 0;
+  newSlot.resize(before);
+  bytesBefore.assign(size, 0);
+  savedBefore.assign(size, 0);
+  nodesBefore.assign(size, -1);
+  totalCost = 0;
+  Places places(steps, size);
+  for (int slot = 1; slot < before; ++slot) {
+    if (nodeAt[slot] < 0)
+      continue;
+    int at = newSlot[slot] = places.next();
+    std::fill(bytesBefore.begin() + last + 1, bytesBefore.begin() + at, bytes(slot) - addedBy(slot));
+    bytesBefore[at] = bytes(slot);
+    savedBefore[at] = saved[slot];
+    nodesBefore[at] = nodeAt[slot];
+    totalCost += model.steps[nodeAt[slot]].cost;
+    last = at;
+  }
+  std::fill(bytesBefore.begin() + last + 1, bytesBefore.end(), bytes(before - 1));
+  newSlot[0] = 0;
+  newSlot[before - 1] = size - 1;
+  load.swap(bytesBefore);
+  saved.swap(savedBefore);
+  nodeAt.swap(nodesBefore);
+  mapSlots();
+  block.assign(size / blockSize, Block());
+  totalExcess = overBlocks = 0;
+  refreshBlocks(0, size - 1);
+  crowded = false;
+  workDone += steps;
+}
+
+void RematSequence::mapSlots() {
+  for (ValueState &state : values) {
+    state.makes.map(newSlot.data());
+    state.reads.map(newSlot.data());
+  }
+  for (SlotList &slots : occurs)
+    slots.map(newSlot.data());
+  noteAllRepeated();
+}
+
+/// In the order in which they run a second time.
+void RematSequence::noteAllRepeated() {
+  std::vector<std::pair<int, int>> found;
+  for (int node : repeated)
+    found.push_back({occurs[node][model.steps[node].required], node});
+  std::sort(found.begin(), found.end());
+  for (size_t i = 0; i < found.size(); ++i) {
+    repeated[i] = found[i].second;
+    repeatedPlace[found[i].second] = static_cast<int>(i);
+  }
+}
+
+/// The steps behind the empty slot `to`, up to `last`, each move one slot to the left. They pass no other step: the
+/// bytes of each stay the same, and those of the slot that becomes empty are what the next step finds. Returns the
+/// work that this is as a row of single steps.
+int RematSequence::slideLeft(int to, int last) {
+  int64_t behind = nodeAt[last + 1] < 0 ? bytes(last + 1) : bytes(last + 1) - addedBy(last + 1);
+  int64_t after = behind;
+  int work = 0;
+  for (int slot = last; slot > to; --slot) {
+    int64_t added = addedBy(slot);
+    work += (added != 0) + (bytes(slot) != after);
+    after = bytes(slot) - added;
+  }
+  for (int slot = to; slot < last; ++slot) {
+    renameSlot(slot + 1, slot);
+    load[slot] = bytes(slot + 1) - block[slot / blockSize].added;
+    saved[slot] = saved[slot + 1];
+    nodeAt[slot] = nodeAt[slot + 1];
+  }
+  load[last] = behind - block[last / blockSize].added;
+  saved[last] = 0;
+  nodeAt[last] = -1;
+  refreshBlocks(to, last);
+  return work;
+}
+
+/// The way back.
+void RematSequence::slideRight(int to, int last) {
+  int64_t before = bytes(to) - addedBy(to);
+  for (int slot = last; slot > to; --slot) {
+    renameSlot(slot - 1, slot);
+    load[slot] = bytes(slot - 1) - block[slot / blockSize].added;
+    saved[slot] = saved[slot - 1];
+    nodeAt[slot] = nodeAt[slot - 1];
+  }
+  load[to] = before - block[to / blockSize].added;
+  saved[to] = 0;
+  nodeAt[to] = -1;
+  refreshBlocks(to, last);
+}
+
+/// In all lists; no other step lies between the two slots.
+void RematSequence::renameSlot(int slot, int by) {
+  const RematStep &step = model.steps[nodeAt[slot]];
+  for (int value : step.inputs)
+    values[value].reads.replace(slot, by);
+  for (int value : step.outputs)
+    values[value].makes.replace(slot, by);
+  occurs[nodeAt[slot]].replace(slot, by);
+}
+
+void RematSequence::refreshBlocks(int first, int last) {
+  for (int index = first / blockSize; index <= last / blockSize; ++index)
+    setTop(block[index], highest(index));
 }
 
 /// Lists keep their room: this is called often.
@@ -31,13 +177,12 @@ void RematSequence::clear(int size) {
     state.reads.clear();
   }
   occurs.resize(model.nodeCount);
-  for (std::vector<int> &slots : occurs)
+  for (SlotList &slots : occurs)
     slots.clear();
   repeated.clear();
   repeatedPlace.assign(model.nodeCount, -1);
   saved.assign(size, 0);
-  blockAdded.assign(size / blockSize, 0);
-  blockMost.assign(size / blockSize, 0);
+  block.assign(size / blockSize, Block());
   totalCost = 0;
   totalExcess = orphans = overBlocks = steps = 0;
   crowded = false;
@@ -45,18 +190,18 @@ void RematSequence::clear(int size) {
 
 /// A step behind all others; its bytes are left to sumBytes.
 void RematSequence::append(int slot, int node) {
-  const RematNode &n = model.problem.nodes[node];
+  const RematStep &n = model.steps[node];
   nodeAt[slot] = node;
-  occurs[node].push_back(slot);
+  occurs[node].append(slot);
   noteRepeated(node);
   totalCost += n.cost;
   ++steps;
   for (int value : n.inputs) {
     orphans += values[value].makes.empty();
-    values[value].reads.push_back(slot);
+    values[value].reads.append(slot);
   }
   for (int value : n.outputs)
-    values[value].makes.push_back(slot);
+    values[value].makes.append(slot);
 }
 
 void RematSequence::sumBytes() {
@@ -68,8 +213,8 @@ void RematSequence::sumBytes() {
       int next = i + 1 < state.makes.size() ? state.makes[i + 1] : slots(), end = state.makes[i];
       for (; read < state.reads.size() && state.reads[read] < next; ++read)
         end = std::max(end, state.reads[read]);
-      load[state.makes[i]] += model.problem.values[value].bytes;
-      load[end + 1] -= model.problem.values[value].bytes;
+      load[state.makes[i]] += model.bytes[value];
+      load[end + 1] -= model.bytes[value];
     }
   }
   load.pop_back();
@@ -79,15 +224,10 @@ void RematSequence::sumBytes() {
     load[slot] = slot > 0 ? held : 0;
     if (nodeAt[slot] >= 0) {
       saved[slot] = savedAt(slot);
-      load[slot] += model.problem.nodes[nodeAt[slot]].workspace - saved[slot];
+      load[slot] += model.steps[nodeAt[slot]].workspace - saved[slot];
     }
   }
-  for (size_t block = 0; block < blockMost.size(); ++block) {
-    auto begin = load.begin() + static_cast<std::ptrdiff_t>(block * blockSize);
-    blockMost[block] = *std::max_element(begin, begin + blockSize);
-    totalExcess += over(blockMost[block]);
-    overBlocks += over(blockMost[block]) > 0;
-  }
+  refreshBlocks(0, slots() - 1);
 }
 
 } // namespace kedge::solver
