@@ -134,7 +134,8 @@ int RematSequence::slideLeft(int to, int last) {
   load[last] = behind - block[last / blockSize].added;
   saved[last] = 0;
   nodeAt[last] = -1;
-  refreshBlocks(to, last);
+  if (to / blockSize != last / blockSize) // else what is highest stays
+    refreshBlocks(to, last);
   return work;
 }
 
@@ -150,7 +151,8 @@ void RematSequence::slideRight(int to, int last) {
   load[to] = before - block[to / blockSize].added;
   saved[to] = 0;
   nodeAt[to] = -1;
-  refreshBlocks(to, last);
+  if (to / blockSize != last / blockSize)
+    refreshBlocks(to, last);
 }
 
 /// In all lists; no other step lies between the two slots.
