@@ -27,7 +27,8 @@ std::vector<int> RematSequence::sequence() const {
   return result;
 }
 
-int64_t RematSequence::peak() const {
+int64_t RematSequence::peak() {
+  settle();
   int64_t result = 0;
   for (const Block &one : block)
     result = std::max(result, one.top);
@@ -43,7 +44,8 @@ RematSequence::Interval RematSequence::instanceBefore(int value, int slot) const
   return {first, std::max(first, state.reads.before(next))};
 }
 
-int RematSequence::slotOverBudget(int from) const {
+int RematSequence::slotOverBudget(int from) {
+  settle();
   int blocks = static_cast<int>(block.size());
   for (int i = 0, index = from / blockSize; i < blocks; ++i, index = index + 1 == blocks ? 0 : index + 1)
     if (block[index].top > budget)
@@ -77,12 +79,39 @@ void RematSequence::addBytesInBlock(int index, int first, int last, int64_t byte
     setTop(one, highest(index));
 }
 
+/// Much of what one step of a move adds another one takes away again, and a move that is not to be takes all of it
+/// back, most often before anybody has asked for bytes. So it waits, and what is opposite and begins or ends where this
+/// does shrinks to the difference.
 void RematSequence::addBytes(int first, int last, int64_t bytes) {
   first = std::max(first, 1);
   if (first > last || bytes == 0)
     return;
+  workDone += 1 + (last / blockSize - first / blockSize) / 32;
+  for (size_t i = pending.size(); i-- > 0;) {
+    Pending &other = pending[i];
+    if (other.bytes != -bytes || (other.first != first && other.last != last))
+      continue;
+    if (other.first == first && other.last == last) {
+      other = pending.back();
+      pending.pop_back();
+    } else if (other.first == first) {
+      other = {std::min(other.last, last) + 1, std::max(other.last, last), other.last > last ? other.bytes : bytes};
+    } else {
+      other = {std::min(other.first, first), std::max(other.first, first) - 1, other.first < first ? other.bytes : bytes};
+    }
+    return;
+  }
+  pending.push_back({first, last, bytes});
+}
+
+void RematSequence::settle() {
+  for (const Pending &one : pending)
+    addToLoads(one.first, one.last, one.bytes);
+  pending.clear();
+}
+
+void RematSequence::addToLoads(int first, int last, int64_t bytes) {
   int firstBlock = first / blockSize, lastBlock = last / blockSize;
-  workDone += 1 + (lastBlock - firstBlock) / 32;
   if (firstBlock == lastBlock)
     return addBytesInBlock(firstBlock, first, last, bytes);
   addBytesInBlock(firstBlock, first, (firstBlock + 1) * blockSize - 1, bytes);

@@ -15,11 +15,13 @@ public:
   std::vector<int> sequence() const;
   double cost() const { return totalCost; }
   /// Sum over blocks of slots of the bytes of the block's worst slot over the budget.
-  double excess() const { return static_cast<double>(totalExcess); }
-  int64_t peak() const;
+  double excess() {
+    settle();
+    return static_cast<double>(totalExcess);
+  }
+  int64_t peak();
   int slots() const { return static_cast<int>(nodeAt.size()); }
   int node(int slot) const { return nodeAt[slot]; }
-  int64_t bytes(int slot) const { return load[slot] + block[slot / blockSize].added; }
   int64_t limit() const { return budget; }
   const SlotList &occurrences(int node) const { return occurs[node]; }
   const std::vector<int> &nodesRunTwice() const { return repeated; }
@@ -37,9 +39,12 @@ public:
   /// Work done so far, in units of about 0.1 us; alike on all machines.
   int64_t work() const { return workDone; }
   int64_t blocks() const { return static_cast<int64_t>(block.size()); }
-  int excessBlocks() const { return overBlocks; }
+  int excessBlocks() {
+    settle();
+    return overBlocks;
+  }
   /// A slot over the budget, near `from`; -1 when there is none.
-  int slotOverBudget(int from) const;
+  int slotOverBudget(int from);
 
   /// Changes until commit or rollback. Steps left of `slot` may move; returns the slot taken or -1.
   int insertBefore(int slot, int node);
@@ -57,6 +62,11 @@ private:
   struct Block {
     int64_t added = 0; ///< to the load of each of its slots
     int64_t top = 0;   ///< most bytes of a slot
+  };
+  /// Bytes for a row of slots that are not in their loads yet.
+  struct Pending {
+    int first, last;
+    int64_t bytes;
   };
   struct Change {
     enum class Kind : char { put, taken, slid };
@@ -79,7 +89,10 @@ private:
   void removeMake(int value, int slot);
   void addRead(int value, int slot);
   void removeRead(int value, int slot);
+  int64_t bytes(int slot) const { return load[slot] + block[slot / blockSize].added; }
   void addBytes(int first, int last, int64_t bytes);
+  void settle();
+  void addToLoads(int first, int last, int64_t bytes);
   void addBytesInBlock(int index, int first, int last, int64_t bytes);
   void setTop(Block &block, int64_t top);
   int64_t highest(int index) const;
@@ -110,6 +123,7 @@ private:
   bool crowded = false;
   int64_t workDone = 0;
   std::vector<Change> journal;
+  std::vector<Pending> pending;
   std::vector<int> newSlot, nodesBefore; ///< of respread
   std::vector<int64_t> bytesBefore, savedBefore;
 };

@@ -59,6 +59,7 @@ int64_t RematSequence::addedBy(int slot) const {
 /// The steps at hand with the room of `spread`. Their bytes stay; those between two steps are what the second one
 /// finds.
 void RematSequence::respread() {
+  settle();
   int before = slots(), size = roomFor(steps), last = 0;
   newSlot.resize(before);
   bytesBefore.assign(size, 0);
@@ -117,6 +118,7 @@ void RematSequence::noteAllRepeated() {
 /// bytes of each stay the same, and those of the slot that becomes empty are what the next step finds. Returns the
 /// work that this is as a row of single steps.
 int RematSequence::slideLeft(int to, int last) {
+  settle();
   int64_t behind = nodeAt[last + 1] < 0 ? bytes(last + 1) : bytes(last + 1) - addedBy(last + 1);
   int64_t after = behind;
   int work = 0;
@@ -141,6 +143,7 @@ int RematSequence::slideLeft(int to, int last) {
 
 /// The way back.
 void RematSequence::slideRight(int to, int last) {
+  settle();
   int64_t before = bytes(to) - addedBy(to);
   for (int slot = last; slot > to; --slot) {
     renameSlot(slot - 1, slot);
@@ -187,6 +190,7 @@ void RematSequence::clear(int size) {
   block.assign(size / blockSize, Block());
   totalCost = 0;
   totalExcess = orphans = overBlocks = steps = 0;
+  pending.clear();
   crowded = false;
 }
 
