@@ -1,6 +1,5 @@
 // Smallest cut between a source and a sink (Dinic's algorithm).
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,7 +8,7 @@ namespace kedge::solver {
 class MinCut {
 public:
   static constexpr double unlimited = 1e30; ///< no cut takes such an arc
-  explicit MinCut(int nodes) : arcsOf(nodes), level(nodes), next(nodes) {}
+  explicit MinCut(int nodes) : first(nodes + 1), level(nodes), next(nodes) {}
 
   /// Returns a handle for setCapacity.
   int addArc(int from, int to, double capacity);
@@ -22,18 +21,25 @@ public:
   int64_t work() const { return looks; }
 
 private:
+  /// An arc or its reverse, at the node that it leaves.
   struct Arc {
     int to;
+    int reverse; ///< place of the other one
     double left;
   };
+  struct Ends {
+    int from, to;
+  };
+  void layOut();
   bool labelNodes(int source, int sink);
   double push(int node, int sink, double flow);
 
-  std::vector<Arc> arcs;          ///< an arc and its reverse lie side by side
-  std::vector<double> capacities; ///< of the even arcs
-  std::vector<std::vector<int>> arcsOf;
-  std::vector<int> level;
-  std::vector<std::size_t> next;
+  std::vector<Ends> ends;         ///< of the arcs as they were added
+  std::vector<double> capacities; ///< of those
+  std::vector<int> placeOf;       ///< of those, in `arcs`
+  std::vector<Arc> arcs;          ///< by the node that they leave
+  std::vector<int> first;         ///< of a node: its first arc
+  std::vector<int> level, next, queue;
   double negligible = 0;
   int64_t looks = 0;
 };
