@@ -27,25 +27,29 @@ ArenaEjection::ArenaEjection(const ArenaProblem &problem, uint64_t seed)
   }
   for (const ArenaItem &item : problem.items)
     area.push_back(static_cast<double>(item.size) * (item.last - item.first + 1));
-  weight = area;
+  for (size_t i = 0; i < area.size(); ++i)
+    stands.push_back({notPlaced, problem.items[i].size, area[i]});
 }
 
 ArenaPlacement ArenaEjection::placement() const {
-  ArenaPlacement result{offset, 0};
-  for (size_t i = 0; i < offset.size(); ++i)
-    result.height = std::max(result.height, offset[i] + problem.items[i].size);
+  ArenaPlacement result;
+  for (const Stand &stand : stands) {
+    result.offsets.push_back(stand.begin);
+    result.height = std::max(result.height, stand.begin + stand.size);
+  }
   return result;
 }
 
 void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
   height = limit;
-  offset = start.offsets;
   waiting.clear();
-  for (size_t i = 0; i < offset.size(); ++i) {
-    weight[i] = area[i] * std::sqrt(std::sqrt(weight[i] / area[i]));
-    if (offset[i] + problem.items[i].size <= height)
+  for (size_t i = 0; i < stands.size(); ++i) {
+    Stand &stand = stands[i];
+    stand.begin = start.offsets[i];
+    stand.weight = area[i] * std::sqrt(std::sqrt(stand.weight / area[i]));
+    if (stand.begin + stand.size <= height)
       continue;
-    offset[i] = notPlaced;
+    stand.begin = notPlaced;
     wait(static_cast<int>(i));
   }
 }
@@ -59,7 +63,7 @@ bool ArenaEjection::run(int64_t limit, const ArenaPlacement &start, int64_t step
     int item = takeHeaviest();
     collectStands(item);
     effort.spend(effortOfTaking + static_cast<int64_t>(neighbours[item].size() + 6 * byBegin.size()));
-    put(item, bestPlace(problem.items[item].size));
+    put(item, bestPlace(stands[item].size));
   }
   return true;
 }
@@ -67,27 +71,36 @@ bool ArenaEjection::run(int64_t limit, const ArenaPlacement &start, int64_t step
 /// Weights grow only before items start to wait, so that the heap stays one.
 void ArenaEjection::wait(int item) {
   waiting.push_back(item);
-  std::push_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return weight[a] < weight[b]; });
+  std::push_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return stands[a].weight < stands[b].weight; });
 }
 
 int ArenaEjection::takeHeaviest() {
-  std::pop_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return weight[a] < weight[b]; });
+  std::pop_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return stands[a].weight < stands[b].weight; });
   int item = waiting.back();
   waiting.pop_back();
   return item;
 }
 
 void ArenaEjection::collectStands(int item) {
-  byBegin.clear();
-  for (int other : neighbours[item])
-    if (offset[other] != notPlaced)
-      byBegin.push_back({offset[other], offset[other] + problem.items[other].size, weight[other], other});
-  byEnd = byBegin;
-  std::sort(byBegin.begin(), byBegin.end(), [](const Stand &a, const Stand &b) { return a.begin < b.begin; });
-  std::sort(byEnd.begin(), byEnd.end(), [](const Stand &a, const Stand &b) { return a.end < b.end; });
-  weightBefore.assign(1, 0);
-  for (const Stand &stand : byBegin)
-    weightBefore.push_back(weightBefore.back() + stand.weight);
+  const std::vector<int> &others = neighbours[item];
+  byBegin.resize(others.size());
+  byEnd.resize(others.size());
+  size_t count = 0;
+  for (int other : others) {
+    const Stand &stand = stands[other];
+    byBegin[count] = {stand.begin, other};
+    byEnd[count] = {stand.begin + stand.size, other};
+    count += stand.begin != notPlaced;
+  }
+  byBegin.resize(count);
+  byEnd.resize(count);
+  auto less = [](Edge a, Edge b) { return a.at < b.at; };
+  std::sort(byBegin.begin(), byBegin.end(), less);
+  std::sort(byEnd.begin(), byEnd.end(), less);
+  weightBefore.resize(count + 1);
+  weightBefore[0] = 0;
+  for (size_t i = 0; i < count; ++i)
+    weightBefore[i + 1] = weightBefore[i] + stands[byBegin[i].item].weight;
 }
 
 /// The lowest place that is free, or the one of least weight, give or take a twentieth. Places are on top of a stand,
@@ -97,10 +110,10 @@ int64_t ArenaEjection::bestPlace(int64_t size) {
   double endedWeight = 0, least = std::numeric_limits<double>::infinity();
   int64_t at = 0, top = height - size;
   for (int64_t place = 0; place <= top;) {
-    while (begun < count && byBegin[begun].begin < place + size)
+    while (begun < count && byBegin[begun].at < place + size)
       ++begun;
-    while (ended < count && byEnd[ended].end <= place)
-      endedWeight += byEnd[ended++].weight;
+    while (ended < count && byEnd[ended].at <= place)
+      endedWeight += stands[byEnd[ended++].item].weight;
     if (begun == ended)
       return place;
     double harm = (weightBefore[begun] - endedWeight) * (1 + 0.05 * random.unit());
@@ -108,25 +121,26 @@ int64_t ArenaEjection::bestPlace(int64_t size) {
       least = harm;
       at = place;
     }
-    while (under < count && byBegin[under].begin - size <= place)
+    while (under < count && byBegin[under].at - size <= place)
       ++under;
     int64_t next = place < top ? top : height;
-    next = std::min(next, ended < count ? byEnd[ended].end : height);
-    place = std::min(next, under < count ? byBegin[under].begin - size : height);
+    next = std::min(next, ended < count ? byEnd[ended].at : height);
+    place = std::min(next, under < count ? byBegin[under].at - size : height);
   }
   return at;
 }
 
 void ArenaEjection::put(int item, int64_t at) {
-  int64_t end = at + problem.items[item].size;
-  for (const Stand &stand : byBegin) {
-    if (stand.begin >= end || stand.end <= at)
+  int64_t end = at + stands[item].size;
+  for (Edge edge : byBegin) {
+    Stand &stand = stands[edge.item];
+    if (edge.at >= end || edge.at + stand.size <= at)
       continue;
-    offset[stand.item] = notPlaced;
-    weight[stand.item] *= weightGrowth;
-    wait(stand.item);
+    stand.begin = notPlaced;
+    stand.weight *= weightGrowth;
+    wait(edge.item);
   }
-  offset[item] = at;
+  stands[item].begin = at;
 }
 
 } // namespace kedge::solver

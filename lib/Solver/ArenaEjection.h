@@ -19,9 +19,14 @@ public:
   ArenaPlacement placement() const; ///< the one found by the last run
 
 private:
+  /// An item as the others see it, side by side.
   struct Stand {
-    int64_t begin, end;
+    int64_t begin, size; ///< begin: its offset, notPlaced while it waits
     double weight;
+  };
+  /// Sorting moves little: the rest is looked up.
+  struct Edge {
+    int64_t at;
     int item;
   };
 
@@ -35,13 +40,13 @@ private:
   const ArenaProblem &problem;
   std::vector<std::vector<int>> neighbours; ///< of each item: items that live with it
   ArenaRandom random;
-  std::vector<double> area, weight;
+  std::vector<double> area;
+  std::vector<Stand> stands;
   int64_t height = 0;
-  std::vector<int64_t> offset; ///< notPlaced: the item waits
   std::vector<int> waiting; ///< a heap by weight
   // Of the item that is being placed:
-  std::vector<Stand> byBegin, byEnd;
-  std::vector<double> weightBefore; ///< of the first stands by begin
+  std::vector<Edge> byBegin, byEnd; ///< of those that live with it
+  std::vector<double> weightBefore; ///< of the first of them by begin
 };
 
 /// Lowers a packing towards `enough` units, step by step, until the effort is spent. What is small against the load is
