@@ -71,11 +71,13 @@ bool ArenaEjection::run(int64_t limit, const ArenaPlacement &start, int64_t step
 /// Weights grow only before items start to wait, so that the heap stays one.
 void ArenaEjection::wait(int item) {
   waiting.push_back(item);
-  std::push_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return stands[a].weight < stands[b].weight; });
+  std::push_heap(waiting.begin(), waiting.end(),
+                 [&](int a, int b) { return stands[a].weight < stands[b].weight; });
 }
 
 int ArenaEjection::takeHeaviest() {
-  std::pop_heap(waiting.begin(), waiting.end(), [&](int a, int b) { return stands[a].weight < stands[b].weight; });
+  std::pop_heap(waiting.begin(), waiting.end(),
+                [&](int a, int b) { return stands[a].weight < stands[b].weight; });
   int item = waiting.back();
   waiting.pop_back();
   return item;
@@ -103,8 +105,8 @@ void ArenaEjection::collectStands(int item) {
     weightBefore[i + 1] = weightBefore[i] + stands[byBegin[i].item].weight;
 }
 
-/// The lowest place that is free, or the one of least weight, give or take a twentieth. Places are on top of a stand,
-/// right below one, at the bottom and at the top.
+/// The lowest place that is free, or the one of least weight, give or take a twentieth. Places are on top of
+/// a stand, right below one, at the bottom and at the top.
 int64_t ArenaEjection::bestPlace(int64_t size) {
   size_t begun = 0, ended = 0, under = 0, count = byBegin.size();
   double endedWeight = 0, least = std::numeric_limits<double>::infinity();

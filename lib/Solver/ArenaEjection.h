@@ -1,9 +1,10 @@
 // A search that lets items collide: each goes where it does least harm, and what stands there is evicted.
 //
-// The height is given. An item that waits takes the place where those that it overlaps weigh least; they wait from
-// then on. An item's weight is its area, and grows with every eviction, so that those which are hard to place come
-// first and are moved last. A run ends when nothing waits. There is no proof in it, but it finds its way where
-// ArenaSearch is lost: hundreds of large items of a few sizes, all of which live together with hundreds of others.
+// The height is given. An item that waits takes the place where those that it overlaps weigh least; they wait
+// from then on. An item's weight is its area, and grows with every eviction, so that those which are hard to
+// place come first and are moved last. A run ends when nothing waits. There is no proof in it, but it finds
+// its way where ArenaSearch is lost: hundreds of large items of a few sizes, all of which live together with
+// hundreds of others.
 #pragma once
 #include "ArenaFirstFit.h"
 
@@ -13,8 +14,8 @@ class ArenaEjection {
 public:
   ArenaEjection(const ArenaProblem &problem, uint64_t seed);
 
-  /// Looks for a packing of at most `height` units, no item being larger, from one that is higher. Gives up after
-  /// `limit` steps of effort. What a run has learned about weights is remembered in part.
+  /// Looks for a packing of at most `height` units, no item being larger, from one that is higher. Gives up
+  /// after `limit` steps of effort. What a run has learned about weights is remembered in part.
   bool run(int64_t height, const ArenaPlacement &start, int64_t limit, ArenaEffort &effort);
   ArenaPlacement placement() const; ///< the one found by the last run
 
@@ -49,13 +50,14 @@ private:
   std::vector<double> weightBefore; ///< of the first of them by begin
 };
 
-/// Lowers a packing towards `enough` units, step by step, until the effort is spent. What is small against the load is
-/// left out and put into the gaps afterwards.
+/// Lowers a packing towards `enough` units, step by step, until the effort is spent. What is small against
+/// the load is left out and put into the gaps afterwards.
 void lowerByEjection(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaEffort &effort,
                      ArenaPlacement &best);
 
-/// The same with as much counted effort as the packing deserves: less once it is close to the load, and while it stays
-/// more than a hundredth above `enough`, it starts over with fresh weights and another seed, as long as that helps.
+/// The same with as much counted effort as the packing deserves: less once it is close to the load, and while
+/// it stays more than a hundredth above `enough`, it starts over with fresh weights and another seed, as long
+/// as that helps.
 void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaPlacement &best);
 
 } // namespace kedge::solver

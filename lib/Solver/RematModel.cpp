@@ -48,8 +48,8 @@ uint64_t RematRandom::next() {
 
 RematModel::RematModel(const RematProblem &problem, bool freeOrder)
     : problem(problem), freeOrder(freeOrder), nodeCount(static_cast<int>(problem.nodes.size())),
-      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), readers(valueCount), orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount),
-      overwrittenBy(nodeCount) {
+      valueCount(static_cast<int>(problem.values.size())), producers(valueCount), readers(valueCount),
+      orderPosition(nodeCount, -1), runAfter(nodeCount), optionalAfter(nodeCount), overwrittenBy(nodeCount) {
   for (int node = 0; node < nodeCount; ++node) {
     checkNode(problem, node);
     const RematNode &n = problem.nodes[node];
@@ -115,7 +115,8 @@ void RematModel::flatten() {
   };
   for (int node = 0; node < nodeCount; ++node) {
     const RematNode &n = problem.nodes[node];
-    RematStep step{n.cost, n.workspace, 0, copied(lists, n.inputs), copied(lists, n.outputs), {}, n.required, n.repeatable};
+    RematStep step{n.cost, n.workspace, 0,           copied(lists, n.inputs), copied(lists, n.outputs),
+                   {},     n.required,  n.repeatable};
     std::vector<RematStep::Reuse> possible;
     for (RematNode::Reuse reuse : n.reuses)
       if (bytes[n.outputs[reuse.output]] <= bytes[n.inputs[reuse.input]])

@@ -247,7 +247,7 @@ bool RematSearch::moveBranch(RematSequence &sequence) {
 
 bool RematSearch::propose(RematSequence &sequence) {
   double kind = random.unit();
-  if (sequence.excessBlocks() > 0 && kind < 0.25)
+  if (sequence.excess() > 0 && kind < 0.25)
     return runAgainAcrossPeak(sequence);
   if (kind < 0.4)
     return runAgain(sequence);

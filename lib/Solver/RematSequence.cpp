@@ -56,10 +56,8 @@ int RematSequence::slotOverBudget(int from) {
 }
 
 void RematSequence::setTop(Block &one, int64_t top) {
-  int64_t before = over(one.top), after = over(top);
+  totalExcess += over(top) - over(one.top);
   one.top = top;
-  totalExcess += after - before;
-  overBlocks += (after > 0) - (before > 0);
 }
 
 int64_t RematSequence::highest(int index) const {
@@ -79,9 +77,9 @@ void RematSequence::addBytesInBlock(int index, int first, int last, int64_t byte
     setTop(one, highest(index));
 }
 
-/// Much of what one step of a move adds another one takes away again, and a move that is not to be takes all of it
-/// back, most often before anybody has asked for bytes. So it waits, and what is opposite and begins or ends where this
-/// does shrinks to the difference.
+/// Much of what one step of a move adds another one takes away again, and a move that is not to be takes all
+/// of it back, most often before anybody has asked for bytes. So it waits, and what is opposite and begins or
+/// ends where this does shrinks to the difference.
 void RematSequence::addBytes(int first, int last, int64_t bytes) {
   first = std::max(first, 1);
   if (first > last || bytes == 0)
@@ -95,9 +93,11 @@ void RematSequence::addBytes(int first, int last, int64_t bytes) {
       other = pending.back();
       pending.pop_back();
     } else if (other.first == first) {
-      other = {std::min(other.last, last) + 1, std::max(other.last, last), other.last > last ? other.bytes : bytes};
+      other = {std::min(other.last, last) + 1, std::max(other.last, last),
+               other.last > last ? other.bytes : bytes};
     } else {
-      other = {std::min(other.first, first), std::max(other.first, first) - 1, other.first < first ? other.bytes : bytes};
+      other = {std::min(other.first, first), std::max(other.first, first) - 1,
+               other.first < first ? other.bytes : bytes};
     }
     return;
   }
@@ -117,17 +117,13 @@ void RematSequence::addToLoads(int first, int last, int64_t bytes) {
   addBytesInBlock(firstBlock, first, (firstBlock + 1) * blockSize - 1, bytes);
   addBytesInBlock(lastBlock, lastBlock * blockSize, last, bytes);
   int64_t excess = 0;
-  int overMore = 0;
   for (int index = firstBlock + 1; index < lastBlock; ++index) {
     Block &one = block[index];
-    int64_t before = over(one.top), after = over(one.top + bytes);
+    excess += over(one.top + bytes) - over(one.top);
     one.added += bytes;
     one.top += bytes;
-    excess += after - before;
-    overMore += (after > 0) - (before > 0);
   }
   totalExcess += excess;
-  overBlocks += overMore;
 }
 
 void RematSequence::addMake(int value, int slot) {
@@ -213,8 +209,7 @@ void RematSequence::removeRead(int value, int slot) {
 bool RematSequence::diesAt(int value, int slot) const {
   const ValueState &state = values[value];
   int next = state.reads.after(slot, slots());
-  return state.makes.before(slot) >= 0 &&
-         (next >= slots() || next > state.makes.after(slot, slots()));
+  return state.makes.before(slot) >= 0 && (next >= slots() || next > state.makes.after(slot, slots()));
 }
 
 int64_t RematSequence::savedAt(int slot) const {

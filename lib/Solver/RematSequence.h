@@ -39,10 +39,6 @@ public:
   /// Work done so far, in units of about 0.1 us; alike on all machines.
   int64_t work() const { return workDone; }
   int64_t blocks() const { return static_cast<int64_t>(block.size()); }
-  int excessBlocks() {
-    settle();
-    return overBlocks;
-  }
   /// A slot over the budget, near `from`; -1 when there is none.
   int slotOverBudget(int from);
 
@@ -118,7 +114,7 @@ private:
   std::vector<Block> block;
   double totalCost = 0;
   int64_t totalExcess = 0;
-  int overBlocks = 0, steps = 0;
+  int steps = 0;
   long orphans = 0; ///< reads with no instance
   bool crowded = false;
   int64_t workDone = 0;

@@ -1,5 +1,5 @@
-// A sorted list of slots, each there once. Most lists are short: these lie in the list itself, and all their places
-// are looked at, which takes less time than a search that may end early.
+// A sorted list of slots, each there once. Most lists are short: these lie in the list itself, and all their
+// places are looked at, which takes less time than a search that may end early.
 #pragma once
 #include <algorithm>
 #include <climits>

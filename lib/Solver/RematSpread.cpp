@@ -15,7 +15,8 @@ int roomFor(int count) {
 /// The slots of the steps, one after the other: slot 1 and on, 1 + i * (size - 2) / count without divisions.
 class Places {
 public:
-  Places(int count, int size) : count(std::max(count, 1)), each((size - 2) / this->count), rest((size - 2) % this->count) {}
+  Places(int count, int size)
+      : count(std::max(count, 1)), each((size - 2) / this->count), rest((size - 2) % this->count) {}
   int next() {
     int result = slot;
     slot += each;
@@ -56,8 +57,8 @@ int64_t RematSequence::addedBy(int slot) const {
   return step.workspace - saved[slot] + step.made;
 }
 
-/// The steps at hand with the room of `spread`. Their bytes stay; those between two steps are what the second one
-/// finds.
+/// The steps at hand with the room of `spread`. Their bytes stay; those between two steps are what the second
+/// one finds.
 void RematSequence::respread() {
   settle();
   int before = slots(), size = roomFor(steps), last = 0;
@@ -86,7 +87,7 @@ void RematSequence::respread() {
   nodeAt.swap(nodesBefore);
   mapSlots();
   block.assign(size / blockSize, Block());
-  totalExcess = overBlocks = 0;
+  totalExcess = 0;
   refreshBlocks(0, size - 1);
   crowded = false;
   workDone += steps;
@@ -114,9 +115,9 @@ void RematSequence::noteAllRepeated() {
   }
 }
 
-/// The steps behind the empty slot `to`, up to `last`, each move one slot to the left. They pass no other step: the
-/// bytes of each stay the same, and those of the slot that becomes empty are what the next step finds. Returns the
-/// work that this is as a row of single steps.
+/// The steps behind the empty slot `to`, up to `last`, each move one slot to the left. They pass no other
+/// step: the bytes of each stay the same, and those of the slot that becomes empty are what the next step
+/// finds. Returns the work that this is as a row of single steps.
 int RematSequence::slideLeft(int to, int last) {
   settle();
   int64_t behind = nodeAt[last + 1] < 0 ? bytes(last + 1) : bytes(last + 1) - addedBy(last + 1);
@@ -189,7 +190,7 @@ void RematSequence::clear(int size) {
   saved.assign(size, 0);
   block.assign(size / blockSize, Block());
   totalCost = 0;
-  totalExcess = orphans = overBlocks = steps = 0;
+  totalExcess = orphans = steps = 0;
   pending.clear();
   crowded = false;
 }

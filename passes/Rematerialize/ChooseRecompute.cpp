@@ -287,7 +287,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.peakLowerBound = bound.peakLowerBound;
   }
 
-  /// Packed, the plan of the smallest peak need not be the smallest: those that could be smaller are looked at, too.
+  /// Packed, the plan of the smallest peak need not be the smallest: those that could be smaller are looked at, too,
+  /// unless by less than a ten-thousandth, which is not worth the packer's time.
   void findSmallest(Choice &choice, const std::vector<std::vector<int>> &plans, bool found) {
     std::vector<std::pair<int64_t, size_t>> byPeak;
     for (size_t i = 0; i < plans.size(); ++i)
@@ -296,7 +297,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     byPeak.resize(std::min<size_t>(byPeak.size(), 8));
     choice.smallest = std::min(choice.smallest, choice.bytes);
     for (auto [peak, i] : byPeak) {
-      if (peak >= choice.smallest)
+      if (peak >= choice.smallest - choice.smallest / 10000)
         break;
       int64_t packed = packedBytes(choice.graph.problem, plans[i]);
       if (packed >= choice.smallest)

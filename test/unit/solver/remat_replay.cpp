@@ -1,6 +1,7 @@
 // peakOf against hand-made cases, and the search's own structure against peakOf.
 #include "RematProblems.h"
 #include "lib/Solver/RematSequence.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace kedge::solver;
@@ -73,6 +74,19 @@ void changeAtRandom(RematSequence &sequence, RematRandom &random, int nodes) {
     sequence.insertBefore(slot, random.below(nodes));
 }
 
+/// What has been changed step by step and laid out anew on the way is as if it had been made at once.
+void expectSameAsNew(RematSequence &sequence, const RematModel &model) {
+  RematSequence made(model, sequence.sequence(), sequence.limit());
+  EXPECT_NEAR(sequence.cost(), made.cost(), 1e-9 * made.cost());
+  auto sorted = [](std::vector<int> nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+  };
+  EXPECT_EQ(sorted(sequence.nodesRunTwice()), sorted(made.nodesRunTwice()));
+  for (int node = 0; node < model.nodeCount; ++node)
+    EXPECT_EQ(sequence.occurrences(node).size(), made.occurrences(node).size());
+}
+
 } // namespace
 
 TEST(RematSequence, AgreesWithPeakOfThroughRandomChanges) {
@@ -95,6 +109,7 @@ TEST(RematSequence, AgreesWithPeakOfThroughRandomChanges) {
       ++(keep ? accepted : refused);
       ASSERT_EQ(sequence.peak(), peakOf(problem, sequence.sequence())) << "seed " << seed << " change " << i;
     }
+    expectSameAsNew(sequence, model);
   }
   EXPECT_GT(accepted, 2000);
   EXPECT_GT(refused, 2000);
