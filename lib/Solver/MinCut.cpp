@@ -3,6 +3,15 @@
 
 namespace kedge::solver {
 
+void MinCut::reset(int nodes) {
+  ends.clear();
+  capacities.clear();
+  placeOf.clear();
+  first.assign(nodes + 1, 0);
+  level.resize(nodes);
+  next.resize(nodes);
+}
+
 int MinCut::addArc(int from, int to, double capacity) {
   ends.push_back({from, to});
   capacities.push_back(capacity);

@@ -10,6 +10,8 @@ public:
   static constexpr double unlimited = 1e30; ///< no cut takes such an arc
   explicit MinCut(int nodes) : first(nodes + 1), level(nodes), next(nodes) {}
 
+  /// As new, with its memory kept.
+  void reset(int nodes);
   /// Returns a handle for setCapacity.
   int addArc(int from, int to, double capacity);
   void setCapacity(int arc, double capacity) { capacities[arc] = capacity; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <queue>
 
 namespace kedge::solver {
@@ -15,18 +14,6 @@ constexpr int64_t workPerNode = 300'000, mostWork = 120'000'000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 using Choice = RematMoment::Choice;
 using Runs = RematMoment::Runs;
-
-/// The largest number of which every cost is a multiple, 0 where costs are no whole numbers: sums of costs
-/// are multiples too, so a bound may be rounded up.
-double gridOf(const RematProblem &problem) {
-  int64_t grid = 0;
-  for (const RematNode &node : problem.nodes) {
-    if (node.cost > 1e12 || node.cost != std::floor(node.cost))
-      return 0;
-    grid = std::gcd(grid, static_cast<int64_t>(node.cost));
-  }
-  return static_cast<double>(grid);
-}
 
 /// Least added cost at one moment: Lagrange multipliers for the bytes, and branching on what is held.
 class MomentBound {
@@ -113,7 +100,7 @@ private:
 class Bounds {
 public:
   Bounds(const RematModel &model, int64_t budget)
-      : model(model), budget(budget), precedence(model), grid(gridOf(model.problem)),
+      : model(model), budget(budget), precedence(model), grid(costGrid(model.problem)),
         allWork(std::min(workPerNode * model.nodeCount, mostWork)), workLeft(allWork) {
     double bytes = 1;
     for (const RematValue &value : model.problem.values)

@@ -1,6 +1,8 @@
 #include "RematModel.h"
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -44,6 +46,16 @@ uint64_t RematRandom::next() {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return z ^ (z >> 31);
+}
+
+double costGrid(const RematProblem &problem) {
+  int64_t grid = 0;
+  for (const RematNode &node : problem.nodes) {
+    if (node.cost > 1e12 || node.cost != std::floor(node.cost))
+      return 0;
+    grid = std::gcd(grid, static_cast<int64_t>(node.cost));
+  }
+  return static_cast<double>(grid);
 }
 
 RematModel::RematModel(const RematProblem &problem, bool freeOrder)

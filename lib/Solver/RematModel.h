@@ -63,4 +63,8 @@ private:
   std::vector<RematStep::Reuse> reuses;
 };
 
+/// The largest number of which every cost is a multiple, 0 where costs are no whole numbers: sums of costs
+/// are multiples too, so a bound may be rounded up.
+double costGrid(const RematProblem &problem);
+
 } // namespace kedge::solver

@@ -1,5 +1,6 @@
 #include "kedge/Solver/Rematerialization.h"
 #include "RematBound.h"
+#include "RematExact.h"
 #include "RematFold.h"
 #include "RematFront.h"
 #include "RematStarts.h"
@@ -23,8 +24,10 @@ int64_t defaultEffort(const RematModel &model, bool folded) {
 constexpr double workOnFold = 0.6;
 
 /// Share of the time limit for the ladder, before the search turns to the budget alone.
-constexpr double ladderShare = 0.15;
+constexpr double ladderShare = 0.15, shareBeforeProof = 0.3;
 constexpr double foldShare = 0.15;
+/// Of the search of all states, with a time limit and without: some seconds and less than one.
+constexpr int64_t longProof = 3'500'000'000, shortProof = 400'000'000;
 constexpr int fewestToFold = 16, layersToFold = 8;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -43,7 +46,8 @@ void addMomentStarts(const RematModel &model, RematFront &front) {
 class Solver {
 public:
   Solver(const RematProblem &problem, const RematOptions &options)
-      : model(problem, options.freeOrder), options(options), front(model), started(Clock::now()) {
+      : model(problem, options.freeOrder), chain(RematChain::of(model)), options(options), front(model),
+        started(Clock::now()) {
     for (const std::vector<int> &start : options.starts)
       front.add(start);
     addStarts(model, front);
@@ -64,12 +68,13 @@ public:
     if (!proven())
       climb(options.timeLimit > 0 && possible ? options.budget : 0);
     if (options.timeLimit > 0 && possible)
-      focusOn(
-          model, front, options.budget, options.seed, [&] { return elapsed() / timeAllowed(); }, proven);
+      focus(bound, proven);
     const RematFront::Entry *best = front.within(options.budget);
     RematPlan plan = unbounded(best ? *best : front.smallestPeak(), options.budget);
     if (options.timeLimit <= 0)
       bound = boundRemat(model, options.budget, plan.feasible ? plan.addedCost : infinite);
+    if (options.timeLimit <= 0 && !proven())
+      prove(bound, shortProof);
     plan.peakLowerBound = bound.peak;
     plan.lowerBound = bound.addedCost;
     return plan;
@@ -84,6 +89,32 @@ public:
   }
 
 private:
+  /// The proof needs a good plan to begin from, and ends the search where there is no better one.
+  void focus(RematBound &bound, const std::function<bool()> &proven) {
+    auto until = [&](double share, uint64_t seed) {
+      focusOn(
+          model, front, options.budget, seed, [&] { return elapsed() / (share * timeAllowed()); }, proven);
+    };
+    if (chain) {
+      until(shareBeforeProof, options.seed + 1);
+      if (!proven())
+        prove(bound, longProof);
+    }
+    until(1, options.seed);
+  }
+
+  /// Where first runs come in one order, a search of all states may close the gap between plan and bound.
+  void prove(RematBound &bound, int64_t effort) const {
+    const RematFront::Entry *best = front.within(options.budget);
+    if (!chain || !best)
+      return;
+    RematProofLimits limits{effort, {}};
+    if (options.timeLimit > 0)
+      limits.outOfTime = [this] { return elapsed() >= timeAllowed(); };
+    double enough = best->cost - model.requiredCost;
+    bound.addedCost = std::max(bound.addedCost, proveRemat(*chain, options.budget, enough, limits));
+  }
+
   /// What comes after the search takes a little time, too.
   double timeAllowed() const { return 0.98 * options.timeLimit; }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - started).count(); }
@@ -141,6 +172,7 @@ private:
   }
 
   RematModel model;
+  std::optional<RematChain> chain;
   const RematOptions &options;
   RematFront front;
   Clock::time_point started;
