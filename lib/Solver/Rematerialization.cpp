@@ -24,7 +24,7 @@ int64_t defaultEffort(const RematModel &model, bool folded) {
 constexpr double workOnFold = 0.6;
 
 /// Share of the time limit for the ladder, before the search turns to the budget alone.
-constexpr double ladderShare = 0.15, shareBeforeProof = 0.3;
+constexpr double ladderShare = 0.15, shareBeforeProof = 0.25;
 constexpr double foldShare = 0.15;
 /// Of the search of all states, with a time limit and without: some seconds and less than one.
 constexpr int64_t longProof = 3'500'000'000, shortProof = 400'000'000;
