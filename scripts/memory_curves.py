@@ -80,8 +80,15 @@ def outcome(report, done):
     return {"found": done.returncode == 0, "peak": report["peak_bytes"], "budget": report["budget_bytes"],
             "overhead": report["recompute"]["overhead"], "bound": report["recompute"]["lower_bound"],
             "ops": report["recompute"]["ops"], "fixed": fixed, "transient": report["unconstrained_transient_bytes"],
+            "packing": max(packing_of(f) for f in report["functions"]),
             "floor": last_line("no plan needs less than N bytes"),
             "smallest": last_line("smallest feasible budget: N bytes")}
+
+
+def packing_of(function):
+    """What the packed arena of a function has above its largest live set, which no packing beats."""
+    live = function["transient_live_bytes"]
+    return function["transient_peak_bytes"] / live - 1 if live else 0
 
 
 def start_named(planner, name, shape):
@@ -152,12 +159,18 @@ def curve_row(title, plan, budget=None, torch=""):
             f"{percent(plan['overhead'])} | {percent(plan['bound']) if budget else ''} | {torch} |")
 
 
+def worst_packing(curve):
+    plans = [curve["smallest"], *(plan for part in ("named", "shares", "peers") for plan in curve[part].values())]
+    return max(plan["packing"] for plan in plans if plan["found"])
+
+
 def curve_table(title, curve, torch):
     named = curve["named"]
     floor = curve["floor"]
     lines = [f"## {title}", "",
              f"Proven floor: no plan needs less than {gigabytes(floor)} GB ({share_of(named['none'], floor):.1f} %); "
-             f"the smallest feasible budget found is {gigabytes(curve['smallest']['budget'])} GB.", "",
+             f"the smallest feasible budget found is {gigabytes(curve['smallest']['budget'])} GB. "
+             f"Arenas have at most {100 * worst_packing(curve):.2f} % above what lives at once.", "",
              "| plan | budget GB | peak GB | activations | added time | proven: none adds less than "
              "| PyTorch: kept GB, added FLOPs |", "|---|---|---|---|---|---|---|"]
     for policy, plan in named.items():
@@ -174,7 +187,9 @@ def curve_table(title, curve, torch):
 def lesson_table(title, named, auto, hopeless):
     saving = named["none"]["peak"] - named["full"]["peak"]
     floor = gigabytes(hopeless["floor"])
-    lines = [f"### {title}", "", f"The smallest feasible budget found is {gigabytes(hopeless['smallest'])} GB.", "",
+    worst = max(plan["packing"] for plan in [*named.values(), *auto.values()] if plan["found"])
+    lines = [f"### {title}", "", f"The smallest feasible budget found is {gigabytes(hopeless['smallest'])} GB. "
+             f"Arenas have at most {100 * worst:.2f} % above what lives at once.", "",
              "| plan | budget GB | peak GB | fits 24 GiB | of full's saving | added time | proven floor GB |",
              "|---|---|---|---|---|---|---|"]
     for name, plan in list(named.items()) + list(auto.items()):

@@ -1,25 +1,21 @@
 #include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "InterpretCluster.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/BuildCluster.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/AttrJson.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/LibraryKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/LibraryKernel.h"
 
 using namespace mlir;
 using namespace kedge;
 
 namespace {
-rt::TensorDesc describe(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return {rt::parseDType(dtypeName(tensor.getElementType())), {tensor.getShape().begin(), tensor.getShape().end()}};
-}
-
 bool runCluster(Operation *op, ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results) {
   MLIRContext *context = op->getContext();
   context->loadDialect<sched::SchedDialect, arith::ArithDialect, math::MathDialect>();
@@ -47,11 +43,11 @@ bool runLibrary(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
   for (const HostTensor *operand : operands) {
-    call.inputs.push_back(describe(operand->type));
+    call.inputs.push_back(analysis::tensorDescOf(operand->type));
     inputs.push_back(operand->bytes.data());
   }
   for (Type type : op->getResultTypes()) {
-    call.outputs.push_back(describe(type));
+    call.outputs.push_back(analysis::tensorDescOf(type));
     results.push_back({cast<RankedTensorType>(type), std::vector<char>(call.outputs.back().bytes())});
   }
   for (HostTensor &result : results)
@@ -88,7 +84,8 @@ bool runDecomposition(DecomposableOpInterface op, ArrayRef<const HostTensor *> o
 }
 } // namespace
 
-bool kedge::interpret(Operation *op, ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results) {
+bool kedge::interpret(Operation *op, ArrayRef<const HostTensor *> operands,
+                      std::vector<HostTensor> &results) {
   if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
     results.push_back(HostTensor::fromAttribute(constant.getValue()));
     return true;

@@ -3,21 +3,19 @@
 #include "runtime/core/Error.h"
 
 namespace kedge::analysis {
-namespace {
 
-rt::TensorDesc describe(mlir::Type type) {
+rt::TensorDesc tensorDescOf(mlir::Type type) {
   auto tensor = mlir::cast<mlir::RankedTensorType>(type);
-  return {rt::parseDType(dtypeName(tensor.getElementType())), {tensor.getShape().begin(), tensor.getShape().end()}};
+  return {rt::parseDType(dtypeName(tensor.getElementType())),
+          {tensor.getShape().begin(), tensor.getShape().end()}};
 }
 
-} // namespace
-
 rt::LibraryCall libraryCallOf(sched::LibraryOp op) {
-  rt::LibraryCall call{op.getKernel().str(), toJson(op.getAttrs()), {}, {}};
+  rt::LibraryCall call{op.getKernel().str(), kedge::toJson(op.getAttrs()), {}, {}};
   for (mlir::Value input : op.getInputs())
-    call.inputs.push_back(describe(input.getType()));
+    call.inputs.push_back(tensorDescOf(input.getType()));
   for (mlir::Value output : op.getOutputs())
-    call.outputs.push_back(describe(output.getType()));
+    call.outputs.push_back(tensorDescOf(output.getType()));
   return call;
 }
 
@@ -30,7 +28,8 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
   try {
     return static_cast<int64_t>(rt::makeKernel(libraryCallOf(library), threads)->workspaceBytes());
   } catch (const rt::Error &error) {
-    return library.emitOpError() << "'" << library.getKernel() << "' has no kernel on this target: " << error.what();
+    return library.emitOpError() << "'" << library.getKernel()
+                                 << "' has no kernel on this target: " << error.what();
   }
 }
 
@@ -43,6 +42,11 @@ int64_t arenaAlignment(mlir::ModuleOp module) {
   constexpr int64_t kHost = 64;
   constexpr int64_t kGpu = 256; // what the fastest products ask of their operands
   return targetOf(module) == "cuda" ? kGpu : kHost;
+}
+
+int64_t arenaBytes(mlir::Operation *op, int64_t bytes) {
+  auto module = mlir::dyn_cast<mlir::ModuleOp>(op);
+  return llvm::alignTo(bytes, arenaAlignment(module ? module : op->getParentOfType<mlir::ModuleOp>()));
 }
 
 } // namespace kedge::analysis

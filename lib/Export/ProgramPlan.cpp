@@ -1,4 +1,5 @@
 #include "ProgramHostMemory.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/PlanReport.h"
@@ -7,6 +8,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using analysis::arenaBytes;
 using nlohmann::json;
 
 namespace {
@@ -14,28 +16,31 @@ int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
 }
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
   return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistentBytes;
 }
 
-/// Bytes of a function's transient buffers at its fullest launch, by kind. Parameters and optimizer: states that live
-/// in host memory and are here for a while. `live`: all of them; `height`: how high the function's buffers reach.
+/// Bytes of a function's transient buffers at its fullest launch, by kind. Parameters and optimizer: states
+/// that live in host memory and are here for a while. `live`: all of them; `height`: how high the function's
+/// buffers reach.
 struct Fullest {
   int64_t gradients = 0, workspace = 0, parameters = 0, optimizer = 0, live = 0, height = 0;
 };
 
 int64_t &shareOf(Fullest &bytes, train::Role role) {
   bool isParameter = role == train::Role::Parameter || role == train::Role::Frozen;
-  return isParameter ? bytes.parameters : role == train::Role::Accumulator ? bytes.gradients : bytes.optimizer;
+  return isParameter                        ? bytes.parameters
+         : role == train::Role::Accumulator ? bytes.gradients
+                                            : bytes.optimizer;
 }
 
 int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
   int64_t height = 0;
   for (auto buffer : function.getBody().getOps<exec::BufferOp>())
     if (isTransient(buffer, persistent))
-      height = std::max<int64_t>(height, buffer.getOffset() + aligned(buffer.getSize()) - persistent);
+      height =
+          std::max<int64_t>(height, buffer.getOffset() + arenaBytes(buffer, buffer.getSize()) - persistent);
   return height;
 }
 
@@ -50,8 +55,8 @@ Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
   for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
     if (!isTransient(buffer, persistent))
       continue;
+    const int64_t bytes = arenaBytes(buffer, buffer.getSize());
     for (int64_t k = buffer.getFirst(); k <= static_cast<int64_t>(buffer.getLast()); ++k) {
-      int64_t bytes = aligned(buffer.getSize());
       load[k + 1] += bytes;
       if (buffer.getName() == "workspace")
         at[k + 1].workspace += bytes;
@@ -79,12 +84,24 @@ StateBytes stateBytes(ModuleOp module, bool onHost) {
     if (state->hasAttr("sched.host") != onHost)
       continue;
     switch (state.getRole()) {
-    case train::Role::Parameter: bytes.parameters += size; break;
-    case train::Role::Frozen: bytes.frozen += size; break;
-    case train::Role::Accumulator: bytes.accumulators += size; break;
-    case train::Role::Buffer: bytes.buffers += size; break;
-    case train::Role::Constant: bytes.constants += size; break;
-    default: bytes.optimizer += size; break;
+    case train::Role::Parameter:
+      bytes.parameters += size;
+      break;
+    case train::Role::Frozen:
+      bytes.frozen += size;
+      break;
+    case train::Role::Accumulator:
+      bytes.accumulators += size;
+      break;
+    case train::Role::Buffer:
+      bytes.buffers += size;
+      break;
+    case train::Role::Constant:
+      bytes.constants += size;
+      break;
+    default:
+      bytes.optimizer += size;
+      break;
     }
   }
   return bytes;
@@ -117,20 +134,25 @@ int64_t paddingBytes(ModuleOp module) {
   int64_t padding = 0;
   for (auto state : module.getOps<train::StateOp>())
     if (!state->hasAttr("sched.host"))
-      padding += aligned(bytesOf(state.getType())) - bytesOf(state.getType());
+      padding += arenaBytes(state, bytesOf(state.getType())) - bytesOf(state.getType());
   return padding;
 }
 } // namespace
 
 std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
-  static const std::map<std::string, std::string> names = {
-      {"train.Attention", "attention"},           {"onnx.Attention", "attention"},
-      {"onnx.LayerNormalization", "layer_norm"},  {"onnx.RMSNormalization", "rms_norm"},
-      {"onnx.GroupNormalization", "group_norm"},  {"onnx.InstanceNormalization", "instance_norm"},
-      {"onnx.Gelu", "gelu"},                      {"onnx.Swish", "silu"},
-      {"train.swiglu", "swiglu"},                 {"train.rotary", "rotary_embedding"},
-      {"onnx.RotaryEmbedding", "rotary_embedding"}, {"train.cross_entropy", "cross_entropy"},
-      {"onnx.SoftmaxCrossEntropyLoss", "cross_entropy"}};
+  static const std::map<std::string, std::string> names = {{"train.Attention", "attention"},
+                                                           {"onnx.Attention", "attention"},
+                                                           {"onnx.LayerNormalization", "layer_norm"},
+                                                           {"onnx.RMSNormalization", "rms_norm"},
+                                                           {"onnx.GroupNormalization", "group_norm"},
+                                                           {"onnx.InstanceNormalization", "instance_norm"},
+                                                           {"onnx.Gelu", "gelu"},
+                                                           {"onnx.Swish", "silu"},
+                                                           {"train.swiglu", "swiglu"},
+                                                           {"train.rotary", "rotary_embedding"},
+                                                           {"onnx.RotaryEmbedding", "rotary_embedding"},
+                                                           {"train.cross_entropy", "cross_entropy"},
+                                                           {"onnx.SoftmaxCrossEntropyLoss", "cross_entropy"}};
   std::map<std::string, int64_t> counts;
   function->walk([&](Operation *op) {
     // The gradient of a rotation is a rotation: what differentiation built is not the architecture's.
@@ -160,35 +182,41 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
     if (candidate.height > fullest.height)
       fullest = candidate;
   }
-  json breakdown = {{"parameters", state.parameters + state.frozen + fullest.parameters}, {"working_copies", 0},
+  json breakdown = {{"parameters", state.parameters + state.frozen + fullest.parameters},
+                    {"working_copies", 0},
                     {"gradients", state.accumulators + fullest.gradients},
                     {"optimizer", state.optimizer + fullest.optimizer},
-                    {"buffers", state.buffers + state.constants}, {"workspace", fullest.workspace}, {"communication", 0}};
+                    {"buffers", state.buffers + state.constants},
+                    {"workspace", fullest.workspace},
+                    {"communication", 0}};
   int64_t named = 0;
   for (const auto &[name, bytes] : breakdown.items())
     named += bytes.get<int64_t>();
   breakdown["activations"] = arena - named;
   json report = {{"schema", 1},
-          {"fits", true},
-          {"budget_bytes", nullptr},
-          {"peak_bytes", peak},
-          {"unconstrained_peak_bytes", peak},
-          {"unconstrained_transient_bytes", arena - persistent},
-          {"smallest_feasible_bytes", peak},
-          {"arena_bytes", arena},
-          {"host_bytes", 0},
-          {"padding_bytes", paddingBytes(module)},
-          {"state_bytes", {{"parameters", state.parameters + state.frozen + host.parameters + host.frozen},
-                           {"working_copies", 0}, {"gradients", state.parameters + host.parameters},
-                           {"optimizer", state.optimizer + host.optimizer}, {"buffers", state.buffers},
-                           {"scaler", 0}}},
-          {"peak_breakdown", breakdown},
-          {"functions", functionsJson(module, persistent)},
-          {"reservations", reservations},
-          {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
-          {"communication", json::array()},
-          {"composites", composites},
-          {"casts", 0}};
+                 {"fits", true},
+                 {"budget_bytes", nullptr},
+                 {"peak_bytes", peak},
+                 {"unconstrained_peak_bytes", peak},
+                 {"unconstrained_transient_bytes", arena - persistent},
+                 {"smallest_feasible_bytes", peak},
+                 {"arena_bytes", arena},
+                 {"host_bytes", 0},
+                 {"padding_bytes", paddingBytes(module)},
+                 {"state_bytes",
+                  {{"parameters", state.parameters + state.frozen + host.parameters + host.frozen},
+                   {"working_copies", 0},
+                   {"gradients", state.parameters + host.parameters},
+                   {"optimizer", state.optimizer + host.optimizer},
+                   {"buffers", state.buffers},
+                   {"scaler", 0}}},
+                 {"peak_breakdown", breakdown},
+                 {"functions", functionsJson(module, persistent)},
+                 {"reservations", reservations},
+                 {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
+                 {"communication", json::array()},
+                 {"composites", composites},
+                 {"casts", 0}};
   addHostFacts(report, module);
   addRecomputeFacts(report, module);
   return report;
@@ -215,13 +243,13 @@ std::string kedge::arenaTable(ModuleOp module) {
       }
       rows += fmt::format("{}.{},{},{},{},{}\n", function.getSymName().str(), id++,
                           time + 1 + static_cast<int64_t>(buffer.getFirst()),
-                          time + 2 + static_cast<int64_t>(buffer.getLast()), aligned(buffer.getSize()),
-                          static_cast<int64_t>(buffer.getOffset()));
+                          time + 2 + static_cast<int64_t>(buffer.getLast()),
+                          arenaBytes(buffer, buffer.getSize()), static_cast<int64_t>(buffer.getOffset()));
     }
     time += launches + 2;
   }
   std::string table = "id,lower,upper,size,offset\n";
   for (auto [offset, bytes] : persistentSizes)
-    table += fmt::format("persistent.{},0,{},{},{}\n", offset, time, aligned(bytes), offset);
+    table += fmt::format("persistent.{},0,{},{},{}\n", offset, time, arenaBytes(module, bytes), offset);
   return table + rows;
 }

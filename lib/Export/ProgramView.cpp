@@ -1,17 +1,16 @@
 #include "ProgramHostMemory.h"
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/PlanView.h"
-#include <algorithm>
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace mlir;
 using namespace kedge;
 
 namespace {
-constexpr int64_t alignment = 64;
-int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 std::string typeText(Type type) {
   std::string text;
@@ -28,8 +27,8 @@ std::string ownerOf(StringRef parameter) {
   return parameter.contains('.') ? parameter.rsplit('.').first.str() : parameter.str();
 }
 
-/// Locations are NameLocs: "backward"(module path(node)), without what is unknown. Ops of the optimizer carry the
-/// name of their parameter.
+/// Locations are NameLocs: "backward"(module path(node)), without what is unknown. Ops of the optimizer carry
+/// the name of their parameter.
 struct Place {
   std::string layer;
   bool isBackward = false;
@@ -53,11 +52,15 @@ Place placeOf(Location loc) {
 const char *shareOf(train::Role role) {
   switch (role) {
   case train::Role::Parameter:
-  case train::Role::Frozen: return "parameters";
-  case train::Role::Accumulator: return "gradients";
+  case train::Role::Frozen:
+    return "parameters";
+  case train::Role::Accumulator:
+    return "gradients";
   case train::Role::Buffer:
-  case train::Role::Constant: return "buffers";
-  default: return "optimizer";
+  case train::Role::Constant:
+    return "buffers";
+  default:
+    return "optimizer";
   }
 }
 
@@ -88,7 +91,7 @@ private:
     range.share = shareOf(state.getRole());
     if (state.getRole() != train::Role::Constant)
       range.layer = ownerOf(parameterName(state.getOf().value_or(state.getSymName())));
-    range.bytes = aligned(tensor.getNumElements() * bits / 8);
+    range.bytes = analysis::arenaBytes(state, tensor.getNumElements() * bits / 8);
     range.offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
     view.state.push_back(range);
   }
@@ -174,7 +177,7 @@ private:
     // Buffers are named by where they come from; for these that is no place in the model.
     if ((range.name == "workspace" || range.name == "backward") && !range.layer.empty())
       range.name += " of " + range.layer;
-    range.bytes = aligned(buffer.getSize());
+    range.bytes = analysis::arenaBytes(buffer, buffer.getSize());
     range.offset = buffer.getOffset();
     range.first = static_cast<int64_t>(buffer.getFirst());
     range.last = static_cast<int64_t>(buffer.getLast());
@@ -189,7 +192,9 @@ private:
   llvm::DenseMap<Operation *, size_t> writers; ///< of a buffer: the first launch that writes it
 };
 
-bool isNumber(llvm::StringRef part) { return !part.empty() && llvm::all_of(part, [](char c) { return llvm::isDigit(c); }); }
+bool isNumber(llvm::StringRef part) {
+  return !part.empty() && llvm::all_of(part, [](char c) { return llvm::isDigit(c); });
+}
 
 } // namespace
 
@@ -208,7 +213,8 @@ std::string kedge::layerGroup(const std::string &layer) {
   llvm::StringRef(layer).split(parts, '.');
   auto numbered = llvm::find_if(parts, isNumber);
   if (numbered == parts.end())
-    numbered = llvm::find_if(parts, [](llvm::StringRef part) { return !part.empty() && llvm::isDigit(part.back()); });
+    numbered = llvm::find_if(
+        parts, [](llvm::StringRef part) { return !part.empty() && llvm::isDigit(part.back()); });
   if (numbered == parts.end())
     return layer;
   return layer.substr(0, numbered->end() - layer.data());

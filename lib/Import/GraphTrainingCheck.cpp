@@ -6,10 +6,9 @@
 using namespace kedge;
 using model::Graph;
 using model::Node;
+using model::trainingDomain;
 
 namespace {
-constexpr const char *trainingDomain = "ai.onnx.preview.training";
-
 class TrainingCheck {
 public:
   explicit TrainingCheck(const model::Model &model) : model(model) {}
@@ -36,8 +35,8 @@ private:
   void addNames(const Graph &graph) {
     for (const model::Tensor &tensor : graph.initializers)
       if (!initializers.insert(tensor.name).second)
-        fail("{}: initializer '{}' occurs in two graphs; expected one name, one variable. Rename one of them", place,
-             tensor.name);
+        fail("{}: initializer '{}' occurs in two graphs; expected one name, one variable. Rename one of them",
+             place, tensor.name);
   }
 
   void checkInitialization(const model::TrainingInfo &info) {
@@ -50,7 +49,8 @@ private:
     if (auto feeds = info.initialization->feeds(); !feeds.empty())
       fail("{}: the initialization graph has the input {}; expected none: nothing could feed it", place,
            feeds[0]->describe());
-    checkBinding(info.initializationBinding, *info.initialization, "initialization_binding", "initialization graph");
+    checkBinding(info.initializationBinding, *info.initialization, "initialization_binding",
+                 "initialization graph");
   }
 
   void checkBinding(const std::vector<std::pair<std::string, std::string>> &bindings, const Graph &graph,
@@ -58,21 +58,22 @@ private:
     std::set<std::string> keys;
     for (const auto &[key, value] : bindings) {
       if (!initializers.count(key))
-        fail("{}: {} names the variable '{}', which is no initializer of the main graph or an algorithm", place, what,
-             key);
+        fail("{}: {} names the variable '{}', which is no initializer of the main graph or an algorithm",
+             place, what, key);
       if (!keys.insert(key).second)
         fail("{}: {} sets '{}' twice; expected one value a variable", place, what, key);
       if (!graph.findOutput(value))
-        fail("{}: {} gives '{}' the value '{}', which is no output of the {}; its outputs are: {}", place, what, key,
-             value, where, fmt::join(llvm::map_range(graph.outputs, [](const auto &v) { return v.name; }), ", "));
+        fail("{}: {} gives '{}' the value '{}', which is no output of the {}; its outputs are: {}", place,
+             what, key, value, where,
+             fmt::join(llvm::map_range(graph.outputs, [](const auto &v) { return v.name; }), ", "));
     }
   }
 
   bool isKnown(const std::string &name, const Graph &algorithm) const {
     auto within = [&](const Graph &graph) {
-      return graph.findInput(name) || graph.findInitializer(name) || llvm::any_of(graph.nodes, [&](const Node &node) {
-               return llvm::is_contained(node.outputs, name);
-             });
+      return graph.findInput(name) || graph.findInitializer(name) ||
+             llvm::any_of(graph.nodes,
+                          [&](const Node &node) { return llvm::is_contained(node.outputs, name); });
     };
     return initializers.count(name) || within(model.graph) || within(algorithm);
   }
@@ -80,8 +81,8 @@ private:
   void checkGradient(const Node &node, const Graph &algorithm) {
     std::vector<std::string> expected = node.attrStrings("xs");
     if (expected.empty())
-      fail("{}: {}: attribute xs is missing or empty; expected the names to differentiate with respect to", place,
-           node.describe());
+      fail("{}: {}: attribute xs is missing or empty; expected the names to differentiate with respect to",
+           place, node.describe());
     if (node.outputs.size() > expected.size())
       fail("{}: {} has {} outputs, but xs names {} values", place, node.describe(), node.outputs.size(),
            expected.size());
@@ -91,15 +92,17 @@ private:
       requireKnown(node, name, algorithm, "xs or zs");
     requireKnown(node, node.attrString("y"), algorithm, "y");
     if (node.inputs != expected)
-      fail("{}: {}: the inputs are ({}), expected the values that xs and zs name: ({}). Gradients at other values are "
+      fail("{}: {}: the inputs are ({}), expected the values that xs and zs name: ({}). Gradients at other "
+           "values are "
            "not available yet",
            place, node.describe(), fmt::join(node.inputs, ", "), fmt::join(expected, ", "));
   }
 
-  void requireKnown(const Node &node, const std::string &name, const Graph &algorithm, const char *attribute) {
+  void requireKnown(const Node &node, const std::string &name, const Graph &algorithm,
+                    const char *attribute) {
     if (!isKnown(name, algorithm))
-      fail("{}: {}: {} names '{}', which is no value of the main graph or the algorithm", place, node.describe(),
-           attribute, name);
+      fail("{}: {}: {} names '{}', which is no value of the main graph or the algorithm", place,
+           node.describe(), attribute, name);
   }
 
   const model::Model &model;

@@ -8,11 +8,9 @@ using namespace mlir;
 namespace kedge::lint {
 
 namespace {
-constexpr const char *trainingDomain = "ai.onnx.preview.training";
-
 /// Operators of training_info are no nodes of level 1: the step's builder reads them.
 bool isTrainingOperator(const std::string &domain, const std::string &op) {
-  return domain == trainingDomain &&
+  return domain == model::trainingDomain &&
          (op == "Gradient" || op == "Adam" || op == "Adagrad" || op == "Momentum");
 }
 
@@ -25,11 +23,16 @@ std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::str
 
 train::Role roleOf(Verdict verdict) {
   switch (verdict) {
-  case Verdict::Parameter: return train::Role::Parameter;
-  case Verdict::Frozen: return train::Role::Frozen;
-  case Verdict::Buffer: return train::Role::Buffer;
-  case Verdict::State: return train::Role::State;
-  case Verdict::Constant: return train::Role::Constant;
+  case Verdict::Parameter:
+    return train::Role::Parameter;
+  case Verdict::Frozen:
+    return train::Role::Frozen;
+  case Verdict::Buffer:
+    return train::Role::Buffer;
+  case Verdict::State:
+    return train::Role::State;
+  case Verdict::Constant:
+    return train::Role::Constant;
   }
   return train::Role::Constant;
 }

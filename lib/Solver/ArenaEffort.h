@@ -1,7 +1,7 @@
-// What the packers may spend, in counted steps or in seconds.
+// What the packers may spend, in counted steps or in seconds of processor time.
 #pragma once
+#include "ProcessorClock.h"
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,13 +11,12 @@ class ArenaEffort {
 public:
   /// `steps` 0: as many as the time allows; `seconds` 0: as long as the steps allow. One of them is given.
   ArenaEffort(int64_t steps, double seconds)
-      : steps(steps), seconds(seconds), begin(std::chrono::steady_clock::now()) {}
+      : steps(steps), seconds(seconds), begin(ProcessorClock::now()) {}
 
   /// What each of `parts` may spend of what is left.
   ArenaEffort share(size_t parts) const {
-    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     int64_t stepsLeft = std::max<int64_t>(1, (steps - spent) / static_cast<int64_t>(parts));
-    double secondsLeft = std::max(1e-6, (seconds - passed.count()) / static_cast<double>(parts));
+    double secondsLeft = std::max(1e-6, (seconds - ProcessorClock::secondsSince(begin)) / static_cast<double>(parts));
     return ArenaEffort(steps > 0 ? stepsLeft : 0, seconds > 0 ? secondsLeft : 0);
   }
 
@@ -28,8 +27,7 @@ public:
     if (over || (steps > 0 && spent >= steps))
       return true;
     if (seconds > 0 && spent >= nextLook) {
-      std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-      over = passed.count() >= seconds;
+      over = ProcessorClock::secondsSince(begin) >= seconds;
       nextLook = spent + 100000;
     }
     return over;
@@ -38,7 +36,7 @@ public:
 private:
   int64_t steps, spent = 0, nextLook = 0;
   double seconds;
-  std::chrono::steady_clock::time_point begin;
+  ProcessorClock::time_point begin;
   bool over = false;
 };
 

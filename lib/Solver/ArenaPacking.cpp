@@ -9,7 +9,7 @@
 namespace kedge::solver {
 namespace {
 /// The second where the packing is within a thousandth of its bound: planners pack many schedules.
-constexpr int64_t defaultEffort = 400'000'000, defaultEffortWhenClose = 40'000'000;
+constexpr int64_t packingEffort = 400'000'000, packingEffortWhenClose = 40'000'000;
 /// Above so many items the search is followed by ejection.
 constexpr int64_t fewItems = 400, effortBeforeEjection = 150'000'000;
 constexpr int64_t largestSum = int64_t(1) << 62;
@@ -26,7 +26,8 @@ std::vector<Buffer> rounded(const std::vector<Buffer> &buffers, int64_t align) {
     std::string name = "buffer " + std::to_string(i) + " ";
     if (buffer.lower > buffer.upper)
       throw std::invalid_argument(name + "lives from step " + std::to_string(buffer.lower) + " to " +
-                                  std::to_string(buffer.upper) + ", expected an end that is not before the start");
+                                  std::to_string(buffer.upper) +
+                                  ", expected an end that is not before the start");
     if (buffer.size < 0)
       throw std::invalid_argument(name + "has " + std::to_string(buffer.size) + " bytes, expected 0 or more");
     int64_t over = buffer.size % align == 0 ? 0 : align - buffer.size % align;
@@ -60,13 +61,15 @@ struct PartResult {
   int64_t lowerBound = 0; ///< units
 };
 
-/// Lowers a part's packing towards `enough`, and raises its lower bound where a search comes to its end. Each sweep
-/// aims at the bound first and then halves the distance to the best packing, with more states from sweep to sweep.
+/// Lowers a part's packing towards `enough`, and raises its lower bound where a search comes to its end. Each
+/// sweep aims at the bound first and then halves the distance to the best packing, with more states from
+/// sweep to sweep.
 class PartSearch {
 public:
   PartSearch(const ArenaProblem &part, const PackOptions &options, ArenaEffort &effort, PartResult &result)
-      : search(part, options.seed), effort(effort), result(result), items(static_cast<int64_t>(part.items.size())),
-        effortWhenClose(options.effort == 0 && options.timeLimit <= 0 ? defaultEffortWhenClose : 0) {}
+      : search(part, options.seed), effort(effort), result(result),
+        items(static_cast<int64_t>(part.items.size())),
+        effortWhenClose(options.effort == 0 && options.timeLimit <= 0 ? packingEffortWhenClose : 0) {}
 
   void run(int64_t enough) {
     nodeLimit = 200 + 2 * items;
@@ -78,7 +81,8 @@ private:
   bool isOpen(int64_t enough) {
     int64_t bound = std::max(enough, result.lowerBound), gap = result.placement.height - bound;
     bool isClose = gap <= bound / 1000;
-    return gap > 0 && !effort.isSpent() && !(isClose && effortWhenClose > 0 && effort.used() >= effortWhenClose);
+    return gap > 0 && !effort.isSpent() &&
+           !(isClose && effortWhenClose > 0 && effort.used() >= effortWhenClose);
   }
 
   void sweep(int64_t enough) {
@@ -111,7 +115,8 @@ private:
   int round = 0;
 };
 
-/// The complete search first, as it is what meets the load exactly; where a problem is too much for it, ejection.
+/// The complete search first, as it is what meets the load exactly; where a problem is too much for it,
+/// ejection.
 void improve(const ArenaProblem &part, int64_t enough, const PackOptions &options, ArenaEffort &effort,
              PartResult &result) {
   int64_t count = static_cast<int64_t>(part.items.size());
@@ -135,8 +140,8 @@ void improve(const ArenaProblem &part, int64_t enough, const PackOptions &option
 }
 
 /// Parts above the load share the effort. None has to be lower than what is proven of another.
-void improveAll(const std::vector<ArenaProblem> &parts, int64_t load, const PackOptions &options, ArenaEffort &effort,
-                std::vector<PartResult> &results) {
+void improveAll(const std::vector<ArenaProblem> &parts, int64_t load, const PackOptions &options,
+                ArenaEffort &effort, std::vector<PartResult> &results) {
   int64_t enough = load;
   std::vector<size_t> open;
   for (size_t i = 0; i < parts.size(); ++i)
@@ -155,7 +160,7 @@ void improveAll(const std::vector<ArenaProblem> &parts, int64_t load, const Pack
 Packing packArena(const std::vector<Buffer> &buffers, const PackOptions &options) {
   std::vector<Buffer> whole = rounded(buffers, options.align);
   ArenaProblems problems = makeArenaProblems(whole);
-  int64_t steps = options.effort == 0 && options.timeLimit <= 0 ? defaultEffort : options.effort;
+  int64_t steps = options.effort == 0 && options.timeLimit <= 0 ? packingEffort : options.effort;
   ArenaEffort effort(steps, options.timeLimit);
   std::vector<PartResult> results(problems.parts.size());
   int64_t load = 0;

@@ -11,7 +11,6 @@ namespace {
 /// Effort: so that a bound takes about a second.
 constexpr size_t momentsTimesNodes = 600'000;
 constexpr int64_t workPerNode = 300'000, mostWork = 120'000'000;
-constexpr double infinite = std::numeric_limits<double>::infinity();
 using Choice = RematMoment::Choice;
 using Runs = RematMoment::Runs;
 
@@ -28,7 +27,7 @@ public:
   };
 
   Node relax(std::vector<Choice> choices) {
-    Node node{infinite, -1, std::move(choices)};
+    Node node{infiniteCost, -1, std::move(choices)};
     std::optional<RematMoment::Solution> small = moment.solve(Runs::allFree, 1, node.choices);
     if (!small || small->bytes > bytesLeft)
       return node;
@@ -69,11 +68,11 @@ public:
         choices[node.branch] = choice;
         Node child = relax(std::move(choices));
         child.bound = std::max(child.bound, node.bound);
-        if (child.bound < infinite)
+        if (child.bound < infiniteCost)
           open.push(std::move(child));
       }
     }
-    return open.empty() ? infinite : open.top().bound;
+    return open.empty() ? infiniteCost : open.top().bound;
   }
 
 private:
@@ -117,7 +116,7 @@ public:
       if (screened < allWork / 2)
         screen(node, bound, tight);
     if (bound.peak > budget) {
-      bound.addedCost = infinite;
+      bound.addedCost = infiniteCost;
       return bound;
     }
     std::sort(tight.begin(), tight.end(), std::greater<>());
@@ -149,7 +148,7 @@ private:
     std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
     bound.peak = std::max(bound.peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
     std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
-    double over = static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infinite) -
+    double over = static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infiniteCost) -
                   static_cast<double>(budget);
     if (over > 0)
       tight.push_back({over, node});

@@ -1,11 +1,15 @@
 // Proven lower bounds: what no plan can beat.
 #pragma once
 #include "RematModel.h"
+#include <limits>
 
 namespace kedge::solver {
 
+/// Added cost where there is no plan.
+inline constexpr double infiniteCost = std::numeric_limits<double>::infinity();
+
 struct RematBound {
-  double addedCost = 0; ///< of any plan within the budget; infinite when there is none
+  double addedCost = 0; ///< of any plan within the budget; infiniteCost when there is none
   int64_t peak = 0;     ///< of any plan
 };
 

@@ -1,17 +1,15 @@
 #include "kedge/Solver/Rematerialization.h"
+#include "ProcessorClock.h"
 #include "RematBound.h"
 #include "RematExact.h"
 #include "RematFold.h"
 #include "RematFront.h"
 #include "RematStarts.h"
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 namespace kedge::solver {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Work that a whole front takes by default: about five seconds on one core, less for less than 150 nodes.
 /// Where layers are solved once, more nodes need hardly more of it.
@@ -29,7 +27,6 @@ constexpr double foldShare = 0.15;
 /// Of the search of all states, with a time limit and without: some seconds and less than one.
 constexpr int64_t longProof = 3'500'000'000, shortProof = 400'000'000;
 constexpr int fewestToFold = 16, layersToFold = 8;
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 void addStarts(const RematModel &model, RematFront &front) {
   front.add(model.problem.order);
@@ -47,7 +44,7 @@ class Solver {
 public:
   Solver(const RematProblem &problem, const RematOptions &options)
       : model(problem, options.freeOrder), chain(RematChain::of(model)), options(options), front(model),
-        started(Clock::now()) {
+        started(ProcessorClock::now()) {
     for (const std::vector<int> &start : options.starts)
       front.add(start);
     addStarts(model, front);
@@ -58,7 +55,7 @@ public:
     bool possible = true;
     RematBound bound;
     if (options.timeLimit > 0) {
-      bound = boundRemat(model, options.budget, infinite);
+      bound = boundRemat(model, options.budget, infiniteCost);
       possible = bound.peak <= options.budget;
     }
     auto proven = [&] {
@@ -72,7 +69,7 @@ public:
     const RematFront::Entry *best = front.within(options.budget);
     RematPlan plan = unbounded(best ? *best : front.smallestPeak(), options.budget);
     if (options.timeLimit <= 0)
-      bound = boundRemat(model, options.budget, plan.feasible ? plan.addedCost : infinite);
+      bound = boundRemat(model, options.budget, plan.feasible ? plan.addedCost : infiniteCost);
     if (options.timeLimit <= 0 && !proven())
       prove(bound, shortProof);
     plan.peakLowerBound = bound.peak;
@@ -117,7 +114,7 @@ private:
 
   /// What comes after the search takes a little time, too.
   double timeAllowed() const { return 0.98 * options.timeLimit; }
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - started).count(); }
+  double elapsed() const { return ProcessorClock::secondsSince(started); }
 
   void climb(int64_t lowestBudget) {
     RematLayers layers = findLayers(model, fewestToFold);
@@ -175,7 +172,7 @@ private:
   std::optional<RematChain> chain;
   const RematOptions &options;
   RematFront front;
-  Clock::time_point started;
+  ProcessorClock::time_point started;
   int foldedNodes = 0;
 };
 
@@ -191,7 +188,7 @@ std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOption
 
 RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder) {
   RematModel model(problem, freeOrder);
-  RematBound bound = boundRemat(model, budget, infinite);
+  RematBound bound = boundRemat(model, budget, infiniteCost);
   RematPlan plan;
   plan.lowerBound = bound.addedCost;
   plan.peakLowerBound = bound.peak;

@@ -344,6 +344,11 @@ void ClusterNest::findPhases() {
   }
 }
 
+int64_t ClusterNest::foldCount() const {
+  auto folds = body().getOps<sched::ReduceOp>();
+  return std::distance(folds.begin(), folds.end());
+}
+
 int64_t ClusterNest::bodySize() const {
   int64_t size = inputs.size() + outputs.size();
   for (Operation &op : body().without_terminator())

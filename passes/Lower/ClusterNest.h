@@ -54,6 +54,8 @@ struct ClusterNest {
   std::optional<Run> runOf(mlir::Value v, unsigned dim) const;
   /// Number of scalar operations for a rough idea of cost.
   int64_t bodySize() const;
+  /// Of the body: sched.reduce ops.
+  int64_t foldCount() const;
 
   static mlir::FailureOr<ClusterNest> of(sched::ClusterOp op);
 };

@@ -45,14 +45,9 @@ unsigned chooseWidth(const ClusterNest &nest, int64_t size) {
   return std::min<int64_t>(width, llvm::PowerOf2Ceil(std::max<int64_t>(size, 1)));
 }
 
-unsigned countFolds(const ClusterNest &nest) {
-  auto folds = nest.body().getOps<sched::ReduceOp>();
-  return std::distance(folds.begin(), folds.end());
-}
-
 unsigned chooseCopies(const ClusterNest &nest, const LoopPlan &plan) {
   int64_t size = nest.sizes[plan.lanesDim];
-  unsigned folds = countFolds(nest);
+  unsigned folds = nest.foldCount();
   int64_t copies = 4;
   if (plan.lanesReduced)
     copies = kPartials / plan.width;

@@ -32,7 +32,7 @@ TensorOut outputOf(const Executor &executor, const State &state, const std::stri
 }
 
 std::string describe(const TensorDesc &desc) {
-  return fmt::format("{}[{}]", dtypeName(desc.type), fmt::join(desc.shape, ", "));
+  return fmt::format("{}{}", dtypeName(desc.type), shapeText(desc.shape));
 }
 
 using StateTest = bool (*)(const State &);
@@ -110,7 +110,8 @@ void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor) {
          checkpoint.folder, checkpoint.optimizer, expected, checkpoint.optimizer);
   const Program &program = executor.program();
   loadFile(checkpoint, executor, kModelFile, statesThat(program, inModelFile), modelTensors(executor));
-  loadFile(checkpoint, executor, kOptimizerFile, statesThat(program, inOptimizerFile), optimizerTensors(executor));
+  loadFile(checkpoint, executor, kOptimizerFile, statesThat(program, inOptimizerFile),
+           optimizerTensors(executor));
 }
 
 void exportSafetensors(const std::string &path, const Executor &executor) {

@@ -142,7 +142,7 @@ private:
     view.desc.type = onnxType(type, name, path);
     const auto bytesNeeded = checkedBytes(view.desc);
     if (!bytesNeeded)
-      fail("{}: tensor '{}' has an impossible shape [{}]", path, name, fmt::join(view.desc.shape, ", "));
+      fail("{}: tensor '{}' has an impossible shape {}", path, name, shapeText(view.desc.shape));
     if (elsewhere)
       data = externalBytes(external, *bytesNeeded, name);
     if (data.size() != *bytesNeeded)

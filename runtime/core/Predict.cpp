@@ -66,7 +66,8 @@ private:
   void read(const Place &place, int64_t first, int64_t elements) {
     const DType stored = place.desc.type;
     convert(rows.data() + static_cast<size_t>(first) * dtypeSize(type), type, 1,
-            executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1, elements);
+            executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1,
+            elements);
   }
 
   const Executor &executor;
@@ -86,8 +87,7 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   const TensorDesc &desc = outputOf(program, function, name)->desc;
   const int64_t batch = program.options.batch;
   if (desc.shape.empty() || desc.shape[0] != batch)
-    fail("--predict {}: its shape [{}] has no leading batch of {} rows", name, fmt::join(desc.shape, ", "),
-         batch);
+    fail("--predict {}: its shape {} has no leading batch of {} rows", name, shapeText(desc.shape), batch);
   const bool half = desc.type == DType::F16 || desc.type == DType::BF16;
   TensorDesc whole{half ? DType::F32 : desc.type, desc.shape};
   whole.shape[0] = data.rows();

@@ -1,6 +1,7 @@
 #include "runtime/core/Tensor.h"
 #include "runtime/core/Error.h"
 #include <array>
+#include <fmt/ranges.h>
 
 namespace kedge::rt {
 namespace {
@@ -37,6 +38,8 @@ DType parseDType(std::string_view name) {
   fail("unknown element type '{}': expected one of f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool",
        name);
 }
+
+std::string shapeText(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 int64_t TensorDesc::elements() const {
   int64_t count = 1;

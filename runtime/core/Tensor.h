@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ size_t dtypeSize(DType type);
 std::string_view dtypeName(DType type);
 /// Throws rt::Error on an unknown name.
 DType parseDType(std::string_view name);
+
+/// "[2, 3]", as messages spell it.
+std::string shapeText(std::span<const int64_t> shape);
 
 struct TensorDesc {
   DType type = DType::F32;

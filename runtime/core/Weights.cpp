@@ -10,10 +10,6 @@
 namespace kedge::rt {
 namespace {
 
-std::string shapeText(const std::vector<int64_t> &shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
 /// The model file that was compiled and its external data; opened and checked on first use.
 class ModelFiles {
 public:

@@ -36,7 +36,8 @@ public:
     valueColumns_ = add(keyBlock_ * Dv);
     scores_ = add(queryBlock_ * keyBlock_), grads_ = add(queryBlock_ * keyBlock_);
     factors_ = add(s_.softcap != 0 ? queryBlock_ * keyBlock_ : 0);
-    drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0), line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
+    drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0),
+    line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
     turned_ = add(queryBlock_ * keyBlock_);
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
     dQSum_ = add(T_q * s_.group() * D);
@@ -270,11 +271,13 @@ private:
   }
 
   /// Factors of the probabilities, as the panels of scores lie; zeros behind the last key that is seen.
-  void drawDropout(const Job &job, int64_t h, int64_t query, int64_t queries, int64_t key, int64_t keys) const {
+  void drawDropout(const Job &job, int64_t h, int64_t query, int64_t queries, int64_t key,
+                   int64_t keys) const {
     T *line = at(job, line_), *drops = at(job, drops_);
     for (int64_t i = firstRow(query, queries, key); i < queries; ++i) {
       int64_t seen = std::clamp<int64_t>(s_.visibleKeys(query + i) - key, 0, keys);
-      rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + i, key), seen, static_cast<T>(s_.dropout.kept), line);
+      rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + i, key), seen,
+                 static_cast<T>(s_.dropout.kept), line);
       std::fill(line + seen, line + (keys + NR_ - 1) / NR_ * NR_, T(0));
       for (int64_t j = 0; j < keys; j += NR_)
         std::copy_n(line + j, NR_, drops + j * queryBlock_ + i * NR_);
@@ -366,7 +369,7 @@ std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int th
     expectSameType(call, call.outputs[i], call.inputs[1 + i]);
   }
   HeadView dO = shape.o;
-  return dispatchFloat(call, o.type, [&]<typename S>(Type<S>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchFloat(call, o.type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
     return std::make_unique<AttentionBackward<S>>(std::move(shape), dO, threads);
   });
 }

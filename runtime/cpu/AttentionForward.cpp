@@ -149,7 +149,8 @@ private:
   }
 
   /// Zeroes weights; finish() multiplies those that stay.
-  void drop(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys, T *scores) const {
+  void drop(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys,
+            T *scores) const {
     T *line = at(job, lineAt_);
     for (int64_t c = 0; c < count; ++c) {
       int64_t seen = std::min(keys, s_.visibleKeys(query + c) - key);
@@ -201,12 +202,13 @@ std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int thread
   AttentionShape shape = readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectShape(call, call.outputs[1], {shape.batch, shape.queryHeads, shape.queries}, "LSE");
-  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> std::unique_ptr<LibraryKernel> {
-    DType expected = sizeof(S) == 8 ? DType::F64 : DType::F32;
-    if (call.outputs[1].type != expected)
-      failCall(call, "LSE is {}, expected {}", dtypeName(call.outputs[1].type), dtypeName(expected));
-    return std::make_unique<AttentionForward<S>>(std::move(shape), threads);
-  });
+  return dispatchFloat(
+      call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+        DType expected = sizeof(S) == 8 ? DType::F64 : DType::F32;
+        if (call.outputs[1].type != expected)
+          failCall(call, "LSE is {}, expected {}", dtypeName(call.outputs[1].type), dtypeName(expected));
+        return std::make_unique<AttentionForward<S>>(std::move(shape), threads);
+      });
 }
 
 } // namespace

@@ -237,7 +237,7 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
   const bool back = roles.kind == ConvRoles::Kind::Data;
   if (bias >= 0)
     expectShape(call, call.inputs[bias], {back ? c.channels : c.filters}, "the bias");
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
     if (roles.kind == ConvRoles::Kind::Filter)
       return std::make_unique<WeightProduct<S>>(c, roles.image, roles.result, threads);
     if (back)

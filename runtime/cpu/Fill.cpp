@@ -26,7 +26,7 @@ Pointer makeOneHot(const LibraryCall &call, int threads) {
   expectShape(call, y, expected, "the result");
   AxisView view = viewAlong(y.shape, axis);
   DType type = indices.type;
-  return dispatchSize(y.type, [&]<typename U>(Type<U>) -> Pointer {
+  return dispatchSize(y.type, [&]<typename U>(TypeTag<U>) -> Pointer {
     return closure([=](Inputs in, Outputs out, void *) {
       const U *values = static_cast<const U *>(in[1]);
       U *result = static_cast<U *>(out[0]);
@@ -87,7 +87,7 @@ Pointer makeRange(const LibraryCall &call, int) {
   expectCounts(call, 2, 2, 1, 1);
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectSameType(call, call.inputs[1], call.outputs[0]);
-  return dispatchNumber(call, call.outputs[0].type, [&]<typename T>(Type<T>) -> Pointer {
+  return dispatchNumber(call, call.outputs[0].type, [&]<typename T>(TypeTag<T>) -> Pointer {
     return closure([count = call.outputs[0].elements()](Inputs in, Outputs out, void *) {
       using C = Compute<T>;
       C start = static_cast<C>(*static_cast<const T *>(in[0])),

@@ -48,7 +48,7 @@ std::unique_ptr<LibraryKernel> makeGatherElements(const LibraryCall &call, int t
   expectShape(call, out, indices.shape, "the result");
   LineMap lines = mapLines(call, data, indices);
   bool wide = indices.type == DType::I64;
-  return dispatchSize(data.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchSize(data.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
     KernelWork work = irregularWork(static_cast<double>(out.elements()));
     work.bytesRead = static_cast<double>(out.bytes() + indices.bytes());
     return closure(work, [=, what = describe(call)](Inputs in, Outputs outputs, void *) {

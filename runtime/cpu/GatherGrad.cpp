@@ -88,18 +88,19 @@ std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threa
   }
   bool wide = indices.type == DType::I64;
   RowSums sums(call, view.outer * view.size, view.outer * count, view.inner, threads);
-  return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(
-        sums.workspaceBytes(), sumsOf(dy), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-          IndexReader index{in[1], wide};
-          FirstBad bad;
-          sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace, [&](int64_t row) {
-            int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
-            return place < 0 || place == padding ? -1 : row / count * view.size + place;
-          });
-          if (bad.any())
-            failIndex(what, index, bad, view.size);
-        });
+  return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
+    return closure(sums.workspaceBytes(), sumsOf(dy),
+                   [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+                     IndexReader index{in[1], wide};
+                     FirstBad bad;
+                     sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace,
+                              [&](int64_t row) {
+                                int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
+                                return place < 0 || place == padding ? -1 : row / count * view.size + place;
+                              });
+                     if (bad.any())
+                       failIndex(what, index, bad, view.size);
+                   });
   });
 }
 
@@ -109,7 +110,7 @@ std::unique_ptr<LibraryKernel> makeGatherNDGrad(const LibraryCall &call, int thr
   expectSameType(call, dy, dx);
   IndexTuples tuples = readTuples(call, dx, call.inputs[1], dy, intAttr(call, "batch_dims", 0));
   RowSums sums(call, tuples.slots, tuples.count, tuples.sliceElements, threads);
-  return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
     return closure(sums.workspaceBytes(), sumsOf(dy),
                    [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
                      IndexReader index{in[1], tuples.wide};
@@ -180,7 +181,7 @@ std::unique_ptr<LibraryKernel> makeGatherElementsGrad(const LibraryCall &call, i
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectShape(call, call.inputs[0], call.inputs[1].shape, "the incoming gradient");
   return dispatchFloat(call, call.outputs[0].type,
-                       [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+                       [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
                          return std::make_unique<ElementsGrad<T>>(call, threads);
                        });
 }

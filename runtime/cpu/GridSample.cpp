@@ -84,7 +84,8 @@ Taps Sampling::taps(double coordinate, int64_t size) const {
 
 /// Sum over the taps of `dim` and those behind it; `start` counts whole slices of that dim.
 template <typename T>
-double sample(const T *x, const Shape &spatial, const PointTaps &taps, size_t count, size_t dim, int64_t start) {
+double sample(const T *x, const Shape &spatial, const PointTaps &taps, size_t count, size_t dim,
+              int64_t start) {
   if (dim == spatial.size())
     return static_cast<double>(x[start]);
   double sum = 0;
@@ -96,7 +97,9 @@ double sample(const T *x, const Shape &spatial, const PointTaps &taps, size_t co
 
 Sampling samplingOf(const LibraryCall &call) {
   std::string mode = call.attrs.value("mode", "linear"), padding = call.attrs.value("padding_mode", "zeros");
-  Sampling sampling{mode == "nearest" ? Mode::Nearest : mode.ends_with("cubic") ? Mode::Cubic : Mode::Linear,
+  Sampling sampling{mode == "nearest"         ? Mode::Nearest
+                    : mode.ends_with("cubic") ? Mode::Cubic
+                                              : Mode::Linear,
                     padding == "border"       ? Padding::Border
                     : padding == "reflection" ? Padding::Reflection
                                               : Padding::Zeros,
@@ -122,8 +125,8 @@ Pointer makeGridSample(const LibraryCall &call, int threads) {
   if (elements == 0 && points > 0)
     failCall(call, "X has no elements to sample");
   Sampling sampling = samplingOf(call);
-  return dispatchNumber(call, x.type, [&]<typename T>(Type<T>) -> Pointer {
-    return dispatchNumber(call, grid.type, [&]<typename G>(Type<G>) -> Pointer {
+  return dispatchNumber(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
+    return dispatchFloat(call, grid.type, [&]<typename G>(TypeTag<G>) -> Pointer {
       double tapsOfPoint = std::pow(static_cast<double>(sampling.tapCount()), static_cast<double>(rank));
       KernelWork work = irregularWork(2 * tapsOfPoint * static_cast<double>(call.outputs[0].elements()));
       return closure(work, [=, total = x.shape[0] * points](Inputs in, Outputs out, void *) {
@@ -136,8 +139,9 @@ Pointer makeGridSample(const LibraryCall &call, int threads) {
               taps[d] = sampling.taps(static_cast<double>(at[rank - 1 - d]), spatial[d]);
             int64_t image = point / points * channels;
             for (int64_t c = 0; c < channels; ++c)
-              static_cast<T *>(out[0])[(image + c) * points + point % points] = static_cast<T>(
-                  sample(static_cast<const T *>(in[0]) + (image + c) * elements, spatial, taps, sampling.tapCount(), 0, 0));
+              static_cast<T *>(out[0])[(image + c) * points + point % points] =
+                  static_cast<T>(sample(static_cast<const T *>(in[0]) + (image + c) * elements, spatial, taps,
+                                        sampling.tapCount(), 0, 0));
           }
         });
       });

@@ -151,7 +151,7 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
   for (const TensorDesc &operand : call.inputs)
     expectSameType(call, operand, call.inputs[0]);
   return dispatchNumber(call, call.inputs[0].type,
-                        [&]<typename S>(Type<S>) -> std::unique_ptr<LibraryKernel> {
+                        [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
                           if constexpr (std::is_integral_v<S>) {
                             expectSameType(call, call.inputs[0], call.outputs[0]);
                             return integerProduct<S>(std::move(product), addend, threads);

@@ -45,13 +45,13 @@ std::unique_ptr<LibraryKernel> makeConstantPad(const LibraryCall &call, const Pa
   StridedCopy copy = commonPart(padding, in.shape, out.shape, true, in.type, threads);
   int64_t count = out.elements();
   int operand = inputIndex(call, 1);
-  auto make = [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+  auto make = [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
     return closure([=, value = constantOf<T>(call)](Inputs inputs, Outputs outputs, void *) {
       fill<T>(outputs[0], count, operand < 0 ? value : *static_cast<const T *>(inputs[operand]), threads);
       copy.run(inputs[0], outputs[0]);
     });
   };
-  return in.type == DType::Bool ? make(Type<uint8_t>{}) : dispatchNumber(call, in.type, make);
+  return in.type == DType::Bool ? make(TypeTag<uint8_t>{}) : dispatchNumber(call, in.type, make);
 }
 
 /// Walks rows of `shape`: f(first element, source offset of the row), the row's index tables but the last.
@@ -76,7 +76,7 @@ std::unique_ptr<LibraryKernel> makePad(const LibraryCall &call, int threads) {
   std::vector<Shape> tables = sourceTables(call, padding, in.shape, out.shape);
   Shape strides = rowMajorStrides(in.shape), shape = out.shape;
   int64_t rows = product(shape, 0, shape.size() - 1), columns = shape.back();
-  return dispatchSize(in.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchSize(in.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
     KernelWork work = irregularWork(static_cast<double>(out.elements()));
     return closure(work, [=](Inputs inputs, Outputs outputs, void *) {
       const T *x = static_cast<const T *>(inputs[0]);
@@ -135,19 +135,20 @@ std::unique_ptr<LibraryKernel> makePadGrad(const LibraryCall &call, int threads)
   for (size_t d = 0; d < tables.size(); ++d)
     stands.push_back(invert(tables[d], dx.shape[d]));
   Shape strides = rowMajorStrides(dy.shape), shape = dx.shape;
-  return dispatchFloat(call, dx.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(irregularWork(static_cast<double>(dy.elements())), [=, count = product(shape)](Inputs inputs, Outputs outputs, void *) {
-      T *out = static_cast<T *>(outputs[0]);
-      parallelFor(threads, count, 4096, [&](int64_t begin, int64_t end) {
-        for (int64_t flat = begin; flat < end; ++flat) {
-          int64_t index[kMostRank], rest = flat;
-          for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
-            index[d] = rest % shape[d];
-          out[flat] =
-              static_cast<T>(sumStands<T>(stands, strides, index, 0, static_cast<const T *>(inputs[0])));
-        }
-      });
-    });
+  return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
+    return closure(irregularWork(static_cast<double>(dy.elements())),
+                   [=, count = product(shape)](Inputs inputs, Outputs outputs, void *) {
+                     T *out = static_cast<T *>(outputs[0]);
+                     parallelFor(threads, count, 4096, [&](int64_t begin, int64_t end) {
+                       for (int64_t flat = begin; flat < end; ++flat) {
+                         int64_t index[kMostRank], rest = flat;
+                         for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
+                           index[d] = rest % shape[d];
+                         out[flat] = static_cast<T>(
+                             sumStands<T>(stands, strides, index, 0, static_cast<const T *>(inputs[0])));
+                       }
+                     });
+                   });
   });
 }
 

@@ -76,7 +76,7 @@ Pointer makeMaxPool(const LibraryCall &call, int threads) {
   if (call.inputs[0].type == DType::U8)
     return maxPool<uint8_t>(call, p, threads);
   return dispatchFloat(call, call.inputs[0].type,
-                       [&]<typename S>(Type<S>) -> Pointer { return maxPool<S>(call, p, threads); });
+                       [&]<typename S>(TypeTag<S>) -> Pointer { return maxPool<S>(call, p, threads); });
 }
 
 /// Adds up a plane of dX in the thread's scratch: spread(plane, sums) does it; then rounds once.
@@ -103,7 +103,7 @@ Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {
   expectSameType(call, call.inputs[1], call.outputs[0]);
   expectShape(call, call.outputs[0], call.inputs[1].shape, "dX");
   PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
     return planeGradient<S>(p, threads, [p](Inputs in, int64_t plane, auto *sums) {
       const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
       const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
@@ -119,7 +119,7 @@ Pointer makeAveragePool(const LibraryCall &call, int threads) {
   expectSameType(call, call.inputs[0], call.outputs[0]);
   PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
   bool includePad = boolAttr(call, "count_include_pad", false);
-  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
     return closure(p.work(), [=](Inputs in, Outputs out, void *) {
       using T = Compute<S>;
       parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
@@ -142,7 +142,7 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
   expectSameType(call, call.inputs[0], call.outputs[0]);
   PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
   bool includePad = boolAttr(call, "count_include_pad", false);
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
     return planeGradient<S>(p, threads, [p, includePad](Inputs in, int64_t plane, auto *sums) {
       using T = Compute<S>;
       const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
@@ -161,7 +161,7 @@ Pointer makeLpPool(const LibraryCall &call, int threads) {
   expectSameType(call, call.inputs[0], call.outputs[0]);
   PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
   double power = static_cast<double>(intAttr(call, "p", 2));
-  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(Type<S>) -> Pointer {
+  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
     return closure(p.work(1), [=](Inputs in, Outputs out, void *) {
       parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane)
@@ -192,7 +192,7 @@ Pointer makeMaxUnpool(const LibraryCall &call, int threads) {
   Space pooled;
   for (int i = 0; i < 3; ++i)
     pooled[i] = (p.in[i] - 1) * p.stride[i] + p.kernel[i] - p.pad[i] - p.padEnd[i];
-  return dispatchSize(x.type, [&]<typename S>(Type<S>) -> Pointer {
+  return dispatchSize(x.type, [&]<typename S>(TypeTag<S>) -> Pointer {
     KernelWork work = irregularWork(static_cast<double>(x.elements()));
     return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
       S *result = static_cast<S *>(out[0]);

@@ -68,16 +68,17 @@ template <typename S> std::unique_ptr<LibraryKernel> weighted(ResizeMap map, int
 /// Nearest for integers and bool: one source an element.
 template <typename U> std::unique_ptr<LibraryKernel> copied(ResizeMap map, int threads) {
   int64_t count = product(map.sizes);
-  return closure(irregularWork(static_cast<double>(count)), [map = std::move(map), threads, count](Inputs in, Outputs out, void *) {
-    parallelFor(threads, count, 1024, [&](int64_t begin, int64_t end) {
-      forPlaces(map.sizes, begin, end, [&](int64_t flat, const int64_t *index) {
-        int64_t source = 0;
-        for (size_t d = 0; d < map.sizes.size(); ++d)
-          source += map.tables[d].sources[map.tables[d].start[index[d]]] * map.strides[d];
-        static_cast<U *>(out[0])[flat] = static_cast<const U *>(in[0])[source];
-      });
-    });
-  });
+  return closure(irregularWork(static_cast<double>(count)),
+                 [map = std::move(map), threads, count](Inputs in, Outputs out, void *) {
+                   parallelFor(threads, count, 1024, [&](int64_t begin, int64_t end) {
+                     forPlaces(map.sizes, begin, end, [&](int64_t flat, const int64_t *index) {
+                       int64_t source = 0;
+                       for (size_t d = 0; d < map.sizes.size(); ++d)
+                         source += map.tables[d].sources[map.tables[d].start[index[d]]] * map.strides[d];
+                       static_cast<U *>(out[0])[flat] = static_cast<const U *>(in[0])[source];
+                     });
+                   });
+                 });
 }
 
 bool isFloatType(DType type) {
@@ -98,11 +99,11 @@ std::unique_ptr<LibraryKernel> makeResize(const LibraryCall &call, int threads) 
                 floatAttr(call, "extrapolation_value", 0)};
   if (isFloatType(x.type))
     return dispatchFloat(call, x.type,
-                         [&]<typename S>(Type<S>) { return weighted<S>(std::move(map), threads); });
+                         [&]<typename S>(TypeTag<S>) { return weighted<S>(std::move(map), threads); });
   for (const AxisTable &table : map.tables)
     if (static_cast<int64_t>(table.sources.size()) != table.size())
       failCall(call, "of this type only mode nearest inside the operand is available");
-  return dispatchSize(x.type, [&]<typename U>(Type<U>) { return copied<U>(std::move(map), threads); });
+  return dispatchSize(x.type, [&]<typename U>(TypeTag<U>) { return copied<U>(std::move(map), threads); });
 }
 
 std::unique_ptr<LibraryKernel> makeResizeGrad(const LibraryCall &call, int threads) {
@@ -113,7 +114,7 @@ std::unique_ptr<LibraryKernel> makeResizeGrad(const LibraryCall &call, int threa
   for (size_t d = 0; d < forward.size(); ++d)
     map.tables.push_back(transpose(forward[d], dx.shape[d]));
   return dispatchFloat(call, dx.type,
-                       [&]<typename S>(Type<S>) { return weighted<S>(std::move(map), threads); });
+                       [&]<typename S>(TypeTag<S>) { return weighted<S>(std::move(map), threads); });
 }
 
 } // namespace

@@ -45,9 +45,9 @@ void copyBytes(void *to, const void *from, size_t bytes, int threads) {
   });
 }
 
-/// f(Type<T>) where bool counts as u8.
+/// f(TypeTag<T>) where bool counts as u8.
 template <typename F> std::unique_ptr<LibraryKernel> dispatchAny(const LibraryCall &call, DType type, F &&f) {
-  return type == DType::Bool ? f(Type<uint8_t>{}) : dispatchNumber(call, type, f);
+  return type == DType::Bool ? f(TypeTag<uint8_t>{}) : dispatchNumber(call, type, f);
 }
 
 void expectScatter(const LibraryCall &call) {
@@ -65,7 +65,7 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
   Reduction reduction = readReduction(call);
   bool wide = indices.type == DType::I64;
   size_t bytes = data.bytes();
-  return dispatchAny(call, data.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchAny(call, data.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
     KernelWork work = irregularWork(static_cast<double>(indices.elements()));
     return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
       copyBytes(out[0], in[0], bytes, threads);
@@ -97,7 +97,7 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
   IndexTuples tuples = readTuples(call, data, call.inputs[1], call.inputs[2], 0);
   Reduction reduction = readReduction(call);
   size_t bytes = data.bytes();
-  return dispatchAny(call, data.type, [&]<typename T>(Type<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchAny(call, data.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
     KernelWork work = irregularWork(static_cast<double>(call.inputs[2].elements()));
     return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
       copyBytes(out[0], in[0], bytes, threads);

@@ -125,18 +125,18 @@ template <typename T> void StridedCopy::runAs(const T *src, T *dst) const {
 void StridedCopy::run(const void *src, void *dst) const {
   if (pieces_ == 0)
     return;
-  auto as = [&]<typename T>(Type<T>) {
+  auto as = [&]<typename T>(TypeTag<T>) {
     runAs(static_cast<const T *>(src) + srcOffset_, static_cast<T *>(dst) + dstOffset_);
   };
   switch (elementBytes_) {
   case 1:
-    return as(Type<uint8_t>{});
+    return as(TypeTag<uint8_t>{});
   case 2:
-    return as(Type<uint16_t>{});
+    return as(TypeTag<uint16_t>{});
   case 4:
-    return as(Type<uint32_t>{});
+    return as(TypeTag<uint32_t>{});
   default:
-    return as(Type<uint64_t>{});
+    return as(TypeTag<uint64_t>{});
   }
 }
 

@@ -17,14 +17,15 @@ std::string hexadecimal(const AlgorithmBytes &bytes) {
   return text;
 }
 
-constexpr const char *kRemedy = "write the table again with kedge-bench tune";
+constexpr const char *kTuneAgain = "write the table again with kedge-bench tune";
 
 AlgorithmBytes bytesOf(const std::string &text, const std::string &source) {
   AlgorithmBytes bytes(text.size() / 2);
   for (size_t i = 0; i < text.size(); ++i) {
     const size_t digit = kDigits.find(text[i]);
     if (text.size() % 2 != 0 || digit == std::string_view::npos)
-      fail("{}: '{}' is no algorithm: expected an even number of hexadecimal digits; {}", source, text, kRemedy);
+      fail("{}: '{}' is no algorithm: expected an even number of hexadecimal digits; {}", source, text,
+           kTuneAgain);
     bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] << 4 | digit);
   }
   return bytes;
@@ -32,17 +33,17 @@ AlgorithmBytes bytesOf(const std::string &text, const std::string &source) {
 
 void checkEntry(const std::string &key, const AlgorithmBytes &algorithm, const std::string &source) {
   if (!callOfKey(key))
-    fail("{}: its key is '{}', expected 'LIBRARY VERSION | DEVICE | CALL'; {}", source, key, kRemedy);
+    fail("{}: its key is '{}', expected 'LIBRARY VERSION | DEVICE | CALL'; {}", source, key, kTuneAgain);
   if (key.rfind("cublaslt ", 0) == 0 && algorithm.size() != kCublasLtAlgorithmBytes)
-    fail("{} ('{}'): its algorithm has {} bytes, expected {}; {}", source, key, algorithm.size(), kCublasLtAlgorithmBytes,
-         kRemedy);
+    fail("{} ('{}'): its algorithm has {} bytes, expected {}; {}", source, key, algorithm.size(),
+         kCublasLtAlgorithmBytes, kTuneAgain);
 }
 
 } // namespace
 
 void AlgorithmTable::add(const nlohmann::json &list, const std::string &source) {
   if (!list.is_array())
-    fail("{}: its entries are {}, expected a list; {}", source, list.type_name(), kRemedy);
+    fail("{}: its entries are {}, expected a list; {}", source, list.type_name(), kTuneAgain);
   std::set<std::string> seen;
   for (size_t at = 0; at < list.size(); ++at) {
     const std::string place = fmt::format("{}: entry {}", source, at);
@@ -51,10 +52,10 @@ void AlgorithmTable::add(const nlohmann::json &list, const std::string &source) 
       Entry entry{bytesOf(list[at].at("algorithm"), place), list[at].value("microseconds", 0.0), source};
       checkEntry(key, entry.algorithm, place);
       if (!seen.insert(key).second)
-        fail("{}: its key '{}' stands there twice; {}", place, key, kRemedy);
+        fail("{}: its key '{}' stands there twice; {}", place, key, kTuneAgain);
       entries[key] = std::move(entry);
     } catch (const nlohmann::json::exception &error) {
-      fail("{}: expected {{\"key\": TEXT, \"algorithm\": TEXT}}: {}; {}", place, error.what(), kRemedy);
+      fail("{}: expected {{\"key\": TEXT, \"algorithm\": TEXT}}: {}; {}", place, error.what(), kTuneAgain);
     }
   }
 }
@@ -65,10 +66,11 @@ void AlgorithmTable::addFile(const std::string &path) {
   try {
     table = nlohmann::json::parse(std::string_view(file.data(), file.size()));
     if (table.at("format") != 1)
-      fail("{}: an algorithm table of format {}, expected 1; {}", path, table.at("format").dump(), kRemedy);
+      fail("{}: an algorithm table of format {}, expected 1; {}", path, table.at("format").dump(),
+           kTuneAgain);
     add(table.at("entries"), path);
   } catch (const nlohmann::json::exception &error) {
-    fail("{}: no algorithm table: {}; {}", path, error.what(), kRemedy);
+    fail("{}: no algorithm table: {}; {}", path, error.what(), kTuneAgain);
   }
 }
 
@@ -97,7 +99,8 @@ std::string algorithmKey(const std::string &library, uint64_t version, const std
 }
 
 std::optional<std::string> callOfKey(const std::string &key) {
-  const size_t first = key.find(" | "), second = first == std::string::npos ? first : key.find(" | ", first + 3);
+  const size_t first = key.find(" | "),
+               second = first == std::string::npos ? first : key.find(" | ", first + 3);
   if (second == std::string::npos)
     return std::nullopt;
   return key.substr(second + 3);

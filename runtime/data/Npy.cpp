@@ -17,11 +17,9 @@ constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", D
                              {"|u1", DType::U8},  {"<i4", DType::I32}, {"<i8", DType::I64},
                              {"|b1", DType::Bool}};
 
-std::string shapeText(const std::vector<int64_t> &shape, size_t from = 0) {
-  std::string text = "[";
-  for (size_t i = from; i < shape.size(); ++i)
-    text += (i == from ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
+/// The shape without its rows.
+std::string rowShape(const std::vector<int64_t> &shape) {
+  return shapeText(std::span(shape).subspan(std::min<size_t>(1, shape.size())));
 }
 
 std::string field(const std::string &header, const std::string &pattern, const std::string &path) {
@@ -147,8 +145,7 @@ std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input)
              !std::equal(want.begin() + 1, want.end(), npy.shape.begin() + 1)) {
     fail("{}: rows have shape {}, the input '{}' takes rows of shape {} (file {}, compiled for {}); "
          "give rows of that shape, or compile with another --shape",
-         path, shapeText(npy.shape, 1), input.name, shapeText(want, 1), shapeText(npy.shape),
-         shapeText(want));
+         path, rowShape(npy.shape), input.name, rowShape(want), shapeText(npy.shape), shapeText(want));
   }
   if (isFloat(npy.type) && isInteger(input.desc.type))
     fail("{}: holds {}, the input '{}' takes {}: convert it with numpy's astype", path, dtypeName(npy.type),

@@ -39,7 +39,7 @@ void kedge::bench::addArenaCommand(CLI::App &app) {
   command->add_option("--input", options->input, "P.csv: id,lower,upper,size")->required();
   command->add_option("--output", options->output, "S.csv: the same rows and their offset")->required();
   command->add_option("--time-limit", options->timeLimit,
-                      "seconds to search for a lower packing; default: a fixed amount of work")
+                      "seconds of processor time to search for a lower packing; default: a fixed amount of work")
       ->check(CLI::PositiveNumber);
   command->callback([=] { pack(*options); });
 }

@@ -7,6 +7,9 @@
 
 namespace kedge::model {
 
+/// Domain of the training operators of training_info: Gradient, Adam, Adagrad, Momentum.
+inline constexpr std::string_view trainingDomain = "ai.onnx.preview.training";
+
 struct Node {
   std::string opType;
   std::string domain; // "" is the default domain ("ai.onnx" is read as "")
@@ -167,9 +170,9 @@ void inlineFunctions(Model &);
 /// Values of a Constant node in any of its forms (value, value_float, value_ints, ...), named by its output.
 Tensor constantValue(const Node &);
 
-/// 16 hex digits over all bytes of the model file but the given weights' Inline ones, over whose places and lengths
-/// it goes instead (those of external weights are in the file's own bytes): rt::hashGraph, which the program
-/// computes at start.
+/// 16 hex digits over all bytes of the model file but the given weights' Inline ones, over whose places and
+/// lengths it goes instead (those of external weights are in the file's own bytes): rt::hashGraph, which the
+/// program computes at start.
 std::string hashGraph(const Model &, const std::vector<const Tensor *> &weights);
 
 /// Calls `visit` for every node, those of subgraphs after their owner.

@@ -13,7 +13,7 @@ struct Buffer {
 struct PackOptions {
   int64_t align = 64;   ///< bytes; sizes are rounded up to it and offsets are multiples of it
   int64_t effort = 0;   ///< elementary steps of the search (some 10^8 a second), 0: a default; the result depends on it
-  double timeLimit = 0; ///< seconds, 0: none; replaces the default effort and makes the result depend on the machine
+  double timeLimit = 0; ///< seconds of processor time, 0: none; replaces the default effort and makes the result depend on the machine
   uint64_t seed = 1;
 };
 

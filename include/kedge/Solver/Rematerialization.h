@@ -43,7 +43,7 @@ struct RematOptions {
   int64_t budget = 0;      ///< bytes; the peak of a plan never exceeds it
   bool freeOrder = true;   ///< false: first executions keep the order of the problem
   int64_t effort = 0;      ///< search steps, 0: a default that follows from the problem; plans depend on it alone
-  double timeLimit = 0;    ///< seconds, 0: none; for benchmarks, since it makes plans depend on the machine
+  double timeLimit = 0;    ///< seconds of processor time, 0: none; for benchmarks, since it makes plans depend on the machine
   uint64_t seed = 1;
   std::vector<std::vector<int>> starts; ///< valid sequences to begin from, such as those of named policies
 };

@@ -9,10 +9,9 @@ using namespace kedge::train;
 using Point = PointwiseScalars;
 using Compare = ClusterBodyBuilder::Compare;
 
-static Value times(const Point &p, Value slope) { return p.body.mul(p.grad(), slope); }
 /// The gradient as it is where x > 0, else times `slope`.
 static Value unlessPositive(const Point &p, Value slope) {
-  return p.body.select(p.is(Compare::GT, p.saved(), 0), p.grad(), times(p, slope));
+  return p.body.select(p.is(Compare::GT, p.saved(), 0), p.grad(), p.times(slope));
 }
 
 /// Of the result y; NaN passes the gradient, as in PyTorch.
@@ -22,15 +21,15 @@ static Value reluGradient(const Point &p) {
 
 /// Of the result y: y (1 - y).
 static Value sigmoidGradient(const Point &p) {
-  return times(p, p.body.mul(p.saved(), p.body.sub(p.number(1), p.saved())));
+  return p.times(p.body.mul(p.saved(), p.body.sub(p.number(1), p.saved())));
 }
 
 /// Of the result y: 1 - y^2.
 static Value tanhGradient(const Point &p) {
-  return times(p, p.body.sub(p.number(1), p.body.mul(p.saved(), p.saved())));
+  return p.times(p.body.sub(p.number(1), p.body.mul(p.saved(), p.saved())));
 }
 
-static Value softplusGradient(const Point &p) { return times(p, p.body.sigmoid(p.saved())); }
+static Value softplusGradient(const Point &p) { return p.times(p.body.sigmoid(p.saved())); }
 
 static Value softsignGradient(const Point &p) {
   Value width = p.body.add(p.number(1), p.body.abs(p.saved()));
@@ -39,7 +38,7 @@ static Value softsignGradient(const Point &p) {
 
 static Value hardSwishGradient(const Point &p) {
   Value x = p.saved();
-  Value middle = times(p, p.body.add(p.body.mul(x, p.number(1.0 / 3)), p.number(0.5)));
+  Value middle = p.times(p.body.add(p.body.mul(x, p.number(1.0 / 3)), p.number(0.5)));
   Value upper = p.body.select(p.is(Compare::LT, x, 3), middle, p.grad());
   return p.body.select(p.is(Compare::LE, x, -3), p.number(0), upper);
 }
@@ -49,7 +48,7 @@ static Value mishGradient(const Point &p) {
   ClusterBodyBuilder &body = p.body;
   Value x = p.saved(), t = body.tanh(softplus(body, x));
   Value bend = body.mul(body.mul(x, body.sigmoid(x)), body.sub(p.number(1), body.mul(t, t)));
-  return times(p, body.add(t, bend));
+  return p.times(body.add(t, bend));
 }
 
 static Value leakyReluGradient(const Point &p) { return unlessPositive(p, p.numberOf("alpha")); }
@@ -75,7 +74,7 @@ static Value hardSigmoidGradient(const Point &p) {
   Value alpha = p.numberOf("alpha");
   Value line = p.body.add(p.body.mul(alpha, p.saved()), p.numberOf("beta"));
   Value inside = p.body.logicalAnd(p.is(Compare::GT, line, 0), p.is(Compare::LT, line, 1));
-  return p.body.select(inside, times(p, alpha), p.number(0));
+  return p.body.select(inside, p.times(alpha), p.number(0));
 }
 
 static Value shrinkGradient(const Point &p) {
@@ -85,7 +84,7 @@ static Value shrinkGradient(const Point &p) {
 static Value preluGradient(const Point &p) { return unlessPositive(p, p.saved(1)); }
 
 static Value preluSlopeGradient(const Point &p) {
-  return p.body.select(p.is(Compare::GT, p.saved(), 0), p.number(0), times(p, p.saved()));
+  return p.body.select(p.is(Compare::GT, p.saved(), 0), p.number(0), p.times(p.saved()));
 }
 
 void kedge::train::addActivationGradients(llvm::StringMap<PointwiseGradient> &table) {

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::train;
 
-static const PointwiseGradient *findGradient(StringRef function) {
+static const PointwiseGradient *findPointwiseGradient(StringRef function) {
   static const llvm::StringMap<PointwiseGradient> table = [] {
     llvm::StringMap<PointwiseGradient> gradients;
     addFunctionGradients(gradients);
@@ -20,15 +20,15 @@ static const PointwiseGradient *findGradient(StringRef function) {
   return found == table.end() ? nullptr : &found->second;
 }
 
-LogicalResult PointwiseGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
+LogicalResult PointwiseGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (adaptor.getInputs().empty())
     return emitOptionalError(location, "expected the gradient of the result as first input");
   return inferBroadcast(location, adaptor.getInputs(), types);
 }
 
 LogicalResult PointwiseGradOp::verify() {
-  const PointwiseGradient *gradient = findGradient(getFunction());
+  const PointwiseGradient *gradient = findPointwiseGradient(getFunction());
   if (!gradient)
     return emitOpError("has no gradient of function '") << getFunction() << "'";
   if (getInputs().size() != gradient->inputs)
@@ -37,7 +37,8 @@ LogicalResult PointwiseGradOp::verify() {
   return success();
 }
 
-void PointwiseGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void PointwiseGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                       SmallVectorImpl<Value> &results) {
   PointwiseScalars at{body, scalars, getParametersAttr()};
-  results.push_back(findGradient(getFunction())->build(at));
+  results.push_back(findPointwiseGradient(getFunction())->build(at));
 }

@@ -15,6 +15,8 @@ struct PointwiseScalars {
   mlir::Value grad() const { return inputs[0]; }
   mlir::Value saved(unsigned k = 0) const { return inputs[k + 1]; }
   mlir::Value number(double value) const { return body.constant(inputs[0].getType(), value); }
+  /// The gradient times the slope.
+  mlir::Value times(mlir::Value slope) const { return body.mul(grad(), slope); }
   /// Attribute of the forward op.
   double parameter(llvm::StringRef name) const {
     return mlir::cast<mlir::FloatAttr>(attributes.get(name)).getValueAsDouble();

@@ -44,7 +44,8 @@ static Value prodGradient(const Point &p) {
   Value nonZero = body.select(zero, p.number(1), p.x);
   Value product = body.reduce(Fold::Mul, nonZero);
   Value zeros = body.sum(body.select(zero, p.number(1), p.number(0)));
-  Value othersZero = body.compare(Compare::GT, body.sub(zeros, body.select(zero, p.number(1), p.number(0))), p.number(0));
+  Value othersZero =
+      body.compare(Compare::GT, body.sub(zeros, body.select(zero, p.number(1), p.number(0))), p.number(0));
   Value others = body.select(othersZero, p.number(0), body.div(product, nonZero));
   return body.mul(p.grad, others);
 }
@@ -73,12 +74,17 @@ static Value logSumExpGradient(const Point &p) {
 
 static Value sumSquareGradient(const Point &p) { return p.body.mul(p.grad, p.body.add(p.x, p.x)); }
 
-static const Gradient *findGradient(StringRef function) {
-  static const llvm::StringMap<Gradient> table = {
-      {"Sum", {sumGradient, 0}},       {"Mean", {meanGradient, 0}},     {"Max", {extremumGradient, 2}},
-      {"Min", {extremumGradient, 2}},  {"Prod", {prodGradient, 1}},     {"L1", {l1Gradient, 1}},
-      {"L2", {l2Gradient, 2}},         {"LogSum", {logSumGradient, 1}}, {"LogSumExp", {logSumExpGradient, 2}},
-      {"SumSquare", {sumSquareGradient, 1}}};
+static const Gradient *findReduceGradient(StringRef function) {
+  static const llvm::StringMap<Gradient> table = {{"Sum", {sumGradient, 0}},
+                                                  {"Mean", {meanGradient, 0}},
+                                                  {"Max", {extremumGradient, 2}},
+                                                  {"Min", {extremumGradient, 2}},
+                                                  {"Prod", {prodGradient, 1}},
+                                                  {"L1", {l1Gradient, 1}},
+                                                  {"L2", {l2Gradient, 2}},
+                                                  {"LogSum", {logSumGradient, 1}},
+                                                  {"LogSumExp", {logSumExpGradient, 2}},
+                                                  {"SumSquare", {sumSquareGradient, 1}}};
   auto found = table.find(function);
   return found == table.end() ? nullptr : &found->second;
 }
@@ -90,7 +96,7 @@ LogicalResult ReduceGradOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 }
 
 LogicalResult ReduceGradOp::verify() {
-  const Gradient *gradient = findGradient(getFunction());
+  const Gradient *gradient = findReduceGradient(getFunction());
   if (!gradient)
     return emitOpError("has no gradient of reduction '") << getFunction() << "'";
   if (getSaved().size() != gradient->saved)
@@ -127,10 +133,11 @@ void ReduceGradOp::describeCluster(ClusterSpec &spec) {
   spec.outputMaps.push_back(point);
 }
 
-void ReduceGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void ReduceGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                    SmallVectorImpl<Value> &results) {
   int64_t count = 1;
   for (int64_t axis : getAxes())
     count *= getShape()[axis];
   Value x = scalars.size() > 1 ? scalars[1] : Value(), y = scalars.size() > 2 ? scalars[2] : Value();
-  results.push_back(findGradient(getFunction())->build({body, scalars[0], x, y, count}));
+  results.push_back(findReduceGradient(getFunction())->build({body, scalars[0], x, y, count}));
 }

@@ -31,7 +31,8 @@ Value kedge::expand(OpBuilder &builder, Location loc, Value value, ArrayRef<int6
   return onnx::ExpandOp::create(builder, loc, value, shape);
 }
 
-Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t axis, int64_t start, int64_t end) {
+Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t axis, int64_t start,
+                       int64_t end) {
   if (start == 0 && end == shapeOf(value)[axis])
     return value;
   SmallVector<int64_t> starts(rankOf(value), 0), ends(shapeOf(value)), steps(rankOf(value), 1);
@@ -48,7 +49,8 @@ Dims kedge::without(ArrayRef<int64_t> shape, int64_t axis) {
   return rest;
 }
 
-Value kedge::padConstant(OpBuilder &builder, Location loc, Value value, Value constant, ArrayRef<int64_t> pads) {
+Value kedge::padConstant(OpBuilder &builder, Location loc, Value value, Value constant,
+                         ArrayRef<int64_t> pads) {
   int64_t rank = rankOf(value);
   if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
     return value;
@@ -64,7 +66,7 @@ Value kedge::padConstant(OpBuilder &builder, Location loc, Value value, Value co
 
 int64_t kedge::axisOf(NodeContext &node, int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
-    node.fail("axis {} is out of range for rank {}", axis, rank);
+    node.fail("axis {} is out of range: expected one of [{}, {}]", axis, -rank, rank - 1);
   return axis < 0 ? axis + rank : axis;
 }
 

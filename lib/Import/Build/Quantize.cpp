@@ -1,5 +1,6 @@
 // QuantizeLinear and its relatives.
 #include "MathImporters.h"
+#include "MovementUtils.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
@@ -7,12 +8,10 @@
 using namespace mlir;
 using namespace kedge;
 
-static IntegerAttr axisOf(NodeContext &node, Value x, Value scale) {
+static IntegerAttr channelAxis(NodeContext &node, Value x, Value scale) {
   int64_t axis = node.node.attrInt("axis", 1), rank = rankOf(x);
   bool used = rankOf(scale) > 0 && elementCount(shapeOf(scale)) != 1;
-  if (used && (axis < -rank || axis >= rank))
-    node.fail("axis {} is out of range: expected one of [{}, {}]", axis, -rank, rank - 1);
-  return node.builder.getI64IntegerAttr(axis < 0 ? axis + rank : axis);
+  return node.builder.getI64IntegerAttr(used ? axisOf(node, axis, rank) : axis < 0 ? axis + rank : axis);
 }
 
 static void refuseBlocks(NodeContext &node) {
@@ -28,13 +27,15 @@ static void importQuantize(NodeContext &node) {
     Type element = node.elementType(static_cast<model::DType>(type));
     zero = splat(node.builder, node.loc, RankedTensorType::get(shapeOf(scale), element), 0);
   }
-  node.setResult(0, onnx::QuantizeLinearOp::create(node.builder, node.loc, x, scale, zero, axisOf(node, x, scale)));
+  node.setResult(
+      0, onnx::QuantizeLinearOp::create(node.builder, node.loc, x, scale, zero, channelAxis(node, x, scale)));
 }
 
 static void importDequantize(NodeContext &node) {
   refuseBlocks(node);
   Value x = node.require(0), scale = node.require(1), zero = node.has(2) ? node.operand(2) : Value();
-  node.setResult(0, onnx::DequantizeLinearOp::create(node.builder, node.loc, x, scale, zero, axisOf(node, x, scale)));
+  node.setResult(0, onnx::DequantizeLinearOp::create(node.builder, node.loc, x, scale, zero,
+                                                     channelAxis(node, x, scale)));
 }
 
 static void importDynamicQuantize(NodeContext &node) {

@@ -1,4 +1,5 @@
 // Reductions, softmax, CumSum, TopK, from any opset to the canonical ops.
+#include "MovementUtils.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
@@ -10,12 +11,6 @@
 
 using namespace mlir;
 using namespace kedge;
-
-static int64_t axisOf(NodeContext &node, int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= rank)
-    node.fail("axis {} is out of range: expected one of [{}, {}]", axis, -rank, rank - 1);
-  return axis < 0 ? axis + rank : axis;
-}
 
 static IntegerAttr axisAttr(NodeContext &node, Value x, int64_t otherwise) {
   return node.builder.getI64IntegerAttr(axisOf(node, node.node.attrInt("axis", otherwise), rankOf(x)));
@@ -128,7 +123,9 @@ static void importMeanVarianceNormalization(NodeContext &node) {
   Value x = node.require(0);
   GradientBuilder math{node.builder, node.loc};
   SmallVector<int64_t> axes = sortedAxes(node, node.node.attrInts("axes", {0, 2, 3}), rankOf(x));
-  auto mean = [&](Value v) -> Value { return onnx::ReduceMeanOp::create(node.builder, node.loc, v, axes, true); };
+  auto mean = [&](Value v) -> Value {
+    return onnx::ReduceMeanOp::create(node.builder, node.loc, v, axes, true);
+  };
   Value centered = math.sub(x, mean(x));
   Value deviation = onnx::SqrtOp::create(node.builder, node.loc, mean(math.mul(centered, centered)));
   Value epsilon = scalarLike(node.builder, node.loc, x, 1e-9);

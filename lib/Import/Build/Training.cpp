@@ -13,8 +13,9 @@ namespace {
 Value withoutDims(NodeContext &node, Value value, StringRef what) {
   if (elementCount(shapeOf(value)) != 1)
     node.fail("{} has {} elements, expected one", what.str(), elementCount(shapeOf(value)));
-  return rankOf(value) == 0 ? value
-                            : onnx::ReshapeOp::create(node.builder, node.loc, value, ArrayRef<int64_t>{}).getResult();
+  return rankOf(value) == 0
+             ? value
+             : onnx::ReshapeOp::create(node.builder, node.loc, value, ArrayRef<int64_t>{}).getResult();
 }
 
 /// Operands of an optimizer: rate, count, then groups of as many tensors as are updated.
@@ -40,8 +41,8 @@ struct Update {
     for (size_t group = 0; group < groups; ++group) {
       values.push_back(node.require(2 + group * tensors + k));
       if (values.back().getType() != values.front().getType())
-        node.fail("input {} ('{}') differs in type or shape from '{}', which it updates", 2 + group * tensors + k,
-                  node.node.input(2 + group * tensors + k), node.node.input(2 + k));
+        node.fail("input {} ('{}') differs in type or shape from '{}', which it updates",
+                  2 + group * tensors + k, node.node.input(2 + group * tensors + k), node.node.input(2 + k));
     }
     if (!isa<FloatType>(elementOf(values[0])))
       node.fail("input {} ('{}') is no float tensor", 2 + k, node.node.input(2 + k));
@@ -126,7 +127,7 @@ void importGradient(NodeContext &node) {
 } // namespace
 
 void kedge::registerTrainingImporters(NodeImporters &importers) {
-  const char *domain = "ai.onnx.preview.training";
+  const llvm::StringRef domain(model::trainingDomain);
   importers.add("Adam", importAdam, domain);
   importers.add("Adagrad", importAdagrad, domain);
   importers.add("Momentum", importMomentum, domain);

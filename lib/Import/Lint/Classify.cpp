@@ -9,6 +9,7 @@ namespace kedge::lint {
 using model::Model;
 using model::Node;
 using model::Tensor;
+using model::trainingDomain;
 
 namespace {
 std::vector<std::regex> compileAll(const std::vector<std::string> &patterns, const char *option) {
@@ -34,7 +35,7 @@ std::map<std::string, Verdict> trainingVariables(const Model &model) {
     std::set<std::string> derived;
     if (info.algorithm)
       for (const Node &node : info.algorithm->nodes)
-        if (node.is("Gradient", "ai.onnx.preview.training"))
+        if (node.is("Gradient", trainingDomain))
           for (const std::string &name : node.attrStrings("xs"))
             derived.insert(name);
     for (const auto &[variable, value] : info.updateBinding)

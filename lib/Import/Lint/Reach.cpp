@@ -7,6 +7,7 @@ namespace kedge::lint {
 using model::Graph;
 using model::Model;
 using model::Node;
+using model::trainingDomain;
 
 namespace {
 void collectOuterReads(const Graph &graph, std::vector<std::string> &reads) {
@@ -26,7 +27,7 @@ void collectOuterReads(const Graph &graph, std::vector<std::string> &reads) {
       reads.push_back(output.name);
 }
 
-bool isGradient(const Node &node) { return node.is("Gradient", "ai.onnx.preview.training"); }
+bool isGradient(const Node &node) { return node.is("Gradient", trainingDomain); }
 
 bool isKnown(const Model &model, const std::string &name) {
   if (model.graph.findInput(name) || model.graph.findOutput(name))

@@ -9,7 +9,7 @@ using namespace kedge::lower::gpu;
 namespace {
 
 /// Threads of a block, where nothing speaks for more.
-constexpr int64_t kBlock = 256;
+constexpr int64_t kBlockThreads = 256;
 /// Elements that a thread keeps in registers between the passes over a row: what a block of that size has room for.
 int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
 constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
@@ -42,7 +42,7 @@ double trafficOf(const ClusterNest &nest, unsigned dim) {
   return traffic * (nest.sizes[dim] < 8 ? 8.0 / std::max<int64_t>(nest.sizes[dim], 1) : 1);
 }
 
-unsigned chooseLanes(const ClusterNest &nest) {
+unsigned chooseThreadDim(const ClusterNest &nest) {
   unsigned best = nest.rank() - 1;
   for (unsigned d = nest.rank(); d-- > 0;)
     if (nest.sizes[d] > 1 && (nest.sizes[best] <= 1 || trafficOf(nest, d) < trafficOf(nest, best)))
@@ -56,11 +56,6 @@ unsigned chooseWidth(const ClusterNest &nest, GpuPlan plan) {
   plan.width = 4;
   auto fits = [&](const Access &access) { return isVector(plan, access, nest.sizes); };
   return llvm::any_of(nest.inputs, fits) || llvm::any_of(nest.outputs, fits) ? 4 : 1;
-}
-
-int64_t countFolds(const ClusterNest &nest) {
-  auto folds = nest.body().getOps<sched::ReduceOp>();
-  return std::distance(folds.begin(), folds.end());
 }
 
 /// Inputs with an element of their own for every unit of a group.
@@ -86,7 +81,7 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
   plan.slots = plan.inRegisters ? int64_t(each(plan.team)) : 8 / plan.width;
   if (!plan.inRegisters)
     plan.team = 512;
-  plan.groupsPerBlock = std::max<int64_t>(1, kBlock / plan.team);
+  plan.groupsPerBlock = std::max<int64_t>(1, kBlockThreads / plan.team);
   // No more teams than rows, in whole warps.
   while (plan.groupsPerBlock > 1 && plan.groupsPerBlock / 2 >= plan.groups && plan.blockSize() > 32)
     plan.groupsPerBlock /= 2;
@@ -99,7 +94,7 @@ void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
   plan.groups /= plan.units;
   plan.parallel.pop_back();
   plan.reduced = {plan.lanesDim};
-  plan.team = kBlock;
+  plan.team = kBlockThreads;
   plan.slots = 4;
   plan.chunk = plan.team * plan.slots;
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
@@ -108,10 +103,10 @@ void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
 /// Lanes across a fold: threads of a warp hold neighbouring columns, warps share the rows.
 void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   plan.groupsPerBlock = std::min<int64_t>(kColumns, llvm::PowerOf2Ceil(plan.groups));
-  int64_t most = std::min(kMostRows, kBlock / plan.groupsPerBlock);
+  int64_t most = std::min(kMostRows, kBlockThreads / plan.groupsPerBlock);
   while (plan.team < most && plan.team * 2 <= plan.units && plan.groups * plan.team < kManyThreads)
     plan.team *= 2;
-  while (plan.team > 1 && countFolds(nest) * sharedBytesOfFold(plan) > kSharedBytes)
+  while (plan.team > 1 && nest.foldCount() * sharedBytesOfFold(plan) > kSharedBytes)
     plan.team /= 2;
   if (plan.team == 1)
     plan.groupsPerBlock = 128;
@@ -231,7 +226,7 @@ std::array<int64_t, 3> GpuPlan::grid() const {
 
 GpuPlan GpuPlan::of(const ClusterNest &nest) {
   GpuPlan plan;
-  plan.lanesDim = chooseLanes(nest);
+  plan.lanesDim = chooseThreadDim(nest);
   plan.lanesReduced = nest.reduced[plan.lanesDim];
   plan.tileDim = chooseTile(nest, plan.lanesDim);
   if (!tilesFit(nest, plan))
@@ -254,7 +249,7 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
   else if (plan.width == 1 && nest.rank() > 1 && nest.sizes[plan.lanesDim] >= kLongRow)
     planRowWalk(nest, plan);
   else
-    plan.groupsPerBlock = kBlock;
+    plan.groupsPerBlock = kBlockThreads;
   if (plan.walksRows)
     return plan;
   plan.chunk = plan.units;

@@ -12,10 +12,10 @@ using kedge::rt::cpu::Space;
 namespace {
 
 /// Numbers carried along a walk over taps or windows.
-using Step = Fn<Nums(Nums place, Nums carried)>;
+using WalkStep = Fn<Nums(Nums place, Nums carried)>;
 
 /// Loops over [0, counts) of three dims; dims of one are no loops.
-Nums walk(KernelBuilder &k, ArrayRef<int64_t> counts, Nums index, Nums carried, Step step) {
+Nums walk(KernelBuilder &k, ArrayRef<int64_t> counts, Nums index, Nums carried, WalkStep step) {
   if (index.size() == counts.size())
     return step(index, carried);
   auto enter = [&](Num at, Nums values) {
@@ -30,7 +30,7 @@ Nums walk(KernelBuilder &k, ArrayRef<int64_t> counts, Nums index, Nums carried, 
 }
 
 /// Walks the taps of the window at `out` that lie inside of the image; step gets (place in the image's plane).
-Nums walkTaps(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, Nums carried, Step step) {
+Nums walkTaps(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, Nums carried, WalkStep step) {
   return walk(k, p.kernel, {}, carried, [&](Nums tap, Nums values) {
     Num inside = k.index(0) == k.index(0), place = k.index(0);
     for (int d = 0; d < 3; ++d) {
@@ -75,7 +75,7 @@ Num tapsOf(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, bool include
 SmallVector<int64_t> sizesOf(int64_t planes, const Space &space) { return {planes, space[0], space[1], space[2]}; }
 
 /// Walks the windows that image place `in` lies in, in ascending order; step gets the window's place (three indices).
-Nums walkWindows(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> in, Nums carried, Step step) {
+Nums walkWindows(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> in, Nums carried, WalkStep step) {
   SmallVector<int64_t> most; // windows along a dim that one place lies in
   for (int d = 0; d < 3; ++d)
     most.push_back(std::min(p.out[d], ((p.kernel[d] - 1) * p.dilation[d]) / p.stride[d] + 1));
