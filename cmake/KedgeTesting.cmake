@@ -1,7 +1,7 @@
-# kedge_unit_test(NAME [LINK libs...]): the .cpp files of the current folder as one GoogleTest binary that
+# kedge_unit_test(NAME [MLIR] [LINK libs...]): the .cpp files of the current folder as one GoogleTest binary that
 # check-kedge runs. Every library of the project registers itself in KEDGE_LIBRARIES (KedgeTargets.cmake).
 function(kedge_unit_test name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   if(NOT sources)
     return()
@@ -10,17 +10,23 @@ function(kedge_unit_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/test)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE KEDGE_SHARED_DIR="${KEDGE_SHARED_DIR}")
+  if(ARG_MLIR)
+    kedge_sees_mlir(${name})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_property(GLOBAL APPEND PROPERTY KEDGE_UNIT_TESTS ${name})
 endfunction()
 
-# kedge_tool(NAME [SOURCES ...] [LINK libs...]): an executable in <build>/bin that lit tests may call.
+# kedge_tool(NAME [MLIR] [SOURCES ...] [LINK libs...]): an executable in <build>/bin that lit tests may call.
 function(kedge_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  if(ARG_MLIR)
+    kedge_sees_mlir(${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY KEDGE_TOOLS ${name})
 endfunction()

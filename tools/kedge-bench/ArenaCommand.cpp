@@ -9,12 +9,12 @@
 namespace {
 using namespace kedge;
 
-struct Options {
+struct ArenaFlags {
   std::string input, output;
   double timeLimit = 0;
 };
 
-solver::Packing packed(const bench::BufferTable &table, const Options &options) {
+solver::Packing packed(const bench::BufferTable &table, const ArenaFlags &options) {
   solver::PackOptions packing;
   packing.align = 1;
   packing.timeLimit = options.timeLimit;
@@ -25,7 +25,7 @@ solver::Packing packed(const bench::BufferTable &table, const Options &options) 
   }
 }
 
-void pack(const Options &options) {
+void pack(const ArenaFlags &options) {
   bench::BufferTable table = bench::readBufferTable(options.input);
   solver::Packing packing = packed(table, options);
   writeText(options.output, bench::bufferTableText(table, packing.offsets));
@@ -35,7 +35,7 @@ void pack(const Options &options) {
 
 void kedge::bench::addArenaCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("arena", "pack the buffers of a CSV file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ArenaFlags>();
   command->add_option("--input", options->input, "P.csv: id,lower,upper,size")->required();
   command->add_option("--output", options->output, "S.csv: the same rows and their offset")->required();
   command->add_option("--time-limit", options->timeLimit,

@@ -11,7 +11,7 @@
 namespace {
 using namespace kedge;
 
-struct Options {
+struct RematFlags {
   std::string input, budget, output, order = "free";
   double timeLimit = 0;
   uint64_t seed = 1;
@@ -26,7 +26,7 @@ void writeSequence(const std::string &path, const std::vector<int> &sequence) {
   writeText(path, text);
 }
 
-void plan(const Options &options) {
+void plan(const RematFlags &options) {
   solver::RematProblem problem = bench::readRematGraph(options.input);
   int64_t base = solver::peakOf(problem, problem.order);
   solver::RematOptions search;
@@ -59,7 +59,7 @@ void plan(const Options &options) {
 void kedge::bench::addRematCommand(CLI::App &app) {
   CLI::App *command =
       app.add_subcommand("remat", "plan recomputation for a graph of JSON under a byte budget");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RematFlags>();
   command->add_option("--input", options->input, "G.json: node-link graph")->required();
   command->add_option("--budget", options->budget, "bytes, or a fraction of the no-remat peak up to 1")
       ->required();

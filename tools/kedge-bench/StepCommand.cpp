@@ -18,7 +18,7 @@ using namespace kedge;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-struct Options {
+struct StepFlags {
   std::string model, precision = "fp32";
   std::vector<std::string> shapes;
   int threads = 2, steps = 8, vocabulary = 50257;
@@ -80,7 +80,7 @@ std::pair<int64_t, int64_t> batchAndLength(const std::string &shape) {
   return {batch, length};
 }
 
-void writeTokens(const fs::path &file, const Options &options, int64_t count) {
+void writeTokens(const fs::path &file, const StepFlags &options, int64_t count) {
   std::mt19937 random(0);
   std::ofstream out(file, std::ios::binary);
   for (int64_t i = 0; i < count; ++i) {
@@ -91,7 +91,7 @@ void writeTokens(const fs::path &file, const Options &options, int64_t count) {
     fail("{}: cannot be written", file.string());
 }
 
-void step(const Options &options) {
+void step(const StepFlags &options) {
   if (options.precision != "fp32")
     fail("--precision {}: not available yet", options.precision);
   auto [batch, length] = batchAndLength(options.shapes.front());
@@ -135,7 +135,7 @@ void step(const Options &options) {
 
 void kedge::bench::addStepCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("step", "time the training step of a language model");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StepFlags>();
   command->add_option("--model", options->model, "FILE.onnx")->required();
   command->add_option("--shape", options->shapes, "INPUT=4x64: batch and length of the token input")->required();
   command->add_option("--threads", options->threads, "threads of the program")->check(CLI::PositiveNumber);
