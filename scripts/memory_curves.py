@@ -168,9 +168,10 @@ def curve_table(title, curve, torch):
     named = curve["named"]
     floor = curve["floor"]
     lines = [f"## {title}", "",
+             wrapped(
              f"Proven floor: no plan needs less than {gigabytes(floor)} GB ({share_of(named['none'], floor):.1f} %); "
              f"the smallest feasible budget found is {gigabytes(curve['smallest']['budget'])} GB. "
-             f"Arenas have at most {100 * worst_packing(curve):.2f} % above what lives at once.", "",
+             f"Arenas have at most {100 * worst_packing(curve):.2f} % above what lives at once."), "",
              "| plan | budget GB | peak GB | activations | added time | proven: none adds less than "
              "| PyTorch: kept GB, added FLOPs |", "|---|---|---|---|---|---|---|"]
     for policy, plan in named.items():
