@@ -1,7 +1,7 @@
 # MLIR's headers take half of the time of the files that see them: they are parsed once. Runtime headers bring OpenMP to
 # some libraries, so the others compile with it, too: precompiled headers serve only equal flags.
-# What builds, checks and prints graphs of some thousand ops needs no more: it compiles a fifth faster than at -O2, and a
-# model takes no longer. The solver, the runtime and what is generated are optimized further.
+# What builds, checks and prints graphs of some thousand ops needs no more: files compile up to a fifth faster than at
+# -O2, and a model takes no longer. The solver, the runtime and what is generated are optimized further.
 set(KEDGE_GRAPH_OPTIMIZATION $<$<CONFIG:Release>:-O1>)
 
 option(KEDGE_PRECOMPILED_HEADERS "Parse MLIR's headers once" ON)

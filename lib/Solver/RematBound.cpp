@@ -2,7 +2,6 @@
 #include "RematPrecedence.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <queue>
 
 namespace kedge::solver {

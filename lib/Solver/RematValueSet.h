@@ -28,12 +28,6 @@ struct RematValueSet {
       result.words[i] = words[i] & other.words[i];
     return result;
   }
-  RematValueSet operator-(const RematValueSet &other) const {
-    RematValueSet result;
-    for (size_t i = 0; i < words.size(); ++i)
-      result.words[i] = words[i] & ~other.words[i];
-    return result;
-  }
   template <class Visitor> void each(Visitor visit) const {
     for (size_t i = 0; i < words.size(); ++i)
       for (uint64_t left = words[i]; left; left &= left - 1)

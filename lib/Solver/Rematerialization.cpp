@@ -6,7 +6,6 @@
 #include "RematFront.h"
 #include "RematStarts.h"
 #include <algorithm>
-#include <limits>
 
 namespace kedge::solver {
 namespace {
