@@ -2,7 +2,7 @@
 // sparsity"); docs/guide/devices.md has the table and what is not from a data sheet.
 #include "kedge/Analysis/DeviceModel.h"
 #include "kedge/Support/Error.h"
-#include "runtime/core/Executor.h"
+#include "runtime/exec/Executor.h"
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>

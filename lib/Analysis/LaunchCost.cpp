@@ -2,7 +2,7 @@
 #include "ClusterCost.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Sched/InPlace.h"
-#include "runtime/core/Error.h"
+#include "runtime/io/Error.h"
 #include <algorithm>
 #include <map>
 #include <mutex>

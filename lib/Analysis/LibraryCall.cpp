@@ -1,6 +1,6 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Support/AttrJson.h"
-#include "runtime/core/Error.h"
+#include "runtime/io/Error.h"
 
 namespace kedge::analysis {
 

@@ -1,4 +1,4 @@
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Import/GraphImporter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,7 +3,7 @@
 #include "GraphPlaces.h"
 #include "ImportScope.h"
 #include "NodeConstants.h"
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Train/StateOps.h"

@@ -1,5 +1,5 @@
 #include "GraphModules.h"
-#include "Lint/ExporterMetadata.h"
+#include "lib/Lint/ExporterMetadata.h"
 #include "mlir/IR/Builders.h"
 #include <map>
 

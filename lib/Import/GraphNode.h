@@ -1,7 +1,7 @@
 // The context of a node while its graph is imported.
 #pragma once
 #include "ImportScope.h"
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Import/GraphImporter.h"
 
 namespace kedge {

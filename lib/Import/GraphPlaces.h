@@ -1,6 +1,6 @@
 // Where in the user's model a node came from.
 #pragma once
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "mlir/IR/Location.h"
 
 namespace kedge {

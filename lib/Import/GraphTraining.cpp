@@ -2,7 +2,7 @@
 #include "ImportScope.h"
 #include "NodeConstants.h"
 #include "Training.h"
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"

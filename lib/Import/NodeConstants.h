@@ -1,6 +1,6 @@
 // Element types and dense constants from ONNX tensors.
 #pragma once
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -1,6 +1,6 @@
 // Values of constants that lie in the model file: masks that an exporter computed.
 #pragma once
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::raise {

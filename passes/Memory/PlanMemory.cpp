@@ -3,10 +3,10 @@
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Solver/ArenaPacking.h"
+#include "kedge/Solver/Arena/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
-#include "runtime/core/Executor.h"
+#include "runtime/exec/Executor.h"
 
 namespace kedge::memory {
 #define GEN_PASS_DEF_PLANMEMORY

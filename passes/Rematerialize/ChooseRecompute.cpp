@@ -11,9 +11,9 @@
 #include "passes/Rematerialize/PackSequence.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Rematerialize/Policies.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Executor.h"
-#include "runtime/core/LibraryKernel.h"
+#include "runtime/io/Error.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::remat {
 #define GEN_PASS_DEF_CHOOSERECOMPUTE

@@ -1,7 +1,7 @@
 // What an execution sequence takes in the arena.
 #pragma once
-#include "kedge/Solver/ArenaPacking.h"
-#include "kedge/Solver/Rematerialization.h"
+#include "kedge/Solver/Arena/ArenaPacking.h"
+#include "kedge/Solver/Remat/Rematerialization.h"
 
 namespace kedge::remat {
 

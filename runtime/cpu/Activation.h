@@ -1,6 +1,6 @@
 // The activation functions that onnx.LSTM, GRU and RNN name.
 #pragma once
-#include "runtime/cpu/Call.h"
+#include "runtime/calls/Call.h"
 
 namespace kedge::rt::cpu {
 

@@ -1,7 +1,7 @@
 // Masks on tiles of scores, in units of log 2; shared by both directions of attention.
 #pragma once
-#include "runtime/cpu/Attention.h"
-#include "runtime/cpu/Types.h"
+#include "runtime/calls/AttentionShape.h"
+#include "runtime/calls/Types.h"
 #include <limits>
 
 namespace kedge::rt::cpu {

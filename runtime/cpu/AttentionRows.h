@@ -1,18 +1,10 @@
 // The elementwise part of attention on tiles of scores, compiled once for each instruction set beside
 // GemmTile. A tile has rows of gemmTile<T>().columns scores, in units of log 2: exp2 turns them into weights.
-// Only <cstdint> here, as in GemmTile.h.
+// Only <cstdint> behind it, as in GemmTile.h.
 #pragma once
-#include <cstdint>
+#include "runtime/calls/DropoutRow.h"
 
 namespace kedge::rt::cpu {
-
-/// Dropout of the probabilities of one row of the step: the random numbers of runtime/core/Philox.h.
-struct DropoutRow {
-  uint32_t key[2];   ///< of Philox
-  uint32_t row;      ///< of the step
-  uint32_t step[2];  ///< low, high word
-  uint32_t smallest; ///< an element is kept when the upper 24 bits of its word are at least this
-};
 
 template <typename T> struct AttentionRows {
   /// Forward; rows are keys, columns queries. With the maximum and sum so far of every query: turns scores

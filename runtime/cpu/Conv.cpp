@@ -1,7 +1,8 @@
 // Convolutions and their gradients as products with an implicit im2col matrix: rows of it are read from the
 // image while panels are packed. onnx.ConvTranspose is the gradient of a convolution, and its gradients are
 // a convolution and a gradient of the weight.
-#include "runtime/cpu/Conv.h"
+#include "runtime/calls/Types.h"
+#include "runtime/cpu/ConvTaps.h"
 #include "runtime/cpu/Gemm.h"
 #include "runtime/cpu/Registration.h"
 

@@ -1,8 +1,8 @@
 // Kernels that place values by position: onnx.OneHot, EyeLike, Trilu, Range, ReverseSequence, Compress.
-#include "runtime/core/Convert.h"
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include "runtime/cpu/Types.h"
+#include "runtime/format/Convert.h"
 #include <cmath>
 #include <cstring>
 

@@ -1,7 +1,8 @@
 // onnx.Gather, onnx.GatherElements, onnx.GatherND.
-#include "runtime/cpu/GatherIndex.h"
-#include "runtime/cpu/IndexTuples.h"
-#include "runtime/cpu/LineMap.h"
+#include "runtime/calls/GatherIndex.h"
+#include "runtime/calls/IndexTuples.h"
+#include "runtime/calls/LineMap.h"
+#include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
 #include <cstring>
 

@@ -1,7 +1,8 @@
 // train.GatherGrad, train.GatherElementsGrad, train.GatherNDGrad: sums without atomics, in order of position.
-#include "runtime/cpu/GatherIndex.h"
-#include "runtime/cpu/IndexTuples.h"
-#include "runtime/cpu/LineMap.h"
+#include "runtime/calls/GatherIndex.h"
+#include "runtime/calls/IndexTuples.h"
+#include "runtime/calls/LineMap.h"
+#include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {

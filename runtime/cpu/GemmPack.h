@@ -1,7 +1,7 @@
 // Packing of matrices into the panels that GemmTile reads. A source element may be 16 bits wide: it is
 // widened here, so that every product of a narrow type runs in the float tile.
 #pragma once
-#include "runtime/core/Float16.h"
+#include "runtime/format/Float16.h"
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

@@ -1,7 +1,7 @@
 // onnx.GridSample over any number of spatial dims: each output point is a product of taps along the dims.
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include "runtime/cpu/Types.h"
 #include <array>
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // The host as a device: the arena is the process's own memory, mapped once, and so is that of
 // host memory; only launches that move bytes between them copy. No allocation in run().
-#include "runtime/core/Device.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Executor.h"
-#include "runtime/core/LibraryKernel.h"
+#include "runtime/calls/LibraryKernel.h"
+#include "runtime/exec/Device.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/io/Error.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>

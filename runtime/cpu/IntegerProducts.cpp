@@ -1,10 +1,10 @@
 // onnx.MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv: products of 8-bit integers, forward only.
-#include "runtime/core/Convert.h"
-#include "runtime/cpu/Conv.h"
+#include "runtime/calls/ConvShape.h"
+#include "runtime/calls/Product.h"
 #include "runtime/cpu/Kernel.h"
-#include "runtime/cpu/Product.h"
 #include "runtime/cpu/Quantize.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/format/Convert.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {

@@ -1,9 +1,7 @@
 // What every kernel is made of: a closure over the facts of the call, and loops on the thread pool.
 #pragma once
-#include "runtime/cpu/Call.h"
+#include "runtime/calls/Call.h"
 #include <algorithm>
-#include <atomic>
-#include <limits>
 #include <omp.h>
 
 namespace kedge::rt::cpu {
@@ -37,13 +35,6 @@ template <typename Body> std::unique_ptr<LibraryKernel> closure(Body body) {
   return closure(0, {}, std::move(body));
 }
 
-/// Work of a kernel that reads `bytes` of its inputs and not all of them.
-inline KernelWork partialRead(double bytes) { return {KernelWork::Kind::Vector, 0, 0, bytes, {}, 0}; }
-/// Work of a kernel that takes `operations` steps from one element to the next.
-inline KernelWork irregularWork(double operations, double specialFunctions = 0) {
-  return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}, 0};
-}
-
 /// body(begin, end) over [0, n) in equal parts. A part has at least `grain` iterations. The team always has
 /// all `threads`: libgomp ends the threads that a smaller team leaves over, and makes them anew.
 template <typename Body> void parallelFor(int threads, int64_t n, int64_t grain, Body &&body) {
@@ -57,22 +48,6 @@ template <typename Body> void parallelFor(int threads, int64_t n, int64_t grain,
   for (int64_t part = 0; part < parts; ++part)
     body(n * part / parts, n * (part + 1) / parts);
 }
-
-/// The first place (in order of position, whatever the threads do) where something was wrong.
-class FirstBad {
-public:
-  void note(int64_t position) {
-    int64_t seen = position_.load(std::memory_order_relaxed);
-    while (position < seen && !position_.compare_exchange_weak(seen, position, std::memory_order_relaxed))
-      ;
-  }
-  bool any() const { return position_.load() != kNone; }
-  int64_t position() const { return position_.load(); }
-
-private:
-  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  std::atomic<int64_t> position_{kNone};
-};
 
 /// Iterations that make a part worth a thread when one iteration moves `bytes`.
 inline int64_t grainFor(int64_t bytes) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(bytes, 1)); }

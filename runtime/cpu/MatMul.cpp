@@ -1,8 +1,8 @@
 // onnx.MatMul and onnx.Gemm for all number types.
+#include "runtime/calls/Product.h"
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Gemm.h"
-#include "runtime/cpu/Product.h"
 #include "runtime/cpu/Registration.h"
-#include "runtime/cpu/Types.h"
 
 namespace kedge::rt::cpu {
 namespace {

@@ -1,8 +1,9 @@
 // onnx.Transpose, Expand, Tile, DepthToSpace, SpaceToDepth, Concat, Split, Slice: strided copies. And `copy`,
 // between the arenas.
-#include "runtime/cpu/CopyPlans.h"
+#include "runtime/calls/CopyPlans.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/StridedCopy.h"
 #include <cstring>
 
 namespace kedge::rt::cpu {

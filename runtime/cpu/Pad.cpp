@@ -1,9 +1,9 @@
 // onnx.Pad in all modes, and its gradient.
+#include "runtime/calls/Padding.h"
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
-#include "runtime/cpu/Padding.h"
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/StridedCopy.h"
-#include "runtime/cpu/Types.h"
 
 namespace kedge::rt::cpu {
 namespace {

@@ -1,6 +1,8 @@
 // onnx.MaxPool, AveragePool, LpPool, MaxUnpool and the gradients of the first two. A plane is one channel of
 // one image; planes are shared out among the threads.
-#include "runtime/cpu/PoolShape.h"
+#include "runtime/calls/PoolShape.h"
+#include "runtime/calls/Types.h"
+#include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
 #include <cmath>
 

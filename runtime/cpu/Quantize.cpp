@@ -1,8 +1,8 @@
 // onnx.QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear: scales of a tensor, an axis or blocks of it.
 #include "runtime/cpu/Quantize.h"
-#include "runtime/core/Convert.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/format/Convert.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {

@@ -1,6 +1,6 @@
 // What the quantised kernels share.
 #pragma once
-#include "runtime/cpu/Call.h"
+#include "runtime/calls/Call.h"
 #include <algorithm>
 
 namespace kedge::rt::cpu {

@@ -1,8 +1,8 @@
 // onnx.LSTM, GRU, RNN: forward only, rows of the batch shared out among the threads.
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Activation.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include "runtime/cpu/Types.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {

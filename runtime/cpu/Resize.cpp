@@ -1,8 +1,8 @@
 // onnx.Resize and its gradient: the same weighted sums, with the tables of the map or of its transpose.
+#include "runtime/calls/ResizeTables.h"
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include "runtime/cpu/ResizeTables.h"
-#include "runtime/cpu/Types.h"
 
 namespace kedge::rt::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Kernels along one axis: onnx.CumSum, ArgMax, ArgMin, Hardmax, TopK.
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include "runtime/cpu/Types.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {

@@ -1,6 +1,7 @@
 // onnx.ScatterElements (and its old name onnx.Scatter), onnx.ScatterND.
-#include "runtime/cpu/IndexTuples.h"
-#include "runtime/cpu/LineMap.h"
+#include "runtime/calls/IndexTuples.h"
+#include "runtime/calls/LineMap.h"
+#include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
 #include <cstring>
 

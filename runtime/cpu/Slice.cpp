@@ -1,7 +1,8 @@
 // train.SliceGrad, onnx.CenterCropPad.
-#include "runtime/cpu/CopyPlans.h"
+#include "runtime/calls/CopyPlans.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/StridedCopy.h"
 #include <cstring>
 
 namespace kedge::rt::cpu {

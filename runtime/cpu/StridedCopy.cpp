@@ -1,7 +1,7 @@
 #include "runtime/cpu/StridedCopy.h"
+#include "runtime/calls/Types.h"
 #include "runtime/cpu/GemmPack.h"
 #include "runtime/cpu/Kernel.h"
-#include "runtime/cpu/Types.h"
 
 namespace kedge::rt::cpu {
 namespace {
@@ -41,20 +41,6 @@ void transposeBlocked(const T *src, int64_t srcStride, T *dst, int64_t dstStride
 constexpr int64_t kPieceRows = 64;
 
 } // namespace
-
-std::vector<CopyDim> simplify(std::vector<CopyDim> dims) {
-  std::erase_if(dims, [](const CopyDim &d) { return d.size == 1; });
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const CopyDim &a, const CopyDim &b) { return a.dst > b.dst; });
-  std::vector<CopyDim> merged;
-  for (const CopyDim &d : dims) {
-    if (!merged.empty() && merged.back().src == d.src * d.size && merged.back().dst == d.dst * d.size)
-      merged.back() = {merged.back().size * d.size, d.src, d.dst};
-    else
-      merged.push_back(d);
-  }
-  return merged;
-}
 
 StridedCopy::StridedCopy(std::vector<CopyDim> dims, int64_t srcOffset, int64_t dstOffset, DType type,
                          int threads)

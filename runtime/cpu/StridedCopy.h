@@ -1,17 +1,8 @@
 // Copies between strided index spaces: what Transpose, Slice, Concat, Expand, Tile and others come down to.
 #pragma once
-#include "runtime/cpu/Call.h"
+#include "runtime/calls/CopyPlans.h"
 
 namespace kedge::rt::cpu {
-
-/// dst[sum i_d * dst_d] = src[sum i_d * src_d] for all i_d < size_d; strides in elements, of any sign for
-/// src.
-struct CopyDim {
-  int64_t size, src, dst;
-};
-
-/// Row-major in dst; dimensions that follow each other in both are one.
-std::vector<CopyDim> simplify(std::vector<CopyDim> dims);
 
 class StridedCopy {
 public:

@@ -1,8 +1,8 @@
 // Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), algorithms from the table.
 #pragma once
-#include "runtime/cuda/AlgorithmTable.h"
+#include "runtime/calls/AlgorithmTable.h"
+#include "runtime/calls/LibraryWork.h"
 #include "runtime/cuda/LibraryLaunch.h"
-#include "runtime/cuda/LibraryWork.h"
 #include <cublasLt.h>
 
 namespace kedge::rt::cuda {

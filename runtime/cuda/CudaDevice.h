@@ -1,6 +1,6 @@
 // A GPU as a device of the runtime.
 #pragma once
-#include "runtime/core/Device.h"
+#include "runtime/exec/Device.h"
 
 namespace kedge::rt::cuda {
 

@@ -1,7 +1,7 @@
 // Convolutions and their gradients by cuDNN: deterministic algorithms, fp32 at its full precision (FMA, no TF32).
 #pragma once
+#include "runtime/calls/LibraryWork.h"
 #include "runtime/cuda/LibraryLaunch.h"
-#include "runtime/cuda/LibraryWork.h"
 #include <cudnn.h>
 
 namespace kedge::rt::cuda {

@@ -1,7 +1,7 @@
 // The functions of libcuda.so.1 that the runtime calls, and what its errors mean.
 #pragma once
-#include "runtime/core/Error.h"
 #include "runtime/cuda/SharedLibrary.h"
+#include "runtime/io/Error.h"
 #include <cuda.h>
 
 namespace kedge::rt::cuda {

@@ -1,8 +1,8 @@
 // One GPU: its context, its stream, its memory. Everything of the runtime that touches it goes through here.
 #pragma once
-#include "runtime/core/Device.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/ManagementLibrary.h"
+#include "runtime/exec/Device.h"
 
 namespace kedge::rt::cuda {
 

@@ -1,6 +1,6 @@
 // A library call on the GPU with everything chosen before the first step.
 #pragma once
-#include "runtime/core/LibraryKernel.h"
+#include "runtime/calls/LibraryKernel.h"
 #include "runtime/cuda/Gpu.h"
 
 namespace kedge::rt::cuda {

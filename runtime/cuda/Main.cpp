@@ -1,7 +1,7 @@
-#include "runtime/core/Error.h"
-#include "runtime/core/LinkedProgram.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
+#include "runtime/io/Error.h"
+#include "runtime/train/LinkedProgram.h"
 
 namespace {
 

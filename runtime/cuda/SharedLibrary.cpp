@@ -1,5 +1,5 @@
 #include "runtime/cuda/SharedLibrary.h"
-#include "runtime/core/Error.h"
+#include "runtime/io/Error.h"
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>

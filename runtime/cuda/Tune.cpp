@@ -1,7 +1,7 @@
 // Fills the algorithm table: what kedge-bench tune runs on a GPU.
 #include "runtime/cuda/Tune.h"
-#include "runtime/core/AtomicFile.h"
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/io/AtomicFile.h"
 
 namespace kedge::rt::cuda {
 

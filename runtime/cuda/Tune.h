@@ -1,6 +1,6 @@
 // The algorithm table of contract section 6, filled by timing on this machine's GPU.
 #pragma once
-#include "runtime/core/Program.h"
+#include "runtime/program/Program.h"
 
 namespace kedge::rt::cuda {
 

@@ -1,7 +1,7 @@
 // Index inputs: which values they take.
 #pragma once
-#include "runtime/core/Error.h"
-#include "runtime/core/Program.h"
+#include "runtime/io/Error.h"
+#include "runtime/program/Program.h"
 #include <algorithm>
 
 namespace kedge::rt {

@@ -1,7 +1,7 @@
 #include "runtime/data/Dataset.h"
-#include "runtime/core/Convert.h"
-#include "runtime/core/Error.h"
 #include "runtime/data/Shuffle.h"
+#include "runtime/format/Convert.h"
+#include "runtime/io/Error.h"
 #include <algorithm>
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // All inputs of a program with their sources, batch by batch.
 #pragma once
-#include "runtime/core/Executor.h"
-#include "runtime/core/Options.h"
 #include "runtime/data/Source.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/program/Options.h"
 
 namespace kedge::rt {
 

@@ -1,7 +1,7 @@
 // A permutation of [0, n) that needs no memory: a Feistel network keyed by Philox, walked until it lands
 // inside. Alike on all ranks, so that every rank knows every epoch's order.
 #pragma once
-#include "runtime/core/Philox.h"
+#include "runtime/format/Philox.h"
 
 namespace kedge::rt {
 

@@ -1,7 +1,7 @@
 // Where rows of an input come from: npy files, token files. Files are mapped; rows are converted one by one.
 #pragma once
-#include "runtime/core/FileMap.h"
-#include "runtime/core/Program.h"
+#include "runtime/io/FileMap.h"
+#include "runtime/program/Program.h"
 #include <memory>
 
 namespace kedge::rt {

@@ -1,7 +1,7 @@
-#include "runtime/core/Convert.h"
-#include "runtime/core/Error.h"
 #include "runtime/data/Bounds.h"
 #include "runtime/data/Source.h"
+#include "runtime/format/Convert.h"
+#include "runtime/io/Error.h"
 #include <cstring>
 
 namespace kedge::rt {

@@ -1,6 +1,6 @@
 // GFLOP/s of products, convolutions and attention through makeKernel, as programs call them.
 // kedge-bench-kernels --benchmark_filter=Attention
-#include "runtime/core/LibraryKernel.h"
+#include "runtime/calls/LibraryKernel.h"
 #include <benchmark/benchmark.h>
 #include <cstdlib>
 #include <ctime>

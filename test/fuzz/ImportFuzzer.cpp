@@ -1,5 +1,5 @@
 // Any bytes, read as an ONNX model: either a model whose parts can be used, or one kedge::Error.
-#include "kedge/Export/Skeleton.h"
+#include "kedge/Export/Skeleton/Skeleton.h"
 #include "kedge/Support/Error.h"
 #include <cstdlib>
 

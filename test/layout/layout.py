@@ -11,39 +11,74 @@ import sys
 
 CPP_LINES, MAIN_LINES = 500, 80
 LANGUAGE = ["Support", "Interfaces", "Dialect"]
-MIDDLE = LANGUAGE + ["Solver", "Analysis", "Import", "Export"]
+MIDDLE = LANGUAGE + ["Solver", "Model", "Lint", "Analysis", "Interpret", "Import", "Export", "Link"]
+# What compilers see of the runtime: facts of calls and programs, and the CPU's kernels to run constants with.
+RUNTIME_FACTS = ["runtime/io", "runtime/format", "runtime/abi", "runtime/program", "runtime/calls", "runtime/exec"]
+BELOW_EXEC = ["runtime/io", "runtime/format", "runtime/abi", "runtime/program", "runtime/calls"]
 
-# What a folder includes besides itself. A folder of passes/ never includes another phase.
+# The rooms of the house, and what each includes besides itself. What lies deeper than a room belongs to it; a folder of
+# passes/ never includes another phase.
 ALLOWED = {
     "Support": [],
     "Solver": [],
+    "Solver/Arena": ["Solver"],
+    "Solver/Remat": ["Solver", "Solver/Arena"],
     "Interfaces": ["Support"],
     "Dialect": ["Support", "Interfaces"],
-    "Analysis": LANGUAGE + ["Solver", "runtime"],
-    "Import": LANGUAGE + ["Analysis"],
-    "Export": LANGUAGE + ["Analysis", "Import", "runtime"],
-    "passes": MIDDLE + ["runtime"],
+    "Model": ["Support"],
+    "Lint": ["Support", "Model"],
+    "Analysis": LANGUAGE + ["Solver"] + RUNTIME_FACTS,
+    "Interpret": LANGUAGE + ["Analysis"] + RUNTIME_FACTS,
+    "Import": LANGUAGE + ["Model", "Lint", "Interpret"],
+    "Export/Skeleton": ["Support", "Model"],
+    "Export/Onnx": LANGUAGE + ["Model", "Interpret", "Export/Skeleton"],
+    "Export/Plan": LANGUAGE + ["Analysis"],
+    "Export/Program": LANGUAGE + ["Interpret", "runtime/format"],
+    "Link": ["Support"],
+    "passes": MIDDLE + RUNTIME_FACTS,
+    "passes/Lower": MIDDLE + RUNTIME_FACTS,
+    "passes/Lower/Cluster": LANGUAGE,
+    "passes/Lower/Codegen": ["Support", "passes/Lower/Cluster", "runtime/abi"],
+    "passes/Lower/Cpu": LANGUAGE + ["passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen"],
+    "passes/Lower/Gpu": LANGUAGE + ["Analysis", "passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen",
+                                    "runtime/io", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
-    "tools": MIDDLE + ["passes", "passes/Pipelines", "runtime"],
-    "runtime": [],
+    "tools": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "runtime/abi": [],
+    "runtime/io": [],
+    "runtime/format": ["runtime/io"],
+    "runtime/program": ["runtime/io", "runtime/format", "runtime/abi"],
+    "runtime/calls": ["runtime/io", "runtime/format", "runtime/program"],
+    "runtime/exec": BELOW_EXEC,
+    "runtime/cpu": BELOW_EXEC + ["runtime/exec"],
+    "runtime/cuda": BELOW_EXEC + ["runtime/exec"],
+    "runtime/data": BELOW_EXEC + ["runtime/exec"],
+    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data"],
 }
 
 # Includes that the rules above forbid and that are wanted, each with its reason.
 EXCEPTIONS = {
-    ("lib/Import/ModelLoad.cpp", "runtime/core/GraphHash.h"): "compiler and program compare one hash of the graph",
+    ("lib/Model/ModelLoad.cpp", "runtime/format/GraphHash.h"): "compiler and program compare one hash of the graph",
+    ("runtime/cpu/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",
+    ("runtime/cuda/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",
 }
 
 
 def home(path):
-    """The folder of the house that a file or an included path belongs to; None for what is not ours."""
+    """The room that a file or an included path belongs to; None for what is not ours."""
     parts = path.split("/")
     if parts[:2] == ["include", "kedge"]:
         parts = parts[1:]
     if parts[0] in ("kedge", "lib"):
-        return parts[1] if len(parts) > 2 else None
-    if parts[0] == "passes":
-        return "/".join(parts[:2]) if len(parts) > 2 else None
-    return parts[0] if parts[0] in ("tools", "runtime") and len(parts) > 1 else None
+        parts = parts[1:]
+    elif parts[0] not in ("passes", "runtime", "tools"):
+        return None
+    folders = parts[:-1]
+    if folders[:1] == ["tools"]:
+        return "tools"
+    rooms = ["/".join(folders[:n]) for n in range(len(folders), 0, -1)]
+    return next((room for room in rooms if room in ALLOWED), rooms[-2] if folders[:1] == ["passes"] and len(rooms) > 1 else
+                rooms[-1] if rooms else None)
 
 
 def rule_of(folder):
@@ -55,7 +90,8 @@ def may_include(folder, included):
         return True
     if included.startswith("passes/") and "passes" in rule_of(folder):
         return True
-    return included in rule_of(folder)
+    rule = rule_of(folder)
+    return any(room in rule for room in (included, included.split("/")[0] if not included.startswith("runtime") else included))
 
 
 def includes_of(path):
@@ -99,7 +135,7 @@ def check_passes(root):
             place = f"{table.relative_to(root)}: {symbol}"
             if not flag.startswith("kedge-"):
                 yield f"{place}: its flag '{flag}' should begin with kedge-"
-            if not (table.parent / f"{symbol}.cpp").exists():
+            if not any(table.parent.rglob(f"{symbol}.cpp")):
                 yield f"{place}: expected passes/{phase}/{symbol}.cpp"
             test = root / "test/passes" / phase / f"{flag.removeprefix('kedge-')}.mlir"
             if not test.exists():

@@ -1,14 +1,14 @@
 #include "test/support/CompiledFunction.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
-#include "kedge/Export/ProgramJson.h"
+#include "kedge/Export/Program/ProgramJson.h"
 #include "kedge/Support/Error.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Lower/Codegen.h"
-#include "passes/Lower/JitProgram.h"
-#include "passes/Lower/KernelEmitter.h"
+#include "passes/Lower/Codegen/Codegen.h"
+#include "passes/Lower/Codegen/JitProgram.h"
+#include "passes/Lower/Cpu/KernelEmitter.h"
 #include "passes/Pipelines/Pipelines.h"
-#include "runtime/core/Weights.h"
+#include "runtime/train/Weights.h"
 #include <cstring>
 
 using namespace mlir;

@@ -1,10 +1,10 @@
 // kedge-gpu-on-host KERNELS.mlir OUT.o: the kernels of `kedge compile --target cuda --emit llvm` as an object for this
 // processor. As a shared library it makes the driver's stand-in (test/unit/cuda/stubs) run whole programs.
-#include "kedge/Export/Link.h"
+#include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/Lower/Codegen.h"
+#include "passes/Lower/Codegen/Codegen.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "test/support/GpuOnHost.h"
 #include <cstdio>

@@ -1,7 +1,7 @@
 #include "test/support/GpuSimulator.h"
 #include "kedge/Support/Error.h"
-#include "passes/Lower/Codegen.h"
-#include "passes/Lower/JitProgram.h"
+#include "passes/Lower/Codegen/Codegen.h"
+#include "passes/Lower/Codegen/JitProgram.h"
 #include "test/support/GpuOnHost.h"
 #include "test/support/GpuThreads.h"
 

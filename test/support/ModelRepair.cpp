@@ -1,10 +1,10 @@
 // kedge-model-repair IN.onnx OUT.onnx: writes IN as an exported file would have it after --repair, untrained;
 // the tests compare what both files compute, and what lint says of the second.
-#include "kedge/Export/ModelDiff.h"
-#include "kedge/Export/Skeleton.h"
-#include "kedge/Import/Lint.h"
+#include "kedge/Export/Skeleton/ModelDiff.h"
+#include "kedge/Export/Skeleton/Skeleton.h"
+#include "kedge/Lint/Lint.h"
 #include "kedge/Support/Error.h"
-#include "runtime/core/OnnxWriter.h"
+#include "runtime/format/OnnxWriter.h"
 #include <cstdio>
 
 using namespace kedge;

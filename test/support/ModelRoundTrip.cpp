@@ -1,8 +1,8 @@
 // kedge-model-roundtrip IN.onnx OUT.onnx [--external]: takes every numeric initializer of IN as a state of a
 // program and writes OUT from the skeleton; the tests compare both files with ONNX's own tools.
-#include "kedge/Export/Skeleton.h"
+#include "kedge/Export/Skeleton/Skeleton.h"
 #include "kedge/Support/Error.h"
-#include "runtime/core/OnnxWriter.h"
+#include "runtime/format/OnnxWriter.h"
 #include <cstdio>
 #include <map>
 

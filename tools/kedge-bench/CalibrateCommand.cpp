@@ -3,7 +3,7 @@
 #include "TimedKernel.h"
 #include "kedge/Analysis/DeviceModel.h"
 #include "kedge/Support/Error.h"
-#include "runtime/core/Executor.h"
+#include "runtime/exec/Executor.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <fstream>

@@ -4,8 +4,8 @@
 #include "kedge/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/Lower/Codegen.h"
-#include "passes/Lower/KernelEmitter.h"
+#include "passes/Lower/Codegen/Codegen.h"
+#include "passes/Lower/Cpu/KernelEmitter.h"
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Kernels that run alone, for timing: a library kernel, or a generated one from the text of its cluster.
 #pragma once
-#include "passes/Lower/JitProgram.h"
-#include "runtime/core/LibraryKernel.h"
+#include "passes/Lower/Codegen/JitProgram.h"
+#include "runtime/calls/LibraryKernel.h"
 #include <memory>
 #include <vector>
 

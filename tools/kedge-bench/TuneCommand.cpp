@@ -2,8 +2,8 @@
 #include "Commands.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/TextFile.h"
-#include "runtime/core/FileMap.h"
-#include "runtime/cuda/AlgorithmTable.h"
+#include "runtime/io/FileMap.h"
+#include "runtime/calls/AlgorithmTable.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // kedge-translate: ONNX models to level 1 as text, and back.
 #include "kedge/Dialect/Registration.h"
-#include "kedge/Export/OnnxGraph.h"
+#include "kedge/Export/Onnx/OnnxGraph.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Support/Error.h"
 #include "mlir/Parser/Parser.h"

@@ -1,7 +1,7 @@
 #include "Algorithms.h"
-#include "runtime/core/Program.h"
-#include "runtime/cuda/AlgorithmTable.h"
-#include "runtime/cuda/LibraryWork.h"
+#include "runtime/program/Program.h"
+#include "runtime/calls/AlgorithmTable.h"
+#include "runtime/calls/LibraryWork.h"
 #include <fmt/format.h>
 
 namespace kedge::tool {

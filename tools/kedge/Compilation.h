@@ -4,7 +4,7 @@
 #include "GpuTarget.h"
 #include "SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
-#include "kedge/Import/Lint.h"
+#include "kedge/Lint/Lint.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>

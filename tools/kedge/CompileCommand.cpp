@@ -5,7 +5,7 @@
 #include "ProgramOptions.h"
 #include "Report.h"
 #include "SavedIr.h"
-#include "kedge/Export/Link.h"
+#include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 

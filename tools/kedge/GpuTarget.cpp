@@ -2,8 +2,8 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Support/Error.h"
 #include "passes/Lower/Gpu/LaunchGroups.h"
-#include "runtime/core/Error.h"
-#include "runtime/cuda/LibraryWork.h"
+#include "runtime/io/Error.h"
+#include "runtime/calls/LibraryWork.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

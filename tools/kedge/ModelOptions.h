@@ -1,6 +1,6 @@
 // What lint, plan and compile are told about the model.
 #pragma once
-#include "kedge/Import/Lint.h"
+#include "kedge/Lint/Lint.h"
 #include <CLI/CLI.hpp>
 
 namespace kedge::tool {

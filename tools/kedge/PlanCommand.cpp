@@ -5,7 +5,7 @@
 #include "MaxBatch.h"
 #include "ProgramOptions.h"
 #include "Report.h"
-#include "kedge/Export/PlanReport.h"
+#include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 

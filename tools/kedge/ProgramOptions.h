@@ -1,7 +1,7 @@
 // Small facts of a compilation that go into the program.
 #pragma once
 #include "CompileOptions.h"
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "kedge/Support/TextFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

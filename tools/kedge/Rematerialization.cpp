@@ -4,10 +4,10 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Export/PlanReport.h"
+#include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
-#include "runtime/core/Executor.h"
+#include "runtime/exec/Executor.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;

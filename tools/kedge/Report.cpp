@@ -1,6 +1,6 @@
 #include "Report.h"
 #include "ProgramOptions.h"
-#include "kedge/Export/PlanReport.h"
+#include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include <filesystem>
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/core/LibraryKernel.h"
+#include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::analysis {
 

@@ -1,7 +1,7 @@
 // An ONNX model as level 1: one canonical onnx op a node, static shapes, weights as train.state symbols.
 #pragma once
 #include "kedge/Dialect/Train/TrainAttrs.h"
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "kedge/Import/NodeImporter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -2,7 +2,7 @@
 // dialect's interfaces, and what its verdicts are to the importer.
 #pragma once
 #include "kedge/Dialect/Train/TrainAttrs.h"
-#include "kedge/Import/Lint.h"
+#include "kedge/Lint/Lint.h"
 #include "mlir/IR/MLIRContext.h"
 #include <map>
 

@@ -1,6 +1,6 @@
 // How one ONNX node becomes level-1 ops: a function per operator, in a registry by domain and name.
 #pragma once
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"

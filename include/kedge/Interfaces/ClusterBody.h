@@ -46,7 +46,7 @@ public:
   mlir::Value sum(mlir::Value x) { return reduce(Fold::Add, x); }
   mlir::Value max(mlir::Value x) { return reduce(Fold::Max, x); }
   /// Uniform in [0, 1) as f32: Philox keyed by (seed, opId), counted by (step, row, element). seed, step,
-  /// row and element are i64; see runtime/core/Philox.h, which it equals to the bit.
+  /// row and element are i64; see runtime/format/Philox.h, which it equals to the bit.
   mlir::Value random(mlir::Value seed, int64_t opId, mlir::Value step, mlir::Value row, mlir::Value element);
 
   mlir::Value add(mlir::Value a, mlir::Value b);

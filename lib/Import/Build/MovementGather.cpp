@@ -2,7 +2,7 @@
 #include "MovementUtils.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Import/Lint.h"
+#include "kedge/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // Functions of f64, within two units in the last place where nothing else is said.
 #pragma once
-#include "passes/Lower/MathExpression.h"
+#include "passes/Lower/Cluster/MathExpression.h"
 
 namespace kedge::lower::gpu {
 

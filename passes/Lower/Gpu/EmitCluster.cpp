@@ -4,7 +4,7 @@
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
 #include "passes/Lower/Gpu/ThreadEmitter.h"
-#include "passes/Lower/KernelNames.h"
+#include "passes/Lower/Cluster/KernelNames.h"
 
 using namespace mlir;
 using namespace kedge;

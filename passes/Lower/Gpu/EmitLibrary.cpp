@@ -1,6 +1,6 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
-#include "runtime/cuda/LibraryWork.h"
+#include "runtime/calls/LibraryWork.h"
 
 using namespace mlir;
 using namespace kedge;

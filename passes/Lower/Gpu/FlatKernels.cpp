@@ -4,8 +4,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
-#include "passes/Lower/KernelNames.h"
-#include "passes/Lower/ScalarOps.h"
+#include "passes/Lower/Cluster/KernelNames.h"
+#include "passes/Lower/Cluster/ScalarOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 

@@ -1,6 +1,6 @@
 // Clusters that walk all their tensors in step, whatever their shapes: one kernel can run many of them.
 #pragma once
-#include "passes/Lower/ClusterNest.h"
+#include "passes/Lower/Cluster/ClusterNest.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
 namespace kedge::lower::gpu {

@@ -16,7 +16,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "passes/Lower/CodegenInternal.h"
+#include "passes/Lower/Codegen/CodegenInternal.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/GpuMath.h"
 #include "passes/Lower/Gpu/Ptxas.h"

@@ -2,7 +2,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "passes/Lower/Gpu/DoubleMath.h"
-#include "passes/Lower/MathLowering.h"
+#include "passes/Lower/Cluster/MathLowering.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <limits>
 

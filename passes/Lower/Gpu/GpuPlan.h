@@ -1,6 +1,6 @@
 // How a nest is spread over the threads of a GPU.
 #pragma once
-#include "passes/Lower/ClusterNest.h"
+#include "passes/Lower/Cluster/ClusterNest.h"
 #include <array>
 #include <optional>
 

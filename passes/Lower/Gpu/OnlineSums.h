@@ -1,7 +1,7 @@
 // Sums of exp(x - max x) in one pass over a row, beside the maximum.
 #pragma once
-#include "passes/Lower/ClusterNest.h"
-#include "passes/Lower/ScalarOps.h"
+#include "passes/Lower/Cluster/ClusterNest.h"
+#include "passes/Lower/Cluster/ScalarOps.h"
 
 namespace kedge::lower::gpu {
 

@@ -1,6 +1,6 @@
 // One cluster as a sequence of simpler ones.
 #pragma once
-#include "passes/Lower/ClusterNest.h"
+#include "passes/Lower/Cluster/ClusterNest.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "mlir/IR/OwningOpRef.h"
 

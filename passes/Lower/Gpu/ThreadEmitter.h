@@ -2,7 +2,7 @@
 #pragma once
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "passes/Lower/Gpu/GpuPlan.h"
-#include "passes/Lower/ScalarOps.h"
+#include "passes/Lower/Cluster/ScalarOps.h"
 
 namespace kedge::lower::gpu {
 

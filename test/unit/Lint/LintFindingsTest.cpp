@@ -1,6 +1,6 @@
 // Training mode, gradients, labels, ranks; the two forms of the report.
 #include "LintModels.h"
-#include "kedge/Import/BatchAxis.h"
+#include "kedge/Lint/BatchAxis.h"
 #include "kedge/Support/Error.h"
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // External data: found beside the model, nowhere else.
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "support/OnnxBytes.h"
 #include "support/TempFolder.h"
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Model-local functions disappear; names, attributes, opsets and metadata come out right.
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "support/OnnxBytes.h"
 #include "support/TempFolder.h"
 #include <gtest/gtest.h>

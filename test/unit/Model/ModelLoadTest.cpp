@@ -1,5 +1,5 @@
 // What a file must be to be a model, and what is said when it is not.
-#include "kedge/Import/Model.h"
+#include "kedge/Model/Model.h"
 #include "support/OnnxBytes.h"
 #include "support/TempFolder.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Every way in which ONNX stores elements gives the same bytes.
-#include "kedge/Import/Model.h"
-#include "kedge/Import/ModelFile.h"
+#include "kedge/Model/Model.h"
+#include "kedge/Model/ModelFile.h"
 #include "support/OnnxBytes.h"
 #include "support/TempFolder.h"
 #include <cmath>

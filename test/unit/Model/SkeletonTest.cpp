@@ -1,7 +1,7 @@
 // Files written from skeletons: what was edited is new, everything else is as it was.
-#include "kedge/Export/Skeleton.h"
-#include "kedge/Import/ModelFile.h"
-#include "runtime/core/OnnxWriter.h"
+#include "kedge/Export/Skeleton/Skeleton.h"
+#include "kedge/Model/ModelFile.h"
+#include "runtime/format/OnnxWriter.h"
 #include "support/OnnxBytes.h"
 #include "support/TempFolder.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The algorithm table: stored choices are used, others are the library's first proposal, and tuning writes the best.
 #include "CudaProgram.h"
-#include "runtime/cuda/AlgorithmTable.h"
+#include "runtime/calls/AlgorithmTable.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
 #include "support/TempFolder.h"

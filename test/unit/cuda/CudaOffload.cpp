@@ -1,8 +1,8 @@
 // Copies between the arenas beside launches: a driver that does them as late or as early as events allow gives the CPU's
 // numbers, and other ones as soon as an event is not waited for.
 #include "CudaProgram.h"
-#include "runtime/core/Convert.h"
-#include "runtime/core/Error.h"
+#include "runtime/format/Convert.h"
+#include "runtime/io/Error.h"
 #include "runtime/cuda/CudaDevice.h"
 #include <set>
 

@@ -1,5 +1,5 @@
 #include "CudaProgram.h"
-#include "runtime/core/Convert.h"
+#include "runtime/format/Convert.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "support/TempFolder.h"
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Programs of one library call, run on the host and on the GPU device with the stand-ins for CUDA's libraries.
 #pragma once
-#include "runtime/core/Error.h"
-#include "runtime/core/Executor.h"
-#include "runtime/cuda/LibraryWork.h"
+#include "runtime/io/Error.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/calls/LibraryWork.h"
 #include <gtest/gtest.h>
 
 namespace kedge::test {

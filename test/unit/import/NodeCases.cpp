@@ -1,9 +1,9 @@
 #include "NodeCases.h"
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Support/Error.h"
-#include "lib/Import/ModelParse.h"
+#include "lib/Model/ModelParse.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <algorithm>
 #include <cmath>

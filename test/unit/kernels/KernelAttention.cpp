@@ -1,4 +1,4 @@
-#include "runtime/core/Philox.h"
+#include "runtime/format/Philox.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
 

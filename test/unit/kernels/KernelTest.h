@@ -1,8 +1,8 @@
 // Runs library kernels the way every test wants it: with several numbers of threads, whose results must have
 // the same bits, into outputs full of garbage, without allocation in run().
 #pragma once
-#include "runtime/core/Float16.h"
-#include "runtime/core/LibraryKernel.h"
+#include "runtime/format/Float16.h"
+#include "runtime/calls/LibraryKernel.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>

@@ -6,9 +6,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/Lower/Codegen.h"
-#include "passes/Lower/JitProgram.h"
-#include "passes/Lower/KernelEmitter.h"
+#include "passes/Lower/Codegen/Codegen.h"
+#include "passes/Lower/Codegen/JitProgram.h"
+#include "passes/Lower/Cpu/KernelEmitter.h"
 #include <gtest/gtest.h>
 #include <random>
 

@@ -1,6 +1,6 @@
 // Element types, random numbers, and odd shapes.
 #include "EmitterHarness.h"
-#include "runtime/core/Philox.h"
+#include "runtime/format/Philox.h"
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>

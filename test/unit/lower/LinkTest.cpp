@@ -1,7 +1,7 @@
 // The object of a program and the linker, up to a program that starts.
-#include "kedge/Export/Link.h"
+#include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
-#include "passes/Lower/Codegen.h"
+#include "passes/Lower/Codegen/Codegen.h"
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

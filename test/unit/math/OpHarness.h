@@ -1,6 +1,6 @@
 // Runs single ops in the reference interpreter: values against formulas, gradients against differences.
 #pragma once
-#include "kedge/Analysis/ConstantEvaluator.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/ActivationOps.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"

@@ -1,9 +1,9 @@
 // Data in: conversions, token files, predictions, gradients, initial values.
 #include "RuntimeTest.h"
-#include "runtime/core/Convert.h"
-#include "runtime/core/Philox.h"
-#include "runtime/core/Schedule.h"
-#include "runtime/core/TensorFile.h"
+#include "runtime/format/Convert.h"
+#include "runtime/format/Philox.h"
+#include "runtime/train/Schedule.h"
+#include "runtime/format/TensorFile.h"
 #include "runtime/data/Shuffle.h"
 #include "runtime/data/Source.h"
 #include <cmath>

@@ -1,6 +1,6 @@
 // What goes wrong is told once, with place and remedy, and nothing is left behind.
 #include "RuntimeTest.h"
-#include "runtime/core/TensorFile.h"
+#include "runtime/format/TensorFile.h"
 #include "tiny/Tiny.h"
 #include <cmath>
 #include <filesystem>

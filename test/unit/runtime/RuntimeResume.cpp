@@ -1,6 +1,6 @@
 // Checkpoints, signals, kill -9: the log and the weights of an interrupted run equal an uninterrupted one's.
 #include "RuntimeTest.h"
-#include "runtime/core/TensorFile.h"
+#include "runtime/format/TensorFile.h"
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #include "RematProblems.h"
-#include "lib/Solver/RematModel.h"
+#include "lib/Solver/Remat/RematModel.h"
 #include <algorithm>
 #include <limits>
 #include <map>

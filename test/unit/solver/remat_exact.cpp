@@ -1,6 +1,6 @@
 // The search of all states: what it proves against all plans of small problems, and which problems it takes.
 #include "RematProblems.h"
-#include "lib/Solver/RematExact.h"
+#include "lib/Solver/Remat/RematExact.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

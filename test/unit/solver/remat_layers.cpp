@@ -1,6 +1,6 @@
 // Repeated layers: found, folded to a few, and plans for the few as plans for all.
 #include "RematProblems.h"
-#include "lib/Solver/RematFold.h"
+#include "lib/Solver/Remat/RematFold.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which first runs come before which in any order, and what they hold whatever the order.
 #include "RematProblems.h"
-#include "lib/Solver/RematPrecedence.h"
+#include "lib/Solver/Remat/RematPrecedence.h"
 #include <gtest/gtest.h>
 
 using namespace kedge::solver;

@@ -1,6 +1,6 @@
 // Lists of slots against plain sorted vectors, short ones and ones that outgrow their own room.
-#include "lib/Solver/RematModel.h"
-#include "lib/Solver/RematSlots.h"
+#include "lib/Solver/Remat/RematModel.h"
+#include "lib/Solver/Remat/RematSlots.h"
 #include <gtest/gtest.h>
 #include <set>
 

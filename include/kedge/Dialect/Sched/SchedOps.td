@@ -55,7 +55,7 @@ def Sched_IndexOp : Sched_Op<"index", [Pure]> {
 
 def Sched_RandomOp : Sched_Op<"random", [Pure]> {
   let summary = "Uniform in [0, 1): Philox keyed by (seed, op), counted by (step, row, element)";
-  let description = [{ Equal to the bit to runtime/core/Philox.h, so that recomputation, resume and any number of
+  let description = [{ Equal to the bit to runtime/format/Philox.h, so that recomputation, resume and any number of
     ranks draw the same numbers. }];
   let arguments = (ins I64:$seed, I64:$step, I64:$row, I64:$element, I64Attr:$op_id);
   let results = (outs F32:$result);
@@ -64,7 +64,7 @@ def Sched_RandomOp : Sched_Op<"random", [Pure]> {
 
 def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let summary = "A call of a runtime kernel by name";
-  let description = [{ `attrs` goes to the kernel as JSON; see runtime/core/LibraryKernel.h. }];
+  let description = [{ `attrs` goes to the kernel as JSON; see runtime/calls/LibraryKernel.h. }];
   let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
     OptionalAttr<I64Attr>:$clone);
   let results = (outs Variadic<ONNX_Tensor>:$outputs);

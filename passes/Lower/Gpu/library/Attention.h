@@ -2,7 +2,7 @@
 #pragma once
 #include "passes/Lower/Gpu/library/CallKernels.h"
 #include "passes/Lower/Gpu/library/Tiles.h"
-#include "runtime/cpu/Attention.h"
+#include "runtime/calls/AttentionShape.h"
 
 namespace kedge::lower::gpu::attention {
 
@@ -50,7 +50,7 @@ private:
   std::optional<Memory> maskMemory;
 };
 
-/// Dropout of the probabilities, drawn as runtime/core/Philox.h says.
+/// Dropout of the probabilities, drawn as runtime/format/Philox.h says.
 class Dropout {
 public:
   /// `counters`: seed, step and row_base, or nothing.

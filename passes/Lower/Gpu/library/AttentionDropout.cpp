@@ -1,6 +1,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lower/Gpu/library/Attention.h"
-#include "passes/Lower/ScalarOps.h"
+#include "passes/Lower/Cluster/ScalarOps.h"
 
 using namespace mlir;
 using namespace kedge;

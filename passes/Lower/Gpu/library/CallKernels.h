@@ -2,7 +2,7 @@
 #pragma once
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
-#include "runtime/cpu/Call.h"
+#include "runtime/calls/Call.h"
 
 namespace kedge::lower::gpu {
 

@@ -1,7 +1,7 @@
 // What the kernels of convolutions share. docs/rationale/gpu-convolutions.md tells how they are cut.
 #pragma once
 #include "passes/Lower/Gpu/library/CallKernels.h"
-#include "runtime/cpu/Conv.h"
+#include "runtime/calls/ConvShape.h"
 
 namespace kedge::lower::gpu::convolution {
 

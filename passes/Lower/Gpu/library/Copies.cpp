@@ -1,6 +1,6 @@
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "runtime/cpu/CopyPlans.h"
+#include "runtime/calls/CopyPlans.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,7 +1,7 @@
 // Kernels that copy between strided index spaces.
 #pragma once
 #include "passes/Lower/Gpu/library/CallKernels.h"
-#include "runtime/cpu/StridedCopy.h"
+#include "runtime/calls/CopyPlans.h"
 
 namespace kedge::lower::gpu {
 

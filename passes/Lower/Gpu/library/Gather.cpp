@@ -2,7 +2,7 @@
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "passes/Lower/Gpu/library/Indices.h"
-#include "runtime/cpu/LineMap.h"
+#include "runtime/calls/LineMap.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,7 +1,7 @@
 // Index tensors in kernels. An index outside of its range ends the program with a launch error.
 #pragma once
 #include "passes/Lower/Gpu/library/CallKernels.h"
-#include "runtime/cpu/IndexTuples.h"
+#include "runtime/calls/IndexTuples.h"
 
 namespace kedge::lower::gpu {
 

@@ -1,7 +1,7 @@
 // onnx.MaxPool, onnx.AveragePool and their gradients. A thread computes one element of the result: of a gradient by
 // visiting the windows that its element lies in, in ascending order, so that nothing is added up twice at once.
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "runtime/cpu/PoolShape.h"
+#include "runtime/calls/PoolShape.h"
 
 using namespace mlir;
 using namespace kedge;

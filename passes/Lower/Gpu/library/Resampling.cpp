@@ -2,8 +2,8 @@
 // axis; tables are constant data of the module.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "runtime/cpu/Padding.h"
-#include "runtime/cpu/ResizeTables.h"
+#include "runtime/calls/Padding.h"
+#include "runtime/calls/ResizeTables.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

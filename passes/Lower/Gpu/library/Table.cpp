@@ -1,6 +1,6 @@
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "runtime/core/Error.h"
+#include "runtime/io/Error.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,5 +1,5 @@
 // kedge-tiny-cuda-program SPEC [options]: the programs of the runtime's tests, compiled by hand for CUDA.
-#include "runtime/core/ProgramMain.h"
+#include "runtime/train/ProgramMain.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "tiny/Tiny.h"
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "runtime/core/ProgramMain.h"
+#include "runtime/train/ProgramMain.h"
 #include "tiny/Tiny.h"
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "runtime/core/GraphHash.h"
+#include "runtime/format/GraphHash.h"
 #include "tiny/Tiny.h"
 #include <cstdio>
 #include <cstring>

@@ -1,0 +1,248 @@
+#include "OnnxWriter.h"
+#include "lib/Export/Skeleton/SkeletonProto.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Export/Onnx/OnnxGraph.h"
+#include "kedge/Support/AttrJson.h"
+#include "kedge/Support/Error.h"
+#include "mlir/IR/Builders.h"
+#include <fmt/ranges.h>
+#include <fstream>
+
+using namespace mlir;
+
+namespace kedge::exporter {
+namespace {
+
+model::Tensor ownedTensor(std::string name, RankedTensorType type, const std::vector<char> &bytes) {
+  model::Tensor tensor;
+  tensor.name = std::move(name);
+  tensor.dtype = onnxType(type.getElementType());
+  tensor.dims = type.getShape().vec();
+  tensor.owned = std::make_shared<std::vector<uint8_t>>(bytes.begin(), bytes.end());
+  tensor.length = bytes.size();
+  return tensor;
+}
+
+std::vector<char> readBytes(train::WeightAttr weight) {
+  std::string path = weight.getFile().str();
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes(weight.getLength());
+  file.seekg(weight.getOffset());
+  if (!file.read(bytes.data(), bytes.size()))
+    fail("{}: cannot read the {} bytes of weights at {}; expected the model that the IR was imported from", path,
+         bytes.size(), weight.getOffset());
+  return bytes;
+}
+
+HostTensor splatOf(RankedTensorType type, double value) {
+  Builder builder(type.getContext());
+  Attribute element = isa<FloatType>(type.getElementType())
+                          ? Attribute(builder.getFloatAttr(type.getElementType(), value))
+                          : Attribute(builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value)));
+  return HostTensor::fromAttribute(DenseElementsAttr::get(type, element));
+}
+
+model::ValueInfo infoOf(const std::string &name, Value value) {
+  model::ValueInfo info;
+  auto type = cast<RankedTensorType>(value.getType());
+  info.name = name;
+  info.kind = model::ValueInfo::Kind::Tensor;
+  info.dtype = onnxType(type.getElementType());
+  info.hasShape = true;
+  for (int64_t size : type.getShape())
+    info.dims.push_back(model::Dim::of(size));
+  return info;
+}
+
+std::string nameOfLocation(Operation *op) {
+  auto name = dyn_cast<NameLoc>(op->getLoc());
+  return name ? name.getName().str() : op->getName().stripDialect().str();
+}
+
+} // namespace
+
+model::DType onnxType(Type element) {
+  static const std::map<std::string, model::DType> types = {
+      {"f32", model::DType::Float},    {"f64", model::DType::Double}, {"f16", model::DType::Float16},
+      {"bf16", model::DType::BFloat16}, {"bool", model::DType::Bool}, {"i8", model::DType::Int8},
+      {"i16", model::DType::Int16},    {"i32", model::DType::Int32},  {"i64", model::DType::Int64},
+      {"u8", model::DType::UInt8},     {"u16", model::DType::UInt16}, {"u32", model::DType::UInt32},
+      {"u64", model::DType::UInt64}};
+  auto found = types.find(dtypeName(element));
+  if (found == types.end())
+    fail("an element type of the IR has no number in ONNX");
+  return found->second;
+}
+
+OnnxWriter::OnnxWriter(ModuleOp module) : module(module), function(module.lookupSymbol<func::FuncOp>("model")) {
+  if (!function)
+    fail("the IR has no function @model: only level 1 (--import-onnx, 01-model.mlir of --save-ir) can be written as ONNX");
+  graph.name = "model";
+  inputs();
+  states();
+  body();
+  outputs();
+  if (!missing.empty())
+    fail("ops without an ONNX form:\n  {}", fmt::join(missing, "\n  "));
+}
+
+std::string OnnxWriter::fresh(const std::string &stem) {
+  std::string name = stem;
+  for (int64_t k = 1; name.empty() || !taken.insert(name).second; ++k)
+    name = fmt::format("{}_{}", stem, k);
+  return name;
+}
+
+void OnnxWriter::add(model::Tensor tensor) { graph.initializers.push_back(std::move(tensor)); }
+
+void OnnxWriter::inputs() {
+  for (BlockArgument argument : function.getArguments())
+    if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input")) {
+      names[argument] = fresh(name.str());
+      graph.inputs.push_back(infoOf(names[argument], argument));
+    }
+  // Outputs keep their names: values that happen to be called like them make way.
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto name = function.getResultAttrOfType<StringAttr>(i, "train.output"))
+      taken.insert(name.str());
+}
+
+void OnnxWriter::states() {
+  for (BlockArgument argument : function.getArguments()) {
+    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state");
+    if (!symbol)
+      continue;
+    auto state = module.lookupSymbol<train::StateOp>(symbol.getValue());
+    auto type = cast<RankedTensorType>(argument.getType());
+    std::string name = fresh(state.getOnnxName().value_or(state.getSymName()).str());
+    Attribute init = state.getInitAttr();
+    if (auto weight = dyn_cast_or_null<train::WeightAttr>(init)) {
+      auto perm = state.getPerm().value_or(ArrayRef<int64_t>());
+      SmallVector<int64_t> dims(type.getShape());
+      for (auto [to, from] : llvm::enumerate(perm))
+        dims[from] = type.getShape()[to];
+      add(ownedTensor(name, RankedTensorType::get(dims, type.getElementType()), readBytes(weight)));
+      names[argument] = perm.empty() ? name : value("Transpose", {name}, {model::Attribute::makeInts("perm", perm.vec())});
+      continue;
+    }
+    auto fill = dyn_cast_or_null<FloatAttr>(init);
+    auto elements = dyn_cast_or_null<ElementsAttr>(init);
+    HostTensor tensor = elements ? HostTensor::fromAttribute(elements) : splatOf(type, fill ? fill.getValueAsDouble() : 0);
+    add(ownedTensor(name, type, tensor.bytes));
+    names[argument] = name;
+  }
+}
+
+void OnnxWriter::body() {
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    current = &op;
+    writeOp(*this, &op);
+    // What could not be written is reported at the end; names let the rest go on.
+    for (Value result : op.getResults())
+      if (!names.contains(result))
+        names[result] = fresh(nameOfLocation(&op));
+  }
+}
+
+void OnnxWriter::outputs() {
+  Operation *end = function.getBody().front().getTerminator();
+  for (auto [i, returned] : llvm::enumerate(end->getOperands()))
+    if (auto name = function.getResultAttrOfType<StringAttr>(i, "train.output")) {
+      model::Node identity;
+      identity.opType = "Identity";
+      identity.inputs = {nameOf(returned)};
+      identity.outputs = {name.str()};
+      graph.nodes.push_back(std::move(identity));
+      graph.outputs.push_back(infoOf(name.str(), returned));
+    }
+}
+
+OnnxWriter::Names OnnxWriter::operands(Operation *op) const {
+  Names result;
+  auto sizes = op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
+  if (!sizes) {
+    for (Value operand : op->getOperands())
+      result.push_back(nameOf(operand));
+    return result;
+  }
+  unsigned at = 0;
+  for (int32_t size : sizes.asArrayRef()) {
+    if (size == 0)
+      result.push_back("");
+    for (int32_t k = 0; k < size; ++k)
+      result.push_back(nameOf(op->getOperand(at++)));
+  }
+  while (!result.empty() && result.back().empty())
+    result.pop_back();
+  return result;
+}
+
+void OnnxWriter::node(Operation *op, const std::string &type, Names inputs, Attributes attributes,
+                      unsigned count) {
+  model::Node node;
+  node.opType = type;
+  node.name = nameOfLocation(op) + "/" + type + std::to_string(graph.nodes.size());
+  node.inputs = std::move(inputs);
+  for (Value result : op->getResults().take_front(std::min(count, op->getNumResults())))
+    node.outputs.push_back(names[result] = fresh(nameOfLocation(op)));
+  node.attributes = std::move(attributes);
+  graph.nodes.push_back(std::move(node));
+}
+
+std::string OnnxWriter::value(const std::string &type, Names inputs, Attributes attributes) {
+  model::Node node;
+  node.opType = type;
+  node.name = (current ? nameOfLocation(current) : "weights") + "/" + type + std::to_string(graph.nodes.size());
+  node.inputs = std::move(inputs);
+  node.outputs = {fresh(type)};
+  node.attributes = std::move(attributes);
+  graph.nodes.push_back(node);
+  return node.outputs[0];
+}
+
+void OnnxWriter::result(Operation *op, const std::string &type, Names inputs, Attributes attributes) {
+  names[op->getResult(0)] = value(type, std::move(inputs), std::move(attributes));
+}
+
+std::string OnnxWriter::ints(ArrayRef<int64_t> values) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, IntegerType::get(module.getContext(), 64));
+  return constant(DenseElementsAttr::get(type, values));
+}
+
+std::string OnnxWriter::intScalar(int64_t value) { return number(IntegerType::get(module.getContext(), 64), value); }
+
+std::string OnnxWriter::number(Type element, double value) {
+  std::string name = fresh("constant");
+  auto type = RankedTensorType::get({}, element);
+  add(ownedTensor(name, type, splatOf(type, value).bytes));
+  return name;
+}
+
+std::string OnnxWriter::constant(ElementsAttr elements) {
+  std::string name = fresh("constant");
+  add(ownedTensor(name, cast<RankedTensorType>(elements.getShapedType()), HostTensor::fromAttribute(elements).bytes));
+  return name;
+}
+
+void OnnxWriter::unsupported(Operation *op, const std::string &why) {
+  missing.insert(op->getName().getStringRef().str() + (why.empty() ? "" : " " + why));
+}
+
+} // namespace kedge::exporter
+
+std::string kedge::onnxModel(ModuleOp module) {
+  using namespace exporter;
+  OnnxWriter writer(module);
+  model::Graph graph = writer.take();
+  std::string body = encodeGraph(graph), bytes, opset;
+  if (body.size() > 2'147'000'000)
+    fail("the ONNX file would have {} bytes, expected less than 2 GB", body.size());
+  putVarint(bytes, 1, writer.opset() > 22 ? 11 : 10); // IR version of that opset
+  putBytes(bytes, 2, "kedge");
+  putBytes(bytes, 7, body);
+  putBytes(opset, 1, "");
+  putVarint(opset, 2, static_cast<uint64_t>(writer.opset()));
+  putBytes(bytes, 8, opset);
+  return bytes;
+}

@@ -1,0 +1,255 @@
+#include "HostMemory.h"
+#include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Export/Plan/PlanReport.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace kedge;
+using analysis::arenaBytes;
+using nlohmann::json;
+
+namespace {
+int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
+}
+
+bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
+  return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistentBytes;
+}
+
+/// Bytes of a function's transient buffers at its fullest launch, by kind. Parameters and optimizer: states
+/// that live in host memory and are here for a while. `live`: all of them; `height`: how high the function's
+/// buffers reach.
+struct Fullest {
+  int64_t gradients = 0, workspace = 0, parameters = 0, optimizer = 0, live = 0, height = 0;
+};
+
+int64_t &shareOf(Fullest &bytes, train::Role role) {
+  bool isParameter = role == train::Role::Parameter || role == train::Role::Frozen;
+  return isParameter                        ? bytes.parameters
+         : role == train::Role::Accumulator ? bytes.gradients
+                                            : bytes.optimizer;
+}
+
+int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
+  int64_t height = 0;
+  for (auto buffer : function.getBody().getOps<exec::BufferOp>())
+    if (isTransient(buffer, persistent))
+      height =
+          std::max<int64_t>(height, buffer.getOffset() + arenaBytes(buffer, buffer.getSize()) - persistent);
+  return height;
+}
+
+Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
+  llvm::DenseSet<Operation *> gradients;
+  for (auto gradient : function.getBody().getOps<exec::GradientOp>())
+    gradients.insert(gradient.getBuffer().getDefiningOp());
+  llvm::DenseMap<Operation *, train::StateOp> states = statesInTransit(function);
+  int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>());
+  std::vector<Fullest> at(launches + 2);
+  std::vector<int64_t> load(launches + 2);
+  for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+    if (!isTransient(buffer, persistent))
+      continue;
+    const int64_t bytes = arenaBytes(buffer, buffer.getSize());
+    for (int64_t k = buffer.getFirst(); k <= static_cast<int64_t>(buffer.getLast()); ++k) {
+      load[k + 1] += bytes;
+      if (buffer.getName() == "workspace")
+        at[k + 1].workspace += bytes;
+      else if (train::StateOp state = states.lookup(buffer))
+        shareOf(at[k + 1], state.getRole()) += bytes;
+      else if (gradients.contains(buffer))
+        at[k + 1].gradients += bytes;
+    }
+  }
+  auto most = std::max_element(load.begin(), load.end());
+  Fullest fullest = at[most - load.begin()];
+  fullest.live = *most;
+  fullest.height = transientHeight(function, persistent);
+  return fullest;
+}
+
+struct StateBytes {
+  int64_t parameters = 0, frozen = 0, optimizer = 0, accumulators = 0, buffers = 0, constants = 0;
+};
+
+StateBytes stateBytes(ModuleOp module, bool onHost) {
+  StateBytes bytes;
+  for (auto state : module.getOps<train::StateOp>()) {
+    int64_t size = bytesOf(state.getType());
+    if (state->hasAttr("sched.host") != onHost)
+      continue;
+    switch (state.getRole()) {
+    case train::Role::Parameter:
+      bytes.parameters += size;
+      break;
+    case train::Role::Frozen:
+      bytes.frozen += size;
+      break;
+    case train::Role::Accumulator:
+      bytes.accumulators += size;
+      break;
+    case train::Role::Buffer:
+      bytes.buffers += size;
+      break;
+    case train::Role::Constant:
+      bytes.constants += size;
+      break;
+    default:
+      bytes.optimizer += size;
+      break;
+    }
+  }
+  return bytes;
+}
+
+json functionsJson(ModuleOp module, int64_t persistent) {
+  json list = json::array();
+  for (auto function : module.getOps<exec::FunctionOp>()) {
+    Fullest fullest = fullestLaunch(function, persistent);
+    list.push_back({{"name", function.getSymName().str()},
+                    {"persistent_bytes", persistent},
+                    {"transient_peak_bytes", fullest.height},
+                    {"transient_live_bytes", fullest.live}});
+  }
+  return list;
+}
+
+json reservationsJson(ModuleOp module) {
+  json list = json::array();
+  for (auto arena : module.getOps<exec::ArenaOp>())
+    if (auto reservations = arena->getAttrOfType<ArrayAttr>("reservations"))
+      for (auto entry : reservations.getAsRange<DictionaryAttr>())
+        list.push_back({{"name", entry.getAs<StringAttr>("name").str()},
+                        {"bytes", entry.getAs<IntegerAttr>("bytes").getInt()},
+                        {"source", entry.getAs<StringAttr>("source").str()}});
+  return list;
+}
+
+int64_t paddingBytes(ModuleOp module) {
+  int64_t padding = 0;
+  for (auto state : module.getOps<train::StateOp>())
+    if (!state->hasAttr("sched.host"))
+      padding += arenaBytes(state, bytesOf(state.getType())) - bytesOf(state.getType());
+  return padding;
+}
+} // namespace
+
+std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
+  static const std::map<std::string, std::string> names = {{"train.Attention", "attention"},
+                                                           {"onnx.Attention", "attention"},
+                                                           {"onnx.LayerNormalization", "layer_norm"},
+                                                           {"onnx.RMSNormalization", "rms_norm"},
+                                                           {"onnx.GroupNormalization", "group_norm"},
+                                                           {"onnx.InstanceNormalization", "instance_norm"},
+                                                           {"onnx.Gelu", "gelu"},
+                                                           {"onnx.Swish", "silu"},
+                                                           {"train.swiglu", "swiglu"},
+                                                           {"train.rotary", "rotary_embedding"},
+                                                           {"onnx.RotaryEmbedding", "rotary_embedding"},
+                                                           {"train.cross_entropy", "cross_entropy"},
+                                                           {"onnx.SoftmaxCrossEntropyLoss", "cross_entropy"}};
+  std::map<std::string, int64_t> counts;
+  function->walk([&](Operation *op) {
+    // The gradient of a rotation is a rotation: what differentiation built is not the architecture's.
+    if (auto loc = dyn_cast<NameLoc>(op->getLoc()); loc && loc.getName() == "backward")
+      return;
+    // One loss in chunks is one loss.
+    if (auto chunk = op->getAttrOfType<IntegerAttr>("train.chunk"); chunk && chunk.getInt() > 0)
+      return;
+    if (auto found = names.find(op->getName().getStringRef().str()); found != names.end())
+      ++counts[found->second];
+  });
+  return counts;
+}
+
+json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &composites) {
+  int64_t arena = 0, persistent = 0;
+  for (auto op : module.getOps<exec::ArenaOp>())
+    arena = op.getBytes(), persistent = op.getPersistent();
+  json reservations = reservationsJson(module);
+  int64_t peak = arena;
+  for (const json &entry : reservations)
+    peak += entry["bytes"].get<int64_t>();
+  StateBytes state = stateBytes(module, /*onHost=*/false), host = stateBytes(module, /*onHost=*/true);
+  Fullest fullest;
+  for (auto function : module.getOps<exec::FunctionOp>()) {
+    Fullest candidate = fullestLaunch(function, persistent);
+    if (candidate.height > fullest.height)
+      fullest = candidate;
+  }
+  json breakdown = {{"parameters", state.parameters + state.frozen + fullest.parameters},
+                    {"working_copies", 0},
+                    {"gradients", state.accumulators + fullest.gradients},
+                    {"optimizer", state.optimizer + fullest.optimizer},
+                    {"buffers", state.buffers + state.constants},
+                    {"workspace", fullest.workspace},
+                    {"communication", 0}};
+  int64_t named = 0;
+  for (const auto &[name, bytes] : breakdown.items())
+    named += bytes.get<int64_t>();
+  breakdown["activations"] = arena - named;
+  json report = {{"schema", 1},
+                 {"fits", true},
+                 {"budget_bytes", nullptr},
+                 {"peak_bytes", peak},
+                 {"unconstrained_peak_bytes", peak},
+                 {"unconstrained_transient_bytes", arena - persistent},
+                 {"smallest_feasible_bytes", peak},
+                 {"arena_bytes", arena},
+                 {"host_bytes", 0},
+                 {"padding_bytes", paddingBytes(module)},
+                 {"state_bytes",
+                  {{"parameters", state.parameters + state.frozen + host.parameters + host.frozen},
+                   {"working_copies", 0},
+                   {"gradients", state.parameters + host.parameters},
+                   {"optimizer", state.optimizer + host.optimizer},
+                   {"buffers", state.buffers},
+                   {"scaler", 0}}},
+                 {"peak_breakdown", breakdown},
+                 {"functions", functionsJson(module, persistent)},
+                 {"reservations", reservations},
+                 {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
+                 {"communication", json::array()},
+                 {"composites", composites},
+                 {"casts", 0}};
+  addHostFacts(report, module);
+  addRecomputeFacts(report, module);
+  return report;
+}
+
+std::string kedge::arenaTable(ModuleOp module) {
+  int64_t persistent = 0, time = 0;
+  for (auto op : module.getOps<exec::ArenaOp>())
+    persistent = op.getPersistent();
+  std::map<int64_t, int64_t> persistentSizes; // offset -> bytes, each place once
+  for (auto state : module.getOps<train::StateOp>())
+    if (!state->hasAttr("sched.host"))
+      persistentSizes[state->getAttrOfType<IntegerAttr>("exec.offset").getInt()] = bytesOf(state.getType());
+  std::string rows;
+  for (auto function : module.getOps<exec::FunctionOp>()) {
+    int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>()), id = 0;
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+      if (buffer.getHost())
+        continue;
+      if (!isTransient(buffer, persistent)) {
+        auto &bytes = persistentSizes[buffer.getOffset()];
+        bytes = std::max<int64_t>(bytes, buffer.getSize());
+        continue;
+      }
+      rows += fmt::format("{}.{},{},{},{},{}\n", function.getSymName().str(), id++,
+                          time + 1 + static_cast<int64_t>(buffer.getFirst()),
+                          time + 2 + static_cast<int64_t>(buffer.getLast()),
+                          arenaBytes(buffer, buffer.getSize()), static_cast<int64_t>(buffer.getOffset()));
+    }
+    time += launches + 2;
+  }
+  std::string table = "id,lower,upper,size,offset\n";
+  for (auto [offset, bytes] : persistentSizes)
+    table += fmt::format("persistent.{},0,{},{},{}\n", offset, time, arenaBytes(module, bytes), offset);
+  return table + rows;
+}

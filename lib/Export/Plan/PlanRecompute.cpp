@@ -1,0 +1,71 @@
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Export/Plan/PlanReport.h"
+#include "kedge/Support/AttrJson.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace kedge;
+using nlohmann::json;
+
+namespace {
+
+int64_t persistentBytes(ModuleOp module) {
+  for (auto arena : module.getOps<exec::ArenaOp>())
+    return arena.getPersistent();
+  return 0;
+}
+
+/// Transient buffers that live at the fullest launch of `function`, and their sum.
+std::pair<int64_t, std::vector<exec::BufferOp>> fullest(exec::FunctionOp function, int64_t persistent) {
+  std::map<int64_t, int64_t> change;
+  std::vector<exec::BufferOp> transient;
+  for (auto buffer : function.getBody().getOps<exec::BufferOp>())
+    if (!buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistent) {
+      transient.push_back(buffer);
+      change[static_cast<int64_t>(buffer.getFirst())] += buffer.getSize();
+      change[static_cast<int64_t>(buffer.getLast()) + 1] -= buffer.getSize();
+    }
+  int64_t load = 0, most = 0, at = 0;
+  for (auto [step, bytes] : change)
+    if ((load += bytes) > most) {
+      most = load;
+      at = step;
+    }
+  llvm::erase_if(transient, [&](exec::BufferOp buffer) {
+    return static_cast<int64_t>(buffer.getFirst()) > at || static_cast<int64_t>(buffer.getLast()) < at;
+  });
+  return {most, transient};
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, int64_t>> kedge::largestAtPeak(ModuleOp module, size_t count) {
+  int64_t persistent = persistentBytes(module);
+  std::pair<int64_t, std::vector<exec::BufferOp>> worst{-1, {}};
+  std::string name;
+  for (auto function : module.getOps<exec::FunctionOp>())
+    if (auto candidate = fullest(function, persistent); candidate.first > worst.first) {
+      worst = std::move(candidate);
+      name = function.getSymName().str();
+    }
+  std::vector<std::pair<std::string, int64_t>> values{{"state: parameters, optimizer, buffers", persistent}};
+  for (exec::BufferOp buffer : worst.second)
+    values.push_back({name + ": " + buffer.getName().str(), buffer.getSize()});
+  std::stable_sort(values.begin(), values.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
+  values.resize(std::min(values.size(), count));
+  return values;
+}
+
+void kedge::addRecomputeFacts(json &report, ModuleOp module) {
+  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
+  if (!facts)
+    return;
+  json known = toJson(facts);
+  for (const char *name : {"budget_bytes", "fits", "unconstrained_peak_bytes", "unconstrained_transient_bytes",
+                           "smallest_feasible_bytes"})
+    if (known.contains(name))
+      report[name] = known[name];
+  for (const char *name : {"policy", "ops", "flops", "overhead", "lower_bound", "blocks"})
+    report["recompute"][name] = known[name];
+}

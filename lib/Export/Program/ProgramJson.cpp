@@ -1,0 +1,219 @@
+#include "kedge/Export/Program/ProgramJson.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Support/AttrJson.h"
+#include "ProgramStates.h"
+
+using namespace mlir;
+using namespace kedge;
+using nlohmann::json;
+
+namespace {
+using exec::bufferOf;
+
+std::string locationText(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    if (name.getName() == "backward")
+      return locationText(name.getChildLoc()) + " (backward)";
+    return name.getName().str();
+  }
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string text = locationText(part); !text.empty())
+        return text;
+  return "";
+}
+
+json descriptions(ArrayAttr types) {
+  json list = json::array();
+  for (Attribute type : types)
+    list.push_back(tensorDescription(cast<TypeAttr>(type).getValue()));
+  return list;
+}
+
+json launchJson(exec::LaunchOp launch) {
+  json args = json::array();
+  int hostArg = -1;
+  for (Value value : llvm::concat<Value>(llvm::to_vector(launch.getReads()), llvm::to_vector(launch.getWrites()))) {
+    if (bufferOf(value).getHost())
+      hostArg = static_cast<int>(args.size());
+    args.push_back(bufferOf(value).getOffset());
+  }
+  json entry = {{"args", args}, {"reads", launch.getReads().size()}, {"outputs", descriptions(launch.getWriteTypes())}};
+  if (hostArg >= 0)
+    entry["host_arg"] = hostArg;
+  if (launch.getStream() != 0)
+    entry["stream"] = launch.getStream();
+  if (auto waits = launch.getWaits())
+    entry["waits"] = std::vector<int64_t>(waits->begin(), waits->end());
+  if (auto event = launch.getRecords())
+    entry["records"] = *event;
+  if (launch.getLibrary()) {
+    entry["library"] = launch.getKernel().str();
+    entry["attrs"] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();
+    entry["inputs"] = descriptions(launch.getReadTypes());
+  } else {
+    entry["kernel"] = launch.getKernel().str();
+    entry["iterations"] = launch.getIterations();
+    entry["grain"] = launch.getGrain();
+  }
+  if (auto kernels = launch->getAttrOfType<ArrayAttr>("cuda.kernels"))
+    entry["kernels"] = toJson(kernels);
+  if (launch.getWorkspace())
+    entry["workspace"] = {{"offset", bufferOf(launch.getWorkspace()).getOffset()},
+                          {"bytes", bufferOf(launch.getWorkspace()).getSize()}};
+  if (std::string where = locationText(launch.getLoc()); !where.empty())
+    entry["loc"] = where;
+  return entry;
+}
+
+/// Without a mark: the arena that kernels work on.
+void markSpace(json &entry, exec::BufferOp buffer) {
+  if (buffer.getHost())
+    entry["space"] = "host";
+}
+
+/// Collects what functions say of the world outside: inputs, scalars, results.
+class TableBuilder {
+public:
+  TableBuilder(ModuleOp module, const ProgramFacts &facts) : module(module), facts(facts) {}
+
+  json functions() {
+    json table = json::object();
+    for (auto function : module.getOps<exec::FunctionOp>())
+      table[function.getSymName().str()] = functionJson(function);
+    return table;
+  }
+
+  json inputs = json::array(), scalars = json::array(), results = json::array();
+
+private:
+  json functionJson(exec::FunctionOp function) {
+    json entry = {{"inputs", json::array()}, {"outputs", json::array()}, {"buffers", json::array()},
+                  {"launches", json::array()}, {"gradients", json::array()}};
+    int64_t id = 0;
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+      if (!isPersistent(buffer)) {
+        entry["buffers"].push_back({{"id", id++}, {"offset", buffer.getOffset()}, {"bytes", buffer.getSize()},
+                                    {"first", static_cast<int64_t>(buffer.getFirst())},
+                                    {"last", static_cast<int64_t>(buffer.getLast())}, {"name", buffer.getName().str()}});
+        markSpace(entry["buffers"].back(), buffer);
+      }
+      if (auto bindings = buffer.getBindings())
+        for (Attribute binding : *bindings)
+          bind(function, entry, buffer, cast<StringAttr>(binding).getValue());
+    }
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      entry["launches"].push_back(launchJson(launch));
+    for (auto gradient : function.getBody().getOps<exec::GradientOp>()) {
+      entry["gradients"].push_back({{"parameter", gradient.getParameter().str()},
+                                    {"offset", bufferOf(gradient.getBuffer()).getOffset()},
+                                    {"dtype", tensorDescription(gradient.getType())["dtype"]},
+                                    {"after_launch", static_cast<int64_t>(gradient.getAfter())}});
+      markSpace(entry["gradients"].back(), bufferOf(gradient.getBuffer()));
+    }
+    entry["gradient_scale"] = facts.options.value("loss_kind", "") == "items" ? "items" : "one";
+    if (int64_t ready = lossReady(function); ready >= 0)
+      entry["loss_ready"] = ready;
+    return entry;
+  }
+
+  static bool isPersistent(exec::BufferOp buffer) {
+    if (buffer.getState())
+      return true;
+    auto bindings = buffer.getBindings();
+    return bindings && llvm::any_of(*bindings, [](Attribute a) {
+             StringRef text = cast<StringAttr>(a).getValue();
+             return text.starts_with("scalar:") || text.starts_with("result:");
+           });
+  }
+
+  void bind(exec::FunctionOp function, json &entry, exec::BufferOp buffer, StringRef binding) {
+    auto [kind, name] = binding.split(':');
+    json description = tensorDescription(buffer.getType());
+    if (kind == "input") {
+      entry["inputs"].push_back({{"name", name.str()}, {"offset", buffer.getOffset()}});
+      addOnce(inputs, inputJson(name, description));
+    } else if (kind == "output") {
+      description["name"] = name.str();
+      description["offset"] = buffer.getOffset();
+      entry["outputs"].push_back(description);
+    } else if (kind == "part") {
+      json whole = tensorDescription(buffer->getAttrOfType<TypeAttr>("whole").getValue());
+      whole["name"] = name.str();
+      whole["offset"] = buffer.getOffset();
+      whole["part"] = {{"first", buffer->getAttrOfType<IntegerAttr>("part").getInt()},
+                       {"elements", cast<RankedTensorType>(buffer.getType()).getNumElements()},
+                       {"after_launch", static_cast<int64_t>(buffer.getFirst())}};
+      entry["outputs"].push_back(whole);
+    } else if (kind == "scalar") {
+      addOnce(scalars, {{"name", name.str()}, {"dtype", description["dtype"]}, {"offset", buffer.getOffset()}});
+    } else if (kind == "result") {
+      description["name"] = name.split(':').second.str();
+      description["function"] = function.getSymName().str();
+      description["offset"] = buffer.getOffset();
+      results.push_back(description);
+    }
+  }
+
+  json inputJson(StringRef name, json description) {
+    description["name"] = name.str();
+    description["role"] = name == facts.labels ? "labels" : "data";
+    auto bounds = module->getAttrOfType<DictionaryAttr>("train.bounds");
+    if (auto bound = bounds ? bounds.getAs<DictionaryAttr>(name) : DictionaryAttr())
+      description.update(toJson(bound));
+    return description;
+  }
+
+  static void addOnce(json &list, json entry) {
+    for (const json &other : list)
+      if (other["name"] == entry["name"])
+        return;
+    list.push_back(std::move(entry));
+  }
+
+  /// The last launch that writes loss_sum or items.
+  static int64_t lossReady(exec::FunctionOp function) {
+    int64_t ready = -1, at = 0;
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
+      for (Value write : launch.getWrites())
+        if (auto bindings = bufferOf(write).getBindings())
+          for (Attribute binding : *bindings) {
+            StringRef name = cast<StringAttr>(binding).getValue();
+            if (name.ends_with(":loss_sum") || name.ends_with(":items"))
+              ready = at;
+          }
+      ++at;
+    }
+    return ready;
+  }
+
+  ModuleOp module;
+  const ProgramFacts &facts;
+};
+} // namespace
+
+ProgramImageParts kedge::programJson(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data) {
+  ProgramImageParts parts{json::object(), std::move(data)};
+  TableBuilder builder(module, facts);
+  json functions = builder.functions();
+  json &out = parts.json;
+  out["format"] = 1;
+  out["name"] = facts.name;
+  out["target"] = facts.target;
+  StateTable states = stateTable(module, facts, parts.data);
+  out["model"] = states.model;
+  for (auto arena : module.getOps<exec::ArenaOp>())
+    out["arena"] = {{"bytes", arena.getBytes()}, {"persistent_bytes", arena.getPersistent()}, {"align", arena.getAlign()}};
+  for (auto arena : module.getOps<exec::HostArenaOp>())
+    out["host_arena"] = {{"bytes", arena.getBytes()}, {"persistent_bytes", arena.getPersistent()}, {"align", arena.getAlign()}};
+  out["states"] = states.states;
+  out["scalars"] = builder.scalars;
+  out["results"] = builder.results;
+  out["inputs"] = builder.inputs;
+  out["functions"] = functions;
+  out["options"] = facts.options;
+  out["plan"] = facts.plan;
+  out["export"] = facts.skeleton;
+  return parts;
+}

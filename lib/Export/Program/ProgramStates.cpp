@@ -1,0 +1,135 @@
+#include "ProgramStates.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/AttrJson.h"
+#include "kedge/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "runtime/format/GraphHash.h"
+#include <filesystem>
+#include <fstream>
+
+using namespace mlir;
+using namespace kedge;
+using nlohmann::json;
+
+namespace {
+uint64_t fileSize(const std::string &path) {
+  std::error_code error;
+  uint64_t size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+class Table {
+public:
+  Table(const ProgramFacts &facts, std::vector<unsigned char> &data) : facts(facts), data(data) {
+    files.push_back(facts.modelPath);
+    for (const std::string &file : facts.externalFiles)
+      files.push_back(file);
+  }
+
+  json stateJson(train::StateOp state) {
+    json entry = tensorDescription(state.getType());
+    entry["name"] = state.getSymName().str();
+    entry["role"] = stringifyRole(state.getRole()).str();
+    if (auto name = state.getOnnxName())
+      entry["onnx_name"] = name->str();
+    if (auto of = state.getOf())
+      entry["of"] = of->str();
+    entry["offset"] = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    if (state->hasAttr("sched.host"))
+      entry["space"] = "host";
+    if (auto perm = state.getPerm())
+      entry["perm"] = toJson(state.getPermAttr());
+    entry["init"] = initJson(state);
+    if (state.getRole() == train::Role::Parameter) {
+      entry["decay"] = state.getDecay();
+      entry["lr_scale"] = state.getLrScale().convertToDouble();
+    }
+    return entry;
+  }
+
+  json modelJson() {
+    json list = json::array();
+    for (const std::string &file : files)
+      list.push_back({{"path", file}, {"bytes", fileSize(file)}});
+    json places = json::array();
+    for (const rt::WeightPlace &place : weights)
+      places.push_back({{"offset", place.offset}, {"length", place.length}});
+    return {{"files", list}, {"graph_hash", graphHash()}, {"weights", places}, {"embedded", facts.embedWeights}};
+  }
+
+private:
+  json initJson(train::StateOp state) {
+    Attribute init = state.getInitAttr();
+    if (!init || isa<UnitAttr>(init))
+      return {{"kind", "zeros"}};
+    if (auto fill = dyn_cast<FloatAttr>(init))
+      return {{"kind", "fill"}, {"value", fill.getValueAsDouble()}};
+    std::string dtype = tensorDescription(state.getType())["dtype"];
+    if (auto weight = dyn_cast<train::WeightAttr>(init))
+      return weightJson(weight, dtype);
+    HostTensor values = HostTensor::fromAttribute(cast<ElementsAttr>(init));
+    return literal(values.bytes.data(), values.bytes.size(), dtype);
+  }
+
+  json weightJson(train::WeightAttr weight, const std::string &dtype) {
+    if (facts.embedWeights)
+      return embedded(weight, dtype);
+    size_t file = fileIndex(weight.getFile().str());
+    if (file == 0)
+      weights.push_back({static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength()), ""});
+    return {{"kind", "file"}, {"file", file}, {"offset", weight.getOffset()},
+            {"length", weight.getLength()}, {"dtype", dtype}};
+  }
+
+  json embedded(train::WeightAttr weight, const std::string &dtype) {
+    std::string path = weight.getFile().str();
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> bytes(weight.getLength());
+    file.seekg(weight.getOffset());
+    if (!file.read(bytes.data(), bytes.size()))
+      fail("{}: cannot read {} bytes at {} to embed them (--embed-weights needs all weight files)", path, bytes.size(),
+           weight.getOffset());
+    return literal(bytes.data(), bytes.size(), dtype);
+  }
+
+  json literal(const char *bytes, size_t size, const std::string &dtype) {
+    data.resize((data.size() + 63) / 64 * 64);
+    size_t offset = data.size();
+    data.insert(data.end(), bytes, bytes + size);
+    return {{"kind", "data"}, {"offset", offset}, {"length", size}, {"dtype", dtype}};
+  }
+
+  /// The first name that is the same file; names differ by how a path is written.
+  size_t fileIndex(const std::string &path) {
+    for (size_t i = 0; i < files.size(); ++i) {
+      std::error_code error;
+      if (files[i] == path || std::filesystem::equivalent(files[i], path, error))
+        return i;
+    }
+    files.push_back(path);
+    return files.size() - 1;
+  }
+
+  std::string graphHash() {
+    auto buffer = llvm::MemoryBuffer::getFile(files[0], /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!buffer)
+      fail("{}: cannot be read: {}", files[0], buffer.getError().message());
+    return rt::hashGraph(reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart()), (*buffer)->getBufferSize(), weights);
+  }
+
+  const ProgramFacts &facts;
+  std::vector<unsigned char> &data;
+  std::vector<std::string> files;
+  std::vector<rt::WeightPlace> weights; // those of the model file that states start from
+};
+} // namespace
+
+StateTable kedge::stateTable(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> &data) {
+  Table table(facts, data);
+  StateTable result{json::array(), {}};
+  for (auto state : module.getOps<train::StateOp>())
+    result.states.push_back(table.stateJson(state));
+  result.model = table.modelJson();
+  return result;
+}

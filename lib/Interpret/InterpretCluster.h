@@ -1,0 +1,10 @@
+// Point-by-point interpretation of a sched.cluster.
+#pragma once
+#include "kedge/Interpret/ConstantEvaluator.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
+
+namespace kedge {
+/// False when the body holds an op that has no value at compile time (random numbers) or is unknown.
+bool interpretCluster(sched::ClusterOp cluster, llvm::ArrayRef<const HostTensor *> inputs,
+                      std::vector<HostTensor> &results);
+} // namespace kedge

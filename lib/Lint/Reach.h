@@ -1,0 +1,37 @@
+// Where a gradient goes: backward from the loss, and which nodes stand between a trained parameter and the
+// loss.
+#pragma once
+#include "kedge/Lint/Lint.h"
+
+namespace kedge::lint {
+
+/// The nodes that a step executes: the model's, then those of the first training algorithm.
+std::vector<const model::Node *> stepNodes(const model::Model &);
+
+/// Values that training derives: the loss, or the logits, or (nothing named) every float output; with
+/// training_info what its Gradient nodes derive. Throws kedge::Error for a name that the model does not have.
+std::vector<std::string> gradientRoots(const model::Model &, const Options &);
+
+/// The only float output, as --logits defaults to it; "" when there are several or none.
+std::string onlyFloatOutput(const model::Graph &);
+
+class Reach {
+public:
+  Reach(const model::Model &, const std::vector<std::string> &roots, const Operators &);
+  /// Whether a gradient arrives at this value.
+  bool reaches(const std::string &value) const { return reached.count(value); }
+  /// Nodes that must pass a gradient on from the roots to one of these values.
+  std::vector<const model::Node *> between(const std::set<std::string> &parameters) const;
+
+private:
+  bool mayCarry(const model::Node &, size_t operand) const;
+
+  const Operators &operators;
+  std::vector<const model::Node *> nodes;
+  std::set<std::string> reached;
+};
+
+/// Names that a node reads, those of its subgraphs from outside included.
+std::vector<std::string> readsOf(const model::Node &);
+
+} // namespace kedge::lint

@@ -1,0 +1,246 @@
+// The report as a reader wants it: one block a code, what is common said once, one aligned line a tensor.
+#include "kedge/Lint/Lint.h"
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace kedge::lint {
+
+namespace {
+struct Headline {
+  const char *one;
+  const char *many; // behind the number
+  const char *why;  // where findings differ in `detail` only
+};
+
+Headline headlineOf(const std::string &code) {
+  static const std::map<std::string, Headline> table = {
+      {"merged-parameters",
+       {"a parameter lost its own tensor", "parameters lost their own tensor",
+        "the exporter stored tensors of equal content once; training would move them as one"}},
+      {"dropped-bias", {"a bias is gone", "biases are gone", ""}},
+      {"folded-parameter", {"a parameter became a constant", "parameters became constants", ""}},
+      {"frozen-batchnorm",
+       {"a BatchNormalization is not in training mode", "BatchNormalizations are not in training mode", ""}},
+      {"fused-batchnorm", {"a norm is gone", "norms are gone", ""}},
+      {"dropout-off", {"a Dropout is off", "Dropouts are off", ""}},
+      {"label-type", {"the labels have the wrong type", "labels have the wrong type", ""}},
+      {"no-gradient", {"an operator has no gradient", "operators have no gradient", ""}},
+      {"unsupported-op", {"a node is not supported", "nodes are not supported", ""}},
+      {"unused-parameter", {"a parameter does not train", "parameters do not train", ""}},
+      {"keyed-by-rank",
+       {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
+      {"renamed-parameter",
+       {"a parameter is stored under another name", "parameters are stored under another name",
+        "they train like all others"}},
+  };
+  auto found = table.find(code);
+  return found == table.end() ? Headline{"a finding", "findings", ""} : found->second;
+}
+
+class Printer {
+public:
+  Printer(const Report &report, const model::Model &model, const TextOptions &text)
+      : report(report), model(model), text(text) {}
+
+  std::string print() {
+    head();
+    for (const std::string &change : report.changes)
+      wrapped(paint("32", "mended: ") + change, 8);
+    if (!report.changes.empty())
+      out += "\n";
+    for (size_t at = 0; at < report.findings.size();) {
+      size_t end = at;
+      while (end < report.findings.size() && sameBlock(report.findings[at], report.findings[end]))
+        ++end;
+      block(at, end);
+      at = end;
+    }
+    summary();
+    return std::move(out);
+  }
+
+private:
+  static bool sameBlock(const Finding &a, const Finding &b) {
+    return a.severity == b.severity && a.code == b.code && a.remedy == b.remedy;
+  }
+  std::string paint(const char *code, std::string_view what) const {
+    return text.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, what) : std::string(what);
+  }
+  static const char *colourOf(Severity severity) {
+    return severity == Severity::Error ? "1;31" : severity == Severity::Warning ? "1;33" : "1;36";
+  }
+
+  void head() {
+    size_t parameters = 0;
+    int64_t elements = 0;
+    std::map<std::string, int64_t> sizes;
+    for (const model::Tensor &tensor : model.graph.initializers)
+      sizes[tensor.name] = tensor.numElements();
+    for (const Initializer &initializer : report.initializers)
+      if (initializer.verdict == Verdict::Parameter) {
+        ++parameters;
+        elements += sizes[initializer.name];
+      }
+    auto opset = model.opsets.find("");
+    std::string producer =
+        model.producer.empty() ? "" : fmt::format(", by {} {}", model.producer, model.producerVersion);
+    out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n",
+                       paint("1", model.path), opset == model.opsets.end() ? 0 : opset->second, producer,
+                       model.graph.nodes.size(), parameters, grouped(elements));
+  }
+
+  static std::string grouped(int64_t n) {
+    std::string digits = std::to_string(n);
+    for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3)
+      digits.insert(at, ",");
+    return digits;
+  }
+
+  void block(size_t from, size_t to) {
+    const Finding &first = report.findings[from];
+    Headline headline = headlineOf(first.code);
+    std::string count = to - from == 1 ? headline.one : fmt::format("{} {}", to - from, headline.many);
+    out += fmt::format(
+        "{} {}\n",
+        paint(colourOf(first.severity), fmt::format("{}[{}]", severityName(first.severity), first.code)),
+        paint("1", count));
+    std::vector<std::pair<std::string, std::vector<const Finding *>>> reasons;
+    for (size_t at = from; at < to; ++at) {
+      const Finding &finding = report.findings[at];
+      std::string reason = finding.detail.empty() ? finding.reason : headline.why;
+      auto found =
+          std::find_if(reasons.begin(), reasons.end(), [&](const auto &r) { return r.first == reason; });
+      if (found == reasons.end())
+        found = reasons.insert(reasons.end(), {reason, {}});
+      found->second.push_back(&finding);
+    }
+    for (const auto &[reason, findings] : reasons) {
+      wrapped("  " + reason, 2);
+      rows(findings);
+    }
+    wrapped("  " + paint("32", "fix: ") + first.remedy, 7);
+    out += "\n";
+  }
+
+  static std::string subjectOf(const Finding &finding) {
+    return finding.tensor.empty() ? finding.node : finding.tensor;
+  }
+
+  /// Three columns: the tensor, what it is or in which module, the node. One tensor's lines stand together,
+  /// and a name above is not repeated.
+  void rows(std::vector<const Finding *> findings) {
+    std::map<std::string, size_t> order;
+    for (const Finding *finding : findings)
+      order.emplace(subjectOf(*finding), order.size());
+    std::stable_sort(findings.begin(), findings.end(), [&](const Finding *a, const Finding *b) {
+      return order[subjectOf(*a)] < order[subjectOf(*b)];
+    });
+    std::vector<std::array<std::string, 3>> table;
+    for (const Finding *finding : findings) {
+      std::string subject = subjectOf(*finding);
+      bool named = finding->module.empty() || subject.starts_with(finding->module + ".");
+      std::string middle = !finding->detail.empty() ? finding->detail : named ? "" : "in " + finding->module;
+      std::string node = finding->node.empty() || finding->node == subject ? "" : "at " + finding->node;
+      table.push_back({std::move(subject), std::move(middle), std::move(node)});
+    }
+    size_t widths[2] = {0, 0};
+    for (const auto &row : table)
+      for (size_t c = 0; c < 2; ++c)
+        widths[c] = std::max(widths[c], row[c].size());
+    std::string above;
+    for (const auto &row : table) {
+      std::string line = "    " + paint("36", row[0] == above ? std::string() : row[0]);
+      line += std::string(widths[0] - (row[0] == above ? 0 : row[0].size()), ' ');
+      if (widths[1])
+        line += "  " + row[1] + std::string(widths[1] - row[1].size(), ' ');
+      if (!row[2].empty())
+        line += "  " + paint("2", row[2]);
+      above = row[0];
+      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+  }
+
+  /// Breaks at blanks; the lines after the first are indented. Colours count nothing.
+  void wrapped(const std::string &line, size_t indent) {
+    size_t column = 0;
+    std::string word;
+    bool lineHasWord = false, escape = false;
+    size_t wordWidth = 0, leading = line.find_first_not_of(' ');
+    out.append(leading, ' ');
+    column = leading;
+    auto flush = [&] {
+      if (word.empty())
+        return;
+      if (lineHasWord && column + 1 + wordWidth > text.width) {
+        out += "\n" + std::string(indent, ' ');
+        column = indent;
+      } else if (lineHasWord) {
+        out += ' ';
+        ++column;
+      }
+      out += word;
+      column += wordWidth;
+      lineHasWord = true;
+      word.clear();
+      wordWidth = 0;
+    };
+    for (char c : line.substr(leading)) {
+      escape |= c == '\x1b';
+      if (c == ' ' && !escape) {
+        flush();
+        continue;
+      }
+      word += c;
+      wordWidth += !escape;
+      if (escape && c == 'm')
+        escape = false;
+    }
+    flush();
+    out += "\n";
+  }
+
+  void summary() {
+    size_t errors = 0, warnings = 0, notes = 0, repaired = 0, mode = 0;
+    for (const Finding &finding : report.findings) {
+      errors += finding.severity == Severity::Error;
+      warnings += finding.severity == Severity::Warning;
+      notes += finding.severity == Severity::Note;
+      if (finding.severity == Severity::Error && finding.repairable)
+        ++(finding.code == "frozen-batchnorm" || finding.code == "dropout-off" ? mode : repaired);
+    }
+    auto plural = [](size_t n, const char *what) {
+      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    };
+    std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"),
+                                     plural(notes, "note"));
+    if (!errors) {
+      out += paint("1;32", "clean") + ": it trains as it was written (" + counts + ")\n";
+      return;
+    }
+    std::vector<std::string> flags;
+    if (repaired)
+      flags.push_back("--repair");
+    if (mode)
+      flags.push_back("--train-mode");
+    std::string hope;
+    if (!flags.empty())
+      hope = repaired + mode == errors
+                 ? fmt::format("; {} mends all errors", fmt::join(flags, " with "))
+                 : fmt::format("; {} mends {} of the errors", fmt::join(flags, " with "), repaired + mode);
+    out += paint("1;31", counts) + hope + "\n";
+  }
+
+  const Report &report;
+  const model::Model &model;
+  const TextOptions &text;
+  std::string out;
+};
+} // namespace
+
+std::string toText(const Report &report, const model::Model &model, const TextOptions &text) {
+  return Printer(report, model, text).print();
+}
+
+} // namespace kedge::lint

@@ -1,0 +1,218 @@
+// Reading the elements of a tensor, wherever they are.
+#include "kedge/Model/ModelWire.h"
+#include "kedge/Model/ModelTypes.h"
+#include "kedge/Support/Error.h"
+#include <cmath>
+#include <cstring>
+
+namespace kedge::model {
+
+int64_t Tensor::numElements() const {
+  for (int64_t d : dims)
+    if (d == 0)
+      return 0;
+  int64_t count = 1;
+  for (int64_t d : dims)
+    count *= d;
+  return count;
+}
+
+uint64_t Tensor::byteSize() const {
+  return (static_cast<uint64_t>(numElements()) * dtypeBits(dtype) + 7) / 8;
+}
+
+std::string Tensor::describe() const {
+  return fmt::format("tensor '{}' ({}[{}])", name, dtypeName(dtype), fmt::join(dims, "x"));
+}
+
+namespace {
+
+template <typename T> void append(std::vector<uint8_t> &out, T value) {
+  size_t end = out.size();
+  out.resize(end + sizeof(T));
+  std::memcpy(out.data() + end, &value, sizeof(T));
+}
+
+void appendInteger(std::vector<uint8_t> &out, DType type, int64_t value) {
+  // Types below 8 bits: each value of int32_data is one byte that holds several elements.
+  unsigned bytes = std::max(1u, dtypeBits(type) / 8);
+  size_t end = out.size();
+  out.resize(end + bytes);
+  std::memcpy(out.data() + end, &value, bytes); // the low bytes, little-endian
+}
+
+Bytes decode(const Tensor &tensor) {
+  auto out = std::make_shared<std::vector<uint8_t>>();
+  if (tensor.numElements() == 0)
+    return {out->data(), 0, out};
+  out->reserve(tensor.byteSize());
+  WireReader reader(*tensor.file, {tensor.place, tensor.placeLength}, "a tensor");
+  while (reader.next()) {
+    switch (reader.field()) {
+    case 4:
+      reader.floats([&](float v) { append(*out, v); });
+      break;
+    case 10:
+      reader.doubles([&](double v) { append(*out, v); });
+      break;
+    case 5:
+    case 7:
+    case 11:
+      reader.varints([&](int64_t v) { appendInteger(*out, tensor.dtype, v); });
+      break;
+    default:
+      break;
+    }
+  }
+  if (out->size() != tensor.byteSize())
+    fail("{}: {} decodes to {} bytes; expected {}", tensor.path, tensor.describe(), out->size(),
+         tensor.byteSize());
+  return {out->data(), out->size(), out};
+}
+
+double halfToDouble(uint16_t bits) {
+  int exponent = (bits >> 10) & 31;
+  double fraction = bits & 1023;
+  double value = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
+                 : exponent == 0 ? std::ldexp(fraction, -24)
+                                 : std::ldexp(fraction + 1024, exponent - 25);
+  return bits & 0x8000 ? -value : value;
+}
+
+double bfloatToDouble(uint16_t bits) {
+  uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, 4);
+  return value;
+}
+
+template <typename T> T load(const uint8_t *data, size_t k) {
+  T value;
+  std::memcpy(&value, data + k * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Calls take(element) with the element in its own C++ type; false when there is none for this type. `values` gets
+/// room for all, but only after the bytes were found: a shape alone may promise more than there is.
+template <typename T, typename F> bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
+  Bytes bytes = tensor.bytes();
+  const uint8_t *data = bytes.data;
+  size_t count = static_cast<size_t>(tensor.numElements());
+  values.reserve(count);
+  auto all = [&](auto convert) {
+    for (size_t k = 0; k < count; ++k)
+      take(convert(k));
+    return true;
+  };
+  switch (tensor.dtype) {
+  case DType::Float:
+    return all([&](size_t k) { return load<float>(data, k); });
+  case DType::Double:
+    return all([&](size_t k) { return load<double>(data, k); });
+  case DType::Float16:
+    return all([&](size_t k) { return halfToDouble(load<uint16_t>(data, k)); });
+  case DType::BFloat16:
+    return all([&](size_t k) { return bfloatToDouble(load<uint16_t>(data, k)); });
+  case DType::Int8:
+    return all([&](size_t k) { return load<int8_t>(data, k); });
+  case DType::Int16:
+    return all([&](size_t k) { return load<int16_t>(data, k); });
+  case DType::Int32:
+    return all([&](size_t k) { return load<int32_t>(data, k); });
+  case DType::Int64:
+    return all([&](size_t k) { return load<int64_t>(data, k); });
+  case DType::UInt8:
+    return all([&](size_t k) { return load<uint8_t>(data, k); });
+  case DType::UInt16:
+    return all([&](size_t k) { return load<uint16_t>(data, k); });
+  case DType::UInt32:
+    return all([&](size_t k) { return load<uint32_t>(data, k); });
+  case DType::UInt64:
+    return all([&](size_t k) { return load<uint64_t>(data, k); });
+  case DType::Bool:
+    return all([&](size_t k) { return load<uint8_t>(data, k) != 0; });
+  case DType::UInt4:
+    return all([&](size_t k) { return (data[k / 2] >> (k % 2 * 4)) & 15; });
+  case DType::Int4:
+    return all([&](size_t k) {
+      int nibble = (data[k / 2] >> (k % 2 * 4)) & 15;
+      return nibble >= 8 ? nibble - 16 : nibble;
+    });
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+Bytes Tensor::bytes() const {
+  if (dtype == DType::String)
+    fail("{}: {} holds strings; expected numbers", path, describe());
+  if (storage == Storage::Owned)
+    return owned ? Bytes{owned->data(), owned->size(), owned} : Bytes{};
+  if (storage == Storage::Inline)
+    return {file->data() + offset, length, file};
+  if (storage == Storage::Encoded)
+    return decode(*this);
+  if (length == 0)
+    return {};
+  if (regularFileSize(path) < 0)
+    fail("{}: {}: its external data file '{}' is missing. Put it beside the model", file->path(), describe(),
+         externalLocation);
+  std::shared_ptr<const MappedFile> external = MappedFile::open(path);
+  if (offset > external->size() || length > external->size() - offset)
+    fail("{}: {} needs bytes {} and on of '{}', which has only {} bytes; expected {} there. The data file is "
+         "cut short "
+         "or belongs to another model",
+         file->path(), describe(), offset, externalLocation, external->size(), length);
+  return {external->data() + offset, length, external};
+}
+
+std::vector<int64_t> Tensor::ints() const {
+  std::vector<int64_t> values;
+  auto take = [&](auto v) {
+    if constexpr (std::is_floating_point_v<decltype(v)>) {
+      if (!(v >= -0x1p63 && v < 0x1p63))
+        fail("{}: {} has the element {}; expected integers", path, describe(), v);
+    }
+    values.push_back(static_cast<int64_t>(v));
+  };
+  if (!forEachElement(*this, values, take))
+    fail("{}: {} cannot be read as integers", path, describe());
+  return values;
+}
+
+std::vector<double> Tensor::floats() const {
+  std::vector<double> values;
+  if (!forEachElement(*this, values, [&](auto v) { values.push_back(static_cast<double>(v)); }))
+    fail("{}: {} cannot be read as numbers", path, describe());
+  return values;
+}
+
+Tensor Tensor::make(std::string name, DType type, std::vector<int64_t> dims, std::vector<uint8_t> bytes) {
+  Tensor tensor;
+  tensor.name = std::move(name);
+  tensor.dtype = type;
+  tensor.dims = std::move(dims);
+  tensor.length = bytes.size();
+  tensor.owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
+  if (type != DType::String && tensor.length != tensor.byteSize())
+    fail("{} was made from {} bytes; expected {}", tensor.describe(), tensor.length, tensor.byteSize());
+  return tensor;
+}
+
+Tensor Tensor::makeInts(std::string name, std::vector<int64_t> dims, const std::vector<int64_t> &values) {
+  std::vector<uint8_t> bytes;
+  for (int64_t v : values)
+    append(bytes, v);
+  return make(std::move(name), DType::Int64, std::move(dims), std::move(bytes));
+}
+
+Tensor Tensor::makeFloats(std::string name, std::vector<int64_t> dims, const std::vector<float> &values) {
+  std::vector<uint8_t> bytes;
+  for (float v : values)
+    append(bytes, v);
+  return make(std::move(name), DType::Float, std::move(dims), std::move(bytes));
+}
+
+} // namespace kedge::model

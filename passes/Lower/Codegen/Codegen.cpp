@@ -1,0 +1,205 @@
+#include "passes/Lower/Codegen/Codegen.h"
+#include "kedge/Support/Error.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "passes/Lower/Codegen/CodegenInternal.h"
+#include "passes/Lower/Cluster/MathLowering.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+
+namespace {
+
+void initializeNativeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+/// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked at
+/// start, and machines of a level get equal programs.
+struct Level {
+  StringRef cpu;
+  SmallVector<StringRef> features;
+};
+const Level kLevels[] = {
+    {"x86-64-v4", {"avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2", "fma"}},
+    {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "fma"}},
+    {"x86-64-v2", {"popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
+};
+
+void addConversions(PassManager &passes) {
+  passes.enableVerifier(false);
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+/// Modules are lowered side by side in one context, so everything they need is loaded before.
+void loadDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  PassManager passes(&context);
+  addConversions(passes);
+  passes.getDependentDialects(registry);
+  context.appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context.getOrLoadDialect(name);
+}
+
+LogicalResult toLLVMDialect(ModuleOp module) {
+  if (failed(lowerMath(module)))
+    return failure();
+  PassManager passes(module.getContext());
+  addConversions(passes);
+  return passes.run(module);
+}
+
+/// Moves the kernels into modules of a fixed number each: the split does not depend on the machine.
+std::vector<OwningOpRef<ModuleOp>> split(ModuleOp kernels) {
+  constexpr size_t kKernelsPerModule = 8;
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  size_t count = 0;
+  for (Operation &op : llvm::make_early_inc_range(*kernels.getBody())) {
+    if (count++ % kKernelsPerModule == 0)
+      parts.emplace_back(ModuleOp::create(kernels.getLoc()));
+    op.moveBefore(parts.back()->getBody(), parts.back()->getBody()->end());
+  }
+  return parts;
+}
+
+bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFile &object) {
+  if (failed(toLLVMDialect(part)))
+    return false;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(part, context, "kernels");
+  if (!module)
+    return false;
+  auto machine = codegen::createTargetMachine(target, level);
+  codegen::prepareModule(*module, *machine);
+  for (llvm::Function &function : *module)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("prefer-vector-width", "512");
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+    }
+  codegen::optimize(*module, *machine, level);
+  object = codegen::emitObject(*module, *machine);
+  return true;
+}
+
+} // namespace
+
+std::unique_ptr<llvm::TargetMachine> kedge::lower::codegen::createTargetMachine(const KernelTarget &target, int level) {
+  initializeNativeTarget();
+  std::string message;
+  llvm::Triple triple(target.triple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!found)
+    fail("no code generator for target '{}': {}", target.triple, message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  auto codegen = level <= 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, codegen));
+}
+
+void kedge::lower::codegen::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
+  // The loops are vectors and unrolled already.
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  auto chosen = levels[std::clamp(level, 0, 3)];
+  auto pipeline = level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  pipeline.run(module, modules);
+}
+
+void kedge::lower::codegen::prepareModule(llvm::Module &module, const llvm::TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+}
+
+ObjectFile kedge::lower::codegen::emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
+  ObjectFile object;
+  llvm::raw_svector_ostream os(object);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    fail("target '{}' writes no object files", machine.getTargetTriple().str());
+  passes.run(module);
+  return object;
+}
+
+KernelTarget KernelTarget::host() {
+  initializeNativeTarget();
+  KernelTarget target;
+  target.triple = llvm::sys::getDefaultTargetTriple();
+  if (!llvm::Triple(target.triple).isX86()) {
+    target.cpu = llvm::sys::getHostCPUName().str();
+    return target;
+  }
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  for (const Level &level : kLevels)
+    if (llvm::all_of(level.features, [&](StringRef name) { return features.lookup(name); })) {
+      target.cpu = level.cpu.str();
+      for (StringRef name : level.features)
+        target.required.push_back(name.str());
+      return target;
+    }
+  target.cpu = "x86-64";
+  return target;
+}
+
+FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target, int optLevel) {
+  loadDialects(*kernels.getContext());
+  auto parts = split(kernels);
+  ObjectFiles objects(parts.size());
+  std::vector<char> done(parts.size(), false);
+  // A context that was told not to work in parallel does not guard its types and attributes either.
+  unsigned threads = kernels.getContext()->isMultithreadingEnabled() ? 0 : 1;
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+  for (size_t at = 0; at < parts.size(); ++at)
+    pool.async([&, at] { done[at] = compilePart(*parts[at], target, optLevel, objects[at]); });
+  pool.wait();
+  if (!llvm::all_of(done, [](char ok) { return ok; }))
+    return kernels.emitError("kernels could not be lowered to machine code");
+  return objects;
+}

@@ -1,0 +1,34 @@
+// Indices whose last dimension is a tuple that names a slice of the data: GatherND, ScatterND.
+#pragma once
+#include "runtime/calls/GatherIndex.h"
+
+namespace kedge::rt::cpu {
+
+struct IndexTuples {
+  int64_t count = 0;         ///< tuples
+  int64_t depth = 0;         ///< indices of a tuple
+  int64_t perBatch = 1;      ///< tuples of a batch
+  int64_t slotsPerBatch = 1; ///< slices of the data in a batch
+  int64_t slots = 0;         ///< slices of the data
+  int64_t sliceElements = 1;
+  Shape sizes, strides; ///< of the indexed dimensions, in slices
+  bool wide = true;
+
+  /// The slice that tuple i names, -1 (noted with the index's position) when it is outside.
+  int64_t slot(const IndexReader &index, int64_t i, FirstBad &bad) const {
+    int64_t slot = i / perBatch * slotsPerBatch;
+    for (int64_t d = 0; d < depth; ++d) {
+      int64_t place = resolveIndex(index[i * depth + d], sizes[d], i * depth + d, bad);
+      if (place < 0)
+        return -1;
+      slot += place * strides[d];
+    }
+    return slot;
+  }
+};
+
+/// `slices` is the tensor of all named slices (GatherND's result, ScatterND's updates); its shape is checked.
+IndexTuples readTuples(const LibraryCall &call, const TensorDesc &data, const TensorDesc &indices,
+                       const TensorDesc &slices, int64_t batchDims);
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,211 @@
+#include "runtime/calls/LibraryWork.h"
+#include "runtime/calls/ConvShape.h"
+#include "runtime/calls/Product.h"
+#include <algorithm>
+
+namespace kedge::rt::cuda {
+namespace {
+
+using cpu::failCall;
+
+constexpr uint64_t kMiB = uint64_t(1) << 20;
+
+/// The distance that neighbours in offsets[begin, begin + count) have in common, if they do.
+std::optional<int64_t> stepOf(const std::vector<int64_t> &offsets, size_t begin, size_t count) {
+  const int64_t step = count > 1 ? offsets[begin + 1] - offsets[begin] : 0;
+  for (size_t i = begin + 1; i < begin + count; ++i)
+    if (offsets[i] - offsets[i - 1] != step)
+      return std::nullopt;
+  return step;
+}
+
+/// The step of all groups of `count`, when they agree.
+std::optional<int64_t> commonStep(const std::vector<int64_t> &offsets, size_t count) {
+  const auto first = stepOf(offsets, 0, count);
+  for (size_t begin = count; first && begin < offsets.size(); begin += count)
+    if (stepOf(offsets, begin, count) != first)
+      return std::nullopt;
+  return first;
+}
+
+/// The largest groups of matrices that lie at equal distances in both operands.
+void cutBatches(const cpu::Product &product, MatmulCalls &calls) {
+  const size_t batches = product.offsetsA.size();
+  size_t count = batches;
+  std::optional<int64_t> stepA, stepB;
+  for (; count > 1; --count) {
+    if (batches % count != 0)
+      continue;
+    stepA = commonStep(product.offsetsA, count), stepB = commonStep(product.offsetsB, count);
+    if (stepA && stepB)
+      break;
+  }
+  calls.shape.batch = static_cast<int64_t>(count);
+  calls.shape.strideA = count > 1 ? *stepA : 0;
+  calls.shape.strideB = count > 1 ? *stepB : 0;
+  for (size_t begin = 0; begin < batches; begin += count) {
+    calls.offsetsA.push_back(product.offsetsA[begin]);
+    calls.offsetsB.push_back(product.offsetsB[begin]);
+  }
+}
+
+/// What the first matrix of every call is aligned to.
+int64_t alignmentOf(const MatmulCalls &calls) {
+  const int64_t size = static_cast<int64_t>(dtypeSize(calls.shape.type));
+  int64_t places = 256;
+  const auto note = [&](int64_t elements) { places |= elements * size; };
+  for (const auto *offsets : {&calls.offsetsA, &calls.offsetsB})
+    for (int64_t offset : *offsets)
+      note(offset);
+  if (calls.offsetsA.size() > 1)
+    note(calls.shape.batch * calls.shape.m * calls.shape.n);
+  return places & -places;
+}
+
+void takeAddend(const cpu::Addend &addend, MatmulCalls &calls) {
+  calls.shape.alpha = addend.alpha;
+  calls.addend = addend.index;
+  if (addend.index < 0)
+    return;
+  // cuBLASLt's table of types has no epilogue for doubles.
+  if (addend.isBias() && addend.alpha == 1 && calls.shape.type == DType::F32) {
+    calls.shape.bias = true;
+    return;
+  }
+  calls.shape.beta = addend.beta;
+  calls.rowStride = addend.rowStride;
+  calls.columnStride = addend.columnStride;
+  const bool whole = addend.rowStride == calls.shape.n && (addend.columnStride == 1 || calls.shape.n == 1);
+  calls.spreads = !whole;
+}
+
+/// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same.
+uint64_t productWorkspace(const MatmulShape &shape) {
+  const uint64_t result = static_cast<uint64_t>(shape.m * shape.n * shape.batch) * dtypeSize(shape.type);
+  uint64_t bytes = kMiB / 4;
+  while (bytes < 8 * result && bytes < 32 * kMiB)
+    bytes *= 2;
+  return bytes;
+}
+
+template <size_t N> std::array<int, N> narrow(const LibraryCall &call, const std::vector<int64_t> &values) {
+  std::array<int, N> result{};
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > INT32_MAX)
+      failCall(call, "a size of {} is more than cuDNN takes", values[i]);
+    result[i] = static_cast<int>(values[i]);
+  }
+  return result;
+}
+
+/// Pads of some dimension are not the same at its two ends.
+bool padsDiffer(const cpu::Shape &pads) {
+  for (size_t i = 0, rank = pads.size() / 2; i < rank; ++i)
+    if (pads[i] != pads[i + rank])
+      return true;
+  return false;
+}
+
+} // namespace
+
+bool isProduct(const std::string &library) { return library == "onnx.MatMul" || library == "onnx.Gemm"; }
+
+bool isConvolution(const std::string &library) {
+  return library == "onnx.Conv" || library == "onnx.ConvTranspose" || library.rfind("train.ConvGrad", 0) == 0 ||
+         library.rfind("train.ConvTransposeGrad", 0) == 0;
+}
+
+std::string MatmulShape::key() const {
+  return fmt::format("{} {}x{}x{} {}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", dtypeName(type), m,
+                     n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', batch, strideA, strideB, alpha, beta,
+                     bias ? "bias" : "plain", alignment, workspaceBytes);
+}
+
+MatmulCalls matmulCallsOf(const LibraryCall &call) {
+  const bool isGemm = call.name == "onnx.Gemm";
+  const cpu::Product product = isGemm ? cpu::readGemm(call) : cpu::readMatMul(call);
+  MatmulCalls calls;
+  calls.shape.type = call.inputs[0].type;
+  for (const TensorDesc &operand : call.inputs)
+    cpu::expectSameType(call, operand, call.inputs[0]);
+  cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
+  if (calls.shape.type != DType::F32 && calls.shape.type != DType::F64)
+    failCall(call, "CUDA multiplies f32 and f64 only; compile with --target cpu");
+  calls.shape.m = product.m, calls.shape.n = product.n, calls.shape.k = product.k;
+  calls.shape.transA = product.transA, calls.shape.transB = product.transB;
+  cutBatches(product, calls);
+  if (isGemm)
+    takeAddend(cpu::readGemmAddend(call, product), calls);
+  if (calls.addend >= 0 && product.k == 0)
+    failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");
+  calls.shape.alignment = alignmentOf(calls);
+  calls.shape.workspaceBytes = productWorkspace(calls.shape);
+  return calls;
+}
+
+bool cudnnTakes(const LibraryCall &call) {
+  const DType type = call.inputs.at(0).type;
+  return (type == DType::F32 || type == DType::F64) && !padsDiffer(cpu::intsAttr(call, "pads", {}));
+}
+
+ConvolutionCall convolutionCallOf(const LibraryCall &call) {
+  const cpu::ConvRoles roles = cpu::convRolesOf(call);
+  const cpu::ConvShape shape = cpu::readConv(call, roles);
+  if (!cudnnTakes(call))
+    failCall(call, "cuDNN takes f32 and f64 with equal pads at both ends; other convolutions have generated kernels");
+  const TensorDesc &x = call.inputs[0];
+  const size_t rank = x.shape.size() - 2;
+  ConvolutionCall result;
+  result.kind = roles.kind;
+  result.type = x.type;
+  result.dims = rank == 3 ? 3 : 2;
+  result.groups = static_cast<int>(shape.groups);
+  result.image = roles.image, result.filter = roles.filter, result.result = roles.result;
+  if (roles.bias)
+    result.bias = cpu::inputIndex(call, 2);
+  const size_t skip = static_cast<size_t>(3 - result.dims);
+  const auto spatial = [&](const cpu::Space &space) { return std::vector<int64_t>(space.begin() + skip, space.end()); };
+  const auto tensor = [&](int64_t first, int64_t second, const cpu::Space &space) {
+    std::vector<int64_t> sizes = spatial(space);
+    sizes.insert(sizes.begin(), {first, second});
+    return narrow<5>(call, sizes);
+  };
+  result.x = tensor(shape.batch, shape.channels, shape.in);
+  result.w = tensor(shape.filters, shape.groupChannels(), shape.kernel);
+  result.y = tensor(shape.batch, shape.filters, shape.out);
+  result.pad = narrow<3>(call, spatial(shape.pad));
+  result.stride = narrow<3>(call, spatial(shape.stride));
+  result.dilation = narrow<3>(call, spatial(shape.dilation));
+  return result;
+}
+
+/// cuDNN tells what it needs only on a GPU. This much lets its deterministic algorithms run at the sizes that models
+/// have; a program that needs more allocates the rest at start and lists it.
+static uint64_t convolutionWorkspace(const LibraryCall &call) {
+  uint64_t largest = 0;
+  for (const auto *list : {&call.inputs, &call.outputs})
+    for (const TensorDesc &tensor : *list)
+      largest = std::max<uint64_t>(largest, tensor.bytes());
+  return std::clamp(largest / 2 / kMiB * kMiB, 8 * kMiB, 64 * kMiB);
+}
+
+std::set<std::string> productKeys(const Program &program) {
+  std::set<std::string> keys;
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      if (isProduct(launch.library) && !launch.onGpu)
+        keys.insert(matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).shape.key());
+  return keys;
+}
+
+uint64_t plannedWorkspaceBytes(const LibraryCall &call) {
+  if (isProduct(call.name))
+    return matmulCallsOf(call).shape.workspaceBytes;
+  if (isConvolution(call.name)) {
+    convolutionCallOf(call);
+    return convolutionWorkspace(call);
+  }
+  failCall(call, "the cuda target has no such library call");
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,24 @@
+// Windows of pooling ops over [N, C, 1 to 3 spatial sizes].
+#pragma once
+#include "runtime/calls/ConvShape.h"
+
+namespace kedge::rt::cpu {
+
+/// A plane is one channel of one image.
+struct PoolShape {
+  int64_t planes;
+  Space in, out, kernel, stride, dilation, pad, padEnd;
+
+  int64_t inSize() const { return in[0] * in[1] * in[2]; }
+  int64_t outSize() const { return out[0] * out[1] * out[2]; }
+  /// A step for every tap of every window, with `special` functions.
+  KernelWork work(double special = 0) const {
+    double taps = static_cast<double>(planes * outSize()) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]);
+    return irregularWork(taps, special * taps);
+  }
+};
+
+/// x: the tensor that windows lie in, y: one element a window. Reads kernel_shape, strides, pads, dilations.
+PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDesc &y);
+
+} // namespace kedge::rt::cpu

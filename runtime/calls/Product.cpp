@@ -1,0 +1,130 @@
+#include "runtime/calls/Product.h"
+#include <algorithm>
+
+namespace kedge::rt::cpu {
+namespace {
+
+/// Element offsets of the matrices that a batch index of `batch` selects in an operand of dimensions `own`
+/// (aligned to the right, 1 or equal).
+std::vector<int64_t> batchOffsets(const LibraryCall &call, const Shape &batch, const Shape &own,
+                                  int64_t matrix) {
+  Shape strides(batch.size(), 0);
+  int64_t stride = matrix;
+  for (size_t i = own.size(); i-- > 0;) {
+    size_t place = i + batch.size() - own.size();
+    if (own[i] != 1 && own[i] != batch[place])
+      failCall(call, "batch dimensions {} and {} do not broadcast", own[i], batch[place]);
+    strides[place] = own[i] == 1 ? 0 : stride;
+    stride *= own[i];
+  }
+  std::vector<int64_t> offsets(product(batch));
+  for (size_t flat = 0; flat < offsets.size(); ++flat) {
+    int64_t rest = static_cast<int64_t>(flat), offset = 0;
+    for (size_t i = batch.size(); i-- > 0; rest /= batch[i])
+      offset += rest % batch[i] * strides[i];
+    offsets[flat] = offset;
+  }
+  return offsets;
+}
+
+Shape broadcastBatch(const LibraryCall &call, const Shape &a, const Shape &b) {
+  Shape result = a.size() > b.size() ? a : b;
+  const Shape &other = a.size() > b.size() ? b : a;
+  for (size_t i = 0; i < other.size(); ++i) {
+    int64_t &size = result[i + result.size() - other.size()];
+    if (size != other[i] && size != 1 && other[i] != 1)
+      failCall(call, "batch dimensions {} and {} do not broadcast", size, other[i]);
+    if (size == 1)
+      size = other[i];
+  }
+  return result;
+}
+
+/// When B is one matrix and A's rows follow each other, the batch of A is more rows.
+void mergeRows(Product &product) {
+  bool oneB = std::all_of(product.offsetsB.begin(), product.offsetsB.end(), [](int64_t o) { return o == 0; });
+  if (!oneB || product.transA || product.batches() < 2)
+    return;
+  for (int64_t i = 0; i < product.batches(); ++i)
+    if (product.offsetsA[i] != i * product.m * product.k)
+      return;
+  product.m *= product.batches();
+  product.offsetsA = product.offsetsB = {0};
+}
+
+} // namespace
+
+Product readMatMul(const LibraryCall &call) {
+  expectCounts(call, 2, 2, 1, 1);
+  Shape a = call.inputs[0].shape, b = call.inputs[1].shape;
+  if (a.empty() || b.empty())
+    failCall(call, "a product needs operands of rank 1 or more");
+  Product result{};
+  result.transA = boolAttr(call, "transA", false), result.transB = boolAttr(call, "transB", false);
+  bool vectorA = a.size() == 1, vectorB = b.size() == 1;
+  if ((vectorA && result.transA) || (vectorB && result.transB))
+    failCall(call, "a vector cannot be transposed");
+  if (vectorA)
+    a.insert(a.begin(), 1);
+  if (vectorB)
+    b.push_back(1);
+  int64_t rowsA = a[a.size() - 2], columnsA = a.back(), rowsB = b[b.size() - 2], columnsB = b.back();
+  result.m = result.transA ? columnsA : rowsA, result.k = result.transA ? rowsA : columnsA;
+  result.n = result.transB ? rowsB : columnsB;
+  if (result.k != (result.transB ? columnsB : rowsB))
+    failCall(call, "inner sizes {} and {} differ", result.k, result.transB ? columnsB : rowsB);
+  Shape batchA(a.begin(), a.end() - 2), batchB(b.begin(), b.end() - 2);
+  Shape batch = broadcastBatch(call, batchA, batchB), expected = batch;
+  if (!vectorA)
+    expected.push_back(result.m);
+  if (!vectorB)
+    expected.push_back(result.n);
+  expectShape(call, call.outputs[0], expected, "the product");
+  result.offsetsA = batchOffsets(call, batch, batchA, result.m * result.k);
+  result.offsetsB = batchOffsets(call, batch, batchB, result.k * result.n);
+  mergeRows(result);
+  return result;
+}
+
+Product readGemm(const LibraryCall &call) {
+  expectCounts(call, 2, 3, 1, 1);
+  const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape;
+  Product result{};
+  result.transA = boolAttr(call, "transA", false), result.transB = boolAttr(call, "transB", false);
+  if (b.size() != 2 || a.size() < 2 || (result.transA && a.size() != 2))
+    failCall(call, "operands of rank 2 are expected");
+  result.m = result.transA ? a[1] : product(a, 0, a.size() - 1);
+  result.k = result.transA ? a[0] : a.back();
+  result.n = result.transB ? b[0] : b[1];
+  if (result.k != (result.transB ? b[1] : b[0]))
+    failCall(call, "inner sizes {} and {} differ", result.k, result.transB ? b[1] : b[0]);
+  Shape expected(a.begin(), a.end() - 1);
+  if (result.transA)
+    expected = {result.m};
+  expected.push_back(result.n);
+  expectShape(call, call.outputs[0], expected, "the product");
+  result.offsetsA = result.offsetsB = {0};
+  return result;
+}
+
+Addend readGemmAddend(const LibraryCall &call, const Product &product) {
+  Addend addend;
+  addend.alpha = floatAttr(call, "alpha", 1), addend.beta = floatAttr(call, "beta", 1);
+  addend.index = addend.beta == 0 ? -1 : inputIndex(call, 2);
+  if (addend.index < 0)
+    return addend;
+  Shape shape = call.inputs[addend.index].shape;
+  if (shape.size() > 2) // leading dimensions of rows, as A has them
+    shape = {cpu::product(shape, 0, shape.size() - 1), shape.back()};
+  while (shape.size() < 2)
+    shape.insert(shape.begin(), 1);
+  if ((shape[0] != 1 && shape[0] != product.m) || (shape[1] != 1 && shape[1] != product.n))
+    failCall(call, "C does not broadcast to [{},{}]", product.m, product.n);
+  addend.columnStride = shape[1] == 1 ? 0 : 1;
+  addend.rowStride = shape[0] == 1 ? 0 : shape[1];
+  if (product.n == 1 && addend.rowStride == 0)
+    addend.columnStride = 1; // one element either way
+  return addend;
+}
+
+} // namespace kedge::rt::cpu

@@ -1,3 +1,0 @@
-#include "runtime/core/LinkedProgram.h"
-
-int main(int argc, char **argv) { return kedge::rt::linkedMain(argc, argv, nullptr); }

@@ -1,0 +1,3 @@
+#include "runtime/train/LinkedProgram.h"
+
+int main(int argc, char **argv) { return kedge::rt::linkedMain(argc, argv, nullptr); }

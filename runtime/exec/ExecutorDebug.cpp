@@ -1,0 +1,119 @@
+// What a run does when something is wrong: finding the first value that is not finite, poisoning dead bytes.
+#include "runtime/exec/Executor.h"
+#include "runtime/format/Convert.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what) {
+  if (!isFloat(desc.type))
+    return std::nullopt;
+  const int64_t count = desc.elements();
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = loadAsDouble(desc.type, data, i);
+    if (!std::isfinite(value))
+      return NonFinite{what, i, value};
+  }
+  return std::nullopt;
+}
+
+/// `from` without the bytes that `taken` covers.
+Ranges subtract(Ranges from, const Ranges &taken) {
+  for (const auto &[begin, end] : taken) {
+    Ranges rest;
+    for (const auto &[low, high] : from) {
+      if (end <= low || begin >= high) {
+        rest.push_back({low, high});
+        continue;
+      }
+      if (low < begin)
+        rest.push_back({low, begin});
+      if (end < high)
+        rest.push_back({end, high});
+    }
+    from = std::move(rest);
+  }
+  return from;
+}
+
+/// Bytes of buffers that hold a value between launch `after` and the next one.
+Ranges live(const Function &function, Space space, int after) {
+  Ranges result;
+  for (const BufferLife &buffer : function.buffers)
+    if (buffer.space == space && buffer.first <= after && buffer.last > after)
+      result.push_back({buffer.offset, buffer.offset + buffer.bytes});
+  return result;
+}
+
+/// Bytes whose last user is launch `at`.
+Ranges dying(const Function &function, Space space, int at) {
+  Ranges result;
+  for (const BufferLife &buffer : function.buffers)
+    if (buffer.space == space && buffer.last == at)
+      result.push_back({buffer.offset, buffer.offset + buffer.bytes});
+  const Launch &source = function.launches[static_cast<size_t>(at)];
+  if (space == Space::Device && source.workspaceBytes != 0)
+    result.push_back({source.workspaceOffset, source.workspaceOffset + source.workspaceBytes});
+  return result;
+}
+
+/// By launch, from before the first: transient bytes of one arena that hold nothing from there on.
+std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t persistent, uint64_t bytes) {
+  std::vector<Ranges> dead{subtract({{persistent, bytes}}, live(function, space, -1))};
+  for (int i = 0; i < static_cast<int>(function.launches.size()); ++i)
+    dead.push_back(subtract(dying(function, space, i), live(function, space, i)));
+  return dead;
+}
+
+} // namespace
+
+std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int last) {
+  for (const State &state : prog.states)
+    if (state.role != StateRole::Constant && state.role != StateRole::Accumulator)
+      if (auto found = scan(state.desc, read(state),
+                            std::string(roleName(state.role)) + " '" +
+                                (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step"))
+        return found;
+  const Function &function = functionNamed(name);
+  target->begin(function);
+  for (const Place &place : function.inputs)
+    if (const InputSpec *input = prog.input(place.name))
+      if (auto found = scan(input->desc, read(place.offset, input->desc.bytes()), "input '" + place.name + "'"))
+        return found;
+  const int end = std::min(last < 0 ? INT32_MAX : last + 1, static_cast<int>(function.launches.size()));
+  for (int i = 0; i < end; ++i) {
+    const Launch &source = function.launches[static_cast<size_t>(i)];
+    target->run(function, i, i + 1, nullptr);
+    const Space space = source.hostArg == static_cast<int>(source.reads) ? Space::Host : Space::Device;
+    for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
+      if (auto found = scan(source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
+                            (source.library.empty() ? "the result of " + source.kernel
+                                                    : "the result of " + source.library) +
+                                (source.loc.empty() ? "" : " at " + source.loc)))
+        return found;
+  }
+  return std::nullopt;
+}
+
+void Executor::poisonDeadRanges() {
+  poisoning = true;
+  for (const auto &[name, function] : prog.functions) {
+    dead[&function] = deadRanges(function, Space::Device, prog.persistentBytes, prog.arenaBytes);
+    deadHost[&function] = deadRanges(function, Space::Host, prog.hostPersistentBytes, prog.hostArenaBytes);
+  }
+}
+
+void Executor::poison(const Function &function, int after) {
+  const size_t at = static_cast<size_t>(after + 1);
+  for (const auto &[begin, end] : dead.find(&function)->second[at])
+    target->fill(begin, end - begin, 0xff);
+  for (const auto &[begin, end] : deadHost.find(&function)->second[at])
+    std::memset(target->hostArena() + begin, 0xff, end - begin);
+}
+
+} // namespace kedge::rt

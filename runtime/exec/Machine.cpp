@@ -1,0 +1,79 @@
+// What this machine offers: instruction sets and physical cores.
+#include "runtime/exec/Executor.h"
+#include "runtime/io/Error.h"
+#include <fstream>
+#include <sched.h>
+#include <set>
+
+namespace kedge::rt {
+namespace {
+
+#if defined(__x86_64__) || defined(__i386__)
+/// -1: a name that the compiler's built-in does not know.
+int supports(const std::string &name) {
+  __builtin_cpu_init();
+#define KEDGE_FEATURE(text)                                                                                  \
+  if (name == text)                                                                                          \
+    return __builtin_cpu_supports(text) != 0;
+  KEDGE_FEATURE("sse2")
+  KEDGE_FEATURE("sse3")
+  KEDGE_FEATURE("ssse3")
+  KEDGE_FEATURE("sse4.1")
+  KEDGE_FEATURE("sse4.2")
+  KEDGE_FEATURE("popcnt")
+  KEDGE_FEATURE("avx")
+  KEDGE_FEATURE("avx2")
+  KEDGE_FEATURE("fma")
+  KEDGE_FEATURE("bmi")
+  KEDGE_FEATURE("bmi2")
+  KEDGE_FEATURE("avx512f")
+  KEDGE_FEATURE("avx512bw")
+  KEDGE_FEATURE("avx512cd")
+  KEDGE_FEATURE("avx512dq")
+  KEDGE_FEATURE("avx512vl")
+  KEDGE_FEATURE("avx512vnni")
+  KEDGE_FEATURE("avx512bf16")
+#undef KEDGE_FEATURE
+  return -1;
+}
+#else
+int supports(const std::string &) { return -1; }
+#endif
+
+std::string firstLine(const std::string &path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+} // namespace
+
+void checkFeatures(const std::vector<std::string> &features) {
+  std::string missing;
+  for (const std::string &feature : features)
+    if (supports(feature) == 0)
+      missing += (missing.empty() ? "" : ", ") + feature;
+  if (!missing.empty())
+    fail("this program was compiled for a processor with {}, which this machine lacks: compile it on this "
+         "machine, or on one like it",
+         missing);
+}
+
+int physicalCores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return 1;
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed))
+      continue;
+    const std::string siblings =
+        firstLine(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    cores.insert(siblings.empty() ? std::to_string(cpu) : siblings);
+  }
+  return std::max<int>(1, static_cast<int>(cores.size()));
+}
+
+} // namespace kedge::rt

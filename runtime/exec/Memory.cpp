@@ -1,0 +1,93 @@
+#include "runtime/exec/Memory.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <omp.h>
+#include <unistd.h>
+
+namespace kedge::rt {
+namespace {
+
+uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+uint64_t pageAligned(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+} // namespace
+
+uint64_t anonymousBytes() {
+  char text[4096];
+  const int descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return 0;
+  const ssize_t count = read(descriptor, text, sizeof(text) - 1);
+  close(descriptor);
+  if (count <= 0)
+    return 0;
+  text[count] = 0;
+  const char *line = std::strstr(text, "RssAnon:");
+  return line ? std::strtoull(line + 8, nullptr, 10) * 1024 : 0;
+}
+
+MemoryMeter::MemoryMeter() : atStart(anonymousBytes()), beforeArena(atStart) {}
+
+void MemoryMeter::startThreads(int count) {
+  atStart = anonymousBytes();
+  omp_set_num_threads(count);
+  // A thread's stack counts from its first use.
+  int running = 0;
+#pragma omp parallel num_threads(count) reduction(+ : running)
+  running += 1;
+  beforeArena = running > 0 ? anonymousBytes() : atStart;
+}
+
+void MemoryMeter::noteKernels(const Executor &executor) {
+  afterKernels = afterSteps = anonymousBytes();
+  workspaces = executor.device().extraWorkspaceBytes();
+}
+
+void MemoryMeter::noteStep(int64_t done) {
+  constexpr int64_t kFirstSteps = 4;
+  if (done < kFirstSteps)
+    afterSteps = std::max(afterSteps, anonymousBytes());
+}
+
+std::string MemoryMeter::report(const Executor &executor) const {
+  Device &device = executor.device();
+  const uint64_t arena = executor.program().arenaBytes, host = executor.program().hostArenaBytes;
+  nlohmann::ordered_json report = nlohmann::ordered_json::object();
+  for (const auto &[key, value] : executor.program().plan.items())
+    report[key] = value;
+  auto list = nlohmann::ordered_json::array();
+  uint64_t sum = 0;
+  const auto add = [&](const char *name, uint64_t bytes, const char *source) {
+    list.push_back({{"name", name}, {"bytes", bytes}, {"source", source}});
+    sum += bytes;
+  };
+  const auto measured = [&](const char *name, uint64_t before, uint64_t after, uint64_t known, const char *source) {
+    add(name, minus(after, before + known), source);
+    list.back()["rss_anon_before"] = before;
+    list.back()["rss_anon_after"] = after;
+  };
+  for (const Reservation &entry : device.reservations())
+    add(entry.name.c_str(), entry.bytes, entry.source.c_str());
+  // A device of its own has its own memory: the host's is no part of the budget.
+  const bool onHost = list.empty();
+  if (onHost) {
+    measured("openmp_threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
+    measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + workspaces,
+             "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
+    if (workspaces != 0)
+      add("library_workspaces", workspaces, "computed: more threads than compiled for");
+    measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
+  }
+  if (nlohmann::json figures = device.memoryFigures(); !figures.is_null())
+    report["device"] = std::move(figures);
+  report["reservations"] = list;
+  report["arena_bytes"] = arena;
+  report["host_bytes"] = host;
+  report["peak_bytes"] = arena + sum;
+  return report.dump(1) + "\n";
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,36 @@
+// Writes the trained model as ONNX from the skeleton that the compiler put into the program, without
+// protobuf.
+//
+// A skeleton as JSON (made by kedge::exporter::Skeleton::toJson):
+//   {"files": ["", "gpt2.onnx.data"],          // "": the model file; others beside it
+//    "model": [PIECE...], "external": [PIECE...]}   // external: content of the data file; empty: none is
+//    written
+//   PIECE = ["bytes", offset, length]           // in the blob (kedge_program_data)
+//         | ["copy", file, offset, length]      // of files[file]
+//         | ["state", name, "f32", [48, 144]]   // a state's elements in this type and shape, row-major
+//         | ["message", field, [PIECE...]]      // protobuf field with a length, computed while writing
+//         | ["external_name"]                   // name of the data file: that of the exported file + ".data"
+//         | ["align", 64]                       // zeros up to the next multiple
+#pragma once
+#include "runtime/format/Tensor.h"
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace kedge::rt {
+
+/// What a state holds when the file is written: exported tensor = transpose(data, perm); empty: as it is.
+/// A type other than the file's is converted (rounded to nearest even).
+struct ExportedState {
+  const void *data = nullptr;
+  TensorDesc desc;
+  std::vector<int> perm;
+};
+using StateLookup = std::function<ExportedState(const std::string &name)>;
+
+/// Writes `path` (and `path`.data when the skeleton has external data) atomically: temporary files, fsync,
+/// rename. `modelPath`: where the model file is that "copy" pieces read from. Throws rt::Error; nothing
+/// half-written stays.
+void writeOnnx(const nlohmann::json &skeleton, const uint8_t *blob, uint64_t blobSize,
+               const std::string &modelPath, const std::string &path, const StateLookup &lookup);
+
+} // namespace kedge::rt

@@ -1,0 +1,127 @@
+#include "runtime/format/Convert.h"
+#include "runtime/format/TensorFile.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace kedge::rt {
+namespace {
+
+constexpr std::pair<std::string_view, DType> kTypes[] = {
+    {"F32", DType::F32},  {"F64", DType::F64}, {"F16", DType::F16}, {"BF16", DType::BF16},
+    {"I8", DType::I8},    {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64},
+    {"U8", DType::U8},    {"U16", DType::U16}, {"U32", DType::U32}, {"U64", DType::U64},
+    {"BOOL", DType::Bool}};
+
+std::string typeText(DType type) {
+  for (const auto &[text, known] : kTypes)
+    if (known == type)
+      return std::string(text);
+  return "";
+}
+
+TensorView viewOf(const std::string &name, const nlohmann::json &entry, const char *data, uint64_t bytes,
+                  const std::string &path) {
+  TensorView view;
+  const std::string type = entry.at("dtype");
+  bool known = false;
+  for (const auto &[text, dtype] : kTypes)
+    if (text == type) {
+      view.desc.type = dtype;
+      known = true;
+    }
+  if (!known)
+    fail("{}: tensor '{}' has the type {}, which this program does not read", path, name, type);
+  view.desc.shape = entry.at("shape").get<std::vector<int64_t>>();
+  const auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes ||
+      checkedBytes(view.desc) != offsets[1] - offsets[0])
+    fail("{}: the place of tensor '{}' does not fit its shape, or lies outside the file", path, name);
+  view.data = data + offsets[0];
+  return view;
+}
+
+} // namespace
+
+TensorFile TensorFile::open(const std::string &path) {
+  const auto endsWith = [&](std::string_view end) {
+    return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+  };
+  if (endsWith(".safetensors"))
+    return openSafetensors(path);
+  if (endsWith(".onnx"))
+    return openOnnx(path);
+  fail("{}: expected a file that ends in .onnx or .safetensors", path);
+}
+
+TensorFile TensorFile::openSafetensors(const std::string &path) {
+  TensorFile result;
+  result.maps.emplace_back(path, "safetensors file");
+  const FileMap &file = result.maps.front();
+  uint64_t length = 0;
+  if (file.size() < 8)
+    fail("{}: truncated: no safetensors header", path);
+  std::memcpy(&length, file.data(), 8);
+  if (length > file.size() - 8)
+    fail("{}: truncated or no safetensors file: a header of {} bytes in a file of {}", path, length,
+         file.size());
+  try {
+    const auto header = nlohmann::json::parse(std::string_view(file.data() + 8, length));
+    const char *data = file.data() + 8 + length;
+    for (const auto &[name, entry] : header.items())
+      if (name != "__metadata__")
+        result.views.emplace(name, viewOf(name, entry, data, file.size() - 8 - length, path));
+  } catch (const nlohmann::json::exception &error) {
+    fail("{}: damaged safetensors header: {}", path, error.what());
+  }
+  return result;
+}
+
+const TensorView *TensorFile::find(const std::string &name) const {
+  auto found = views.find(name);
+  return found == views.end() ? nullptr : &found->second;
+}
+
+void writeSafetensors(FileWriter &writer, const std::vector<TensorOut> &tensors) {
+  nlohmann::ordered_json header;
+  header["__metadata__"] = {{"producer", "kedge"}};
+  uint64_t offset = 0;
+  for (const TensorOut &tensor : tensors) {
+    const uint64_t end = offset + tensor.desc.bytes();
+    header[tensor.name] = {
+        {"dtype", typeText(tensor.desc.type)}, {"shape", tensor.desc.shape}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  const uint64_t length = text.size();
+  writer.write(&length, 8);
+  writer.write(text);
+  for (const TensorOut &tensor : tensors)
+    writeTensorData(writer, tensor);
+}
+
+void writeTensorData(FileWriter &writer, const TensorOut &tensor) {
+  const int64_t elements = tensor.desc.elements();
+  if (elements == 0)
+    return;
+  const void *data = tensor.data ? tensor.data : tensor.fetch();
+  if (tensor.perm.empty() && tensor.dataType == tensor.desc.type) {
+    writer.write(data, tensor.desc.bytes());
+    return;
+  }
+  // In slices of about 1 MiB, so that a checkpoint needs no copy of a tensor.
+  const std::vector<int64_t> flat{elements};
+  const std::vector<int64_t> &shape =
+      tensor.perm.empty() || tensor.desc.shape.empty() ? flat : tensor.desc.shape;
+  const int64_t rowBytes = static_cast<int64_t>(tensor.desc.bytes()) / shape[0];
+  const int64_t rows = std::clamp<int64_t>((1 << 20) / std::max<int64_t>(1, rowBytes), 1, shape[0]);
+  std::vector<char> slice(static_cast<size_t>(rows * rowBytes));
+  for (int64_t begin = 0; begin < shape[0]; begin += rows) {
+    const int64_t end = std::min(shape[0], begin + rows);
+    transposeRows(slice.data(), tensor.desc.type, shape, data, tensor.dataType, tensor.perm, begin, end);
+    writer.write(slice.data(), static_cast<size_t>((end - begin) * rowBytes));
+  }
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,50 @@
+// Named tensors in files: safetensors (read and written) and the initializers of an ONNX file (read).
+#pragma once
+#include "runtime/format/Tensor.h"
+#include "runtime/io/FileMap.h"
+#include "runtime/io/FileWriter.h"
+#include <functional>
+#include <map>
+
+namespace kedge::rt {
+
+struct TensorView {
+  TensorDesc desc;
+  const char *data = nullptr; ///< may be unaligned
+};
+
+/// A mapped file of named tensors.
+class TensorFile {
+public:
+  /// By the name's end: .safetensors or .onnx. Throws rt::Error on anything that does not fit the format.
+  static TensorFile open(const std::string &path);
+  static TensorFile openSafetensors(const std::string &path);
+  static TensorFile openOnnx(const std::string &path);
+
+  const TensorView *find(const std::string &name) const;
+  const std::map<std::string, TensorView> &tensors() const { return views; }
+  const FileMap &file() const { return maps.front(); }
+
+private:
+  friend class OnnxInitializers;
+  std::vector<FileMap> maps;
+  std::map<std::string, TensorView> views;
+};
+
+/// A tensor to be written: transpose(data, perm), converted to `desc.type`.
+struct TensorOut {
+  std::string name;
+  TensorDesc desc; ///< in the file
+  const void *data = nullptr;
+  DType dataType = DType::F32;
+  std::vector<int> perm; ///< file tensor = transpose(data, perm); empty: as it is
+  /// Where `data` is null: gives it when its turn comes; valid until the next tensor's turn.
+  std::function<const void *()> fetch = {};
+};
+
+void writeSafetensors(FileWriter &writer, const std::vector<TensorOut> &tensors);
+
+/// Streams one tensor's bytes as the file holds them.
+void writeTensorData(FileWriter &writer, const TensorOut &tensor);
+
+} // namespace kedge::rt

@@ -1,0 +1,38 @@
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/Error.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace kedge::rt {
+
+namespace {
+std::string replaceable(const std::string &path) {
+  std::error_code error;
+  std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail("'{}' is no regular file, expected the place of a file to make or replace", path);
+  std::filesystem::path followed = std::filesystem::canonical(path, error);
+  return error ? path : followed.string();
+}
+} // namespace
+
+AtomicFile::AtomicFile(const std::string &path)
+    : target(replaceable(path)), file(fmt::format("{}.tmp.{}", target, getpid()), path) {}
+
+AtomicFile::~AtomicFile() {
+  if (!committed)
+    unlink(file.path().c_str());
+}
+
+void AtomicFile::commit() {
+  file.finish();
+  if (std::rename(file.path().c_str(), target.c_str()) != 0)
+    fail("cannot put '{}' in its place: {}", target, std::strerror(errno));
+  committed = true;
+  syncFolder(folderOf(target));
+}
+
+} // namespace kedge::rt

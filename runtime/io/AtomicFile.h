@@ -1,0 +1,29 @@
+// A file that appears whole or not at all.
+#pragma once
+#include "runtime/io/FileWriter.h"
+
+namespace kedge::rt {
+
+/// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit() nothing stays.
+/// Links are followed; anything but a regular file is refused: as root a rename would destroy a device.
+/// All errors are rt::Error that name the file and the system's reason.
+class AtomicFile {
+public:
+  explicit AtomicFile(const std::string &path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  FileWriter &writer() { return file; }
+  void write(const void *bytes, size_t count) { file.write(bytes, count); }
+  void write(std::string_view text) { file.write(text); }
+  uint64_t position() const { return file.bytesWritten(); }
+  void commit();
+
+private:
+  std::string target;
+  FileWriter file;
+  bool committed = false;
+};
+
+} // namespace kedge::rt

@@ -1,0 +1,106 @@
+#include "runtime/io/FileWriter.h"
+#include "runtime/io/Error.h"
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace kedge::rt {
+namespace {
+
+constexpr size_t kBufferBytes = 1 << 20; // a multiple of 8: only the last flush has a tail
+constexpr uint64_t kHashSeed = 0xcbf29ce484222325ull;
+
+uint64_t hashWords(uint64_t hash, const char *bytes, size_t count) {
+  for (size_t i = 0; i < count; i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + i, std::min<size_t>(8, count - i));
+    hash = (hash ^ word) * 0x100000001b3ull;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+} // namespace
+
+FileWriter::FileWriter(const std::string &path, const std::string &meantFor)
+    : name(path), shown(meantFor.empty() ? path : meantFor), hash(kHashSeed) {
+  descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0)
+    fail("cannot create '{}': {}", shown, std::strerror(errno));
+  buffer.reserve(kBufferBytes);
+}
+
+FileWriter::~FileWriter() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+void FileWriter::write(const void *bytes, size_t count) {
+  const char *next = static_cast<const char *>(bytes);
+  total += count;
+  while (count != 0) {
+    const size_t part = std::min(count, kBufferBytes - buffer.size());
+    buffer.insert(buffer.end(), next, next + part);
+    next += part;
+    count -= part;
+    if (buffer.size() == kBufferBytes)
+      flush();
+  }
+}
+
+void FileWriter::flush() {
+  hash = hashWords(hash, buffer.data(), buffer.size());
+  const char *next = buffer.data();
+  size_t left = buffer.size();
+  while (left != 0) {
+    const ssize_t written = ::write(descriptor, next, left);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      failWith(written < 0 ? errno : ENOSPC);
+    next += written;
+    left -= static_cast<size_t>(written);
+    stored += static_cast<uint64_t>(written);
+  }
+  buffer.clear();
+}
+
+void FileWriter::failWith(int reason) const {
+  const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  fail("cannot write '{}': {} after {} bytes{}", shown, std::strerror(reason), stored,
+       full ? "; free some space, or name another folder" : "");
+}
+
+void FileWriter::finish() {
+  flush();
+  const bool synced = fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;
+  const int reason = errno;
+  const bool closed = close(descriptor) == 0;
+  descriptor = -1;
+  if (!synced || !closed)
+    failWith(synced ? errno : reason);
+}
+
+std::string FileWriter::checksum() const { return fmt::format("{:016x}", hash); }
+
+std::string checksumOf(const void *bytes, size_t count) {
+  return fmt::format("{:016x}", hashWords(kHashSeed, static_cast<const char *>(bytes), count));
+}
+
+void syncFolder(const std::string &path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+std::string folderOf(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+} // namespace kedge::rt

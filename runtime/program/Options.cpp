@@ -1,0 +1,221 @@
+#include "runtime/program/Options.h"
+#include "runtime/io/Error.h"
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <limits>
+#include <regex>
+
+namespace kedge::rt {
+namespace {
+
+/// What CLI11 fills before the texts are taken apart.
+struct Texts {
+  std::vector<std::string> data, tokens, evalData, evalTokens, predict, init, inject;
+  std::string betas, schedule, onNan = "stop";
+  double commTimeout = 30;
+};
+
+NamedFile namedFile(const std::string &flag, const std::string &text, bool nameNeeded) {
+  const size_t split = text.find('=');
+  if (split == std::string::npos && !nameNeeded)
+    return {"", text};
+  if (split == std::string::npos || split == 0 || split + 1 == text.size())
+    fail("{} {}: expected NAME=FILE", flag, text);
+  return {text.substr(0, split), text.substr(split + 1)};
+}
+
+std::vector<NamedFile> namedFiles(const std::string &flag, const std::vector<std::string> &texts,
+                                  bool nameNeeded = true) {
+  std::vector<NamedFile> result;
+  for (const std::string &text : texts)
+    result.push_back(namedFile(flag, text, nameNeeded));
+  return result;
+}
+
+double number(const std::string &flag, const std::string &text) {
+  size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception &) {
+    used = 0;
+  }
+  if (used == 0 || used != text.size())
+    fail("{}: '{}' is not a number", flag, text);
+  return value;
+}
+
+InitSpec initSpec(const std::string &text) {
+  const size_t split = text.rfind('=');
+  if (split == std::string::npos || split == 0)
+    fail("--init {}: expected REGEX=zeros|ones|normal:STD|uniform:A", text);
+  InitSpec spec;
+  spec.pattern = text.substr(0, split);
+  const std::string value = text.substr(split + 1);
+  const size_t colon = value.find(':');
+  const std::string kind = value.substr(0, colon);
+  const bool amount = colon != std::string::npos;
+  if (kind == "zeros" && !amount)
+    spec.kind = InitSpec::Kind::Zeros;
+  else if (kind == "ones" && !amount)
+    spec.kind = InitSpec::Kind::Ones;
+  else if (kind == "normal" && amount)
+    spec.kind = InitSpec::Kind::Normal;
+  else if (kind == "uniform" && amount)
+    spec.kind = InitSpec::Kind::Uniform;
+  else
+    fail("--init {}: '{}' is none of zeros, ones, normal:STD, uniform:A", text, value);
+  if (amount)
+    spec.amount = number("--init", value.substr(colon + 1));
+  try {
+    std::regex check(spec.pattern);
+  } catch (const std::regex_error &error) {
+    fail("--init {}: '{}' is not an ECMAScript regular expression: {}", text, spec.pattern, error.what());
+  }
+  return spec;
+}
+
+void parseInjections(const std::vector<std::string> &texts, std::map<int64_t, double> &inject) {
+  for (const std::string &text : texts) {
+    const size_t split = text.find('=');
+    const std::string value = split == std::string::npos ? "" : text.substr(split + 1);
+    double injected = 0;
+    if (value == "inf" || value == "-inf")
+      injected = (value[0] == '-' ? -1 : 1) * std::numeric_limits<double>::infinity();
+    else if (value == "nan")
+      injected = std::numeric_limits<double>::quiet_NaN();
+    else
+      fail("--inject-gradient {}: expected STEP=inf, STEP=-inf or STEP=nan", text);
+    const double step = number("--inject-gradient", text.substr(0, split));
+    if (step < 0 || step != std::floor(step))
+      fail("--inject-gradient {}: a step is a whole number from 0", text);
+    inject[static_cast<int64_t>(step)] = injected;
+  }
+}
+
+void addDataFlags(CLI::App &app, Options &o, Texts &t) {
+  app.add_option("--data", t.data, "INPUT=FILE.npy: rows of an input (f2 f4 f8 u1 i4 i8)");
+  app.add_option("--tokens", t.tokens, "[INPUT=]FILE: token file (raw uint16, or with llm.c's header)");
+  app.add_option("--eval-data", t.evalData, "INPUT=FILE.npy: rows to evaluate on");
+  app.add_option("--eval-tokens", t.evalTokens, "[INPUT=]FILE: tokens to evaluate on");
+  app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
+}
+
+void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
+  ScalarOptions &s = o.scalars;
+  app.add_option("--steps", s.steps, "optimizer steps in all")->check(CLI::NonNegativeNumber);
+  app.add_option("--lr", s.lr, "learning rate");
+  app.add_option("--min-lr", s.minLr, "where a schedule ends (0)");
+  app.add_option("--schedule", t.schedule, "constant, linear, cosine or wsd")
+      ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
+  app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)")->check(CLI::NonNegativeNumber);
+  app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
+  app.add_option("--decay-steps", s.decaySteps,
+                 "step where a schedule ends (--steps); wsd: length of the decay")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--weight-decay", s.weightDecay, "weight decay");
+  app.add_option("--betas", t.betas, "B1,B2: decay of Adam's moments");
+  app.add_option("--eps", s.eps, "epsilon of Adam");
+  app.add_option("--seed", s.seed, "seed of dropout and --init");
+}
+
+void addStateFlags(CLI::App &app, Options &o, Texts &t) {
+  app.add_option("--model", o.model, "where the compiled model file is now");
+  app.add_option("--weights", o.weights, "FILE.onnx or FILE.safetensors: initial values by name and shape");
+  app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
+  app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
+  app.add_option("--checkpoint-every", o.checkpointEvery, "checkpoint after every N-th step (and at the end)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--keep", o.keep, "checkpoints to keep (2)")->check(CLI::PositiveNumber);
+  app.add_option("--resume", o.resumeDir, "[DIR]: go on from the newest checkpoint")->expected(0, 1);
+  app.add_option("--export-onnx", o.exportOnnx, "write the trained model");
+  app.add_flag("--export-training-mode", o.exportTrainingMode,
+               "keep Dropout and BatchNormalization training");
+  app.add_option("--export-safetensors", o.exportSafetensors, "write the trained weights");
+}
+
+void addReportFlags(CLI::App &app, Options &o, Texts &t) {
+  app.add_option("--log", o.log, "FILE.jsonl: one object a step");
+  app.add_option("--profile", o.profile, "FILE.json: Chrome trace of the launches");
+  app.add_option("--memory-report", o.memoryReport, "FILE.json: the plan with what was measured");
+  app.add_flag("--plan", o.plan, "print the plan and exit");
+  app.add_option("--threads", o.threads, "threads (physical cores)")->check(CLI::Range(1, 4096));
+  app.add_option("--comm-timeout", t.commTimeout, "seconds to wait for other ranks (30)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--on-nan", t.onNan, "stop or continue when the loss is not finite")
+      ->check(CLI::IsMember({"stop", "continue"}));
+  app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
+  app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
+  app.add_option("--dump-step", o.dumpStep, "step of --dump-gradients (0)")->check(CLI::NonNegativeNumber);
+  app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
+}
+
+void takeApart(const CLI::App &app, const Texts &t, Options &o) {
+  o.data = namedFiles("--data", t.data);
+  o.tokens = namedFiles("--tokens", t.tokens, false);
+  o.evalData = namedFiles("--eval-data", t.evalData);
+  o.evalTokens = namedFiles("--eval-tokens", t.evalTokens, false);
+  o.predict = namedFiles("--predict", t.predict);
+  for (const std::string &text : t.init)
+    o.init.push_back(initSpec(text));
+  parseInjections(t.inject, o.inject);
+  if (!t.schedule.empty())
+    o.scalars.schedule = parseSchedule(t.schedule);
+  if (!t.betas.empty()) {
+    const size_t comma = t.betas.find(',');
+    if (comma == std::string::npos)
+      fail("--betas {}: expected B1,B2", t.betas);
+    o.scalars.beta1 = number("--betas", t.betas.substr(0, comma));
+    o.scalars.beta2 = number("--betas", t.betas.substr(comma + 1));
+  }
+  o.resume = app.count("--resume") != 0;
+  o.continueOnNan = t.onNan == "continue";
+  if (o.resume && o.resumeDir.empty() && o.checkpointDir.empty())
+    fail("--resume needs --checkpoint-dir, or a folder: --resume DIR");
+  if (o.checkpointEvery != 0 && o.checkpointDir.empty())
+    fail("--checkpoint-every needs --checkpoint-dir");
+  if (o.evalEvery != 0 && o.evalData.empty() && o.evalTokens.empty())
+    fail("--eval-every needs --eval-data or --eval-tokens");
+  if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
+    fail("--dump-step needs --dump-gradients");
+}
+
+} // namespace
+
+std::string scheduleName(ScheduleKind kind) {
+  constexpr const char *names[] = {"constant", "linear", "cosine", "wsd"};
+  return names[static_cast<int>(kind)];
+}
+
+ScheduleKind parseSchedule(const std::string &name) {
+  for (ScheduleKind kind :
+       {ScheduleKind::Constant, ScheduleKind::Linear, ScheduleKind::Cosine, ScheduleKind::Wsd})
+    if (scheduleName(kind) == name)
+      return kind;
+  fail("unknown schedule '{}': expected constant, linear, cosine or wsd", name);
+}
+
+std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options) {
+  CLI::App app{"Trains " + programName + ". Compiled by kedge."};
+  Texts texts;
+  addDataFlags(app, options, texts);
+  addScalarFlags(app, options, texts);
+  addStateFlags(app, options, texts);
+  addReportFlags(app, options, texts);
+  for (CLI::Option *option : app.get_options())
+    if (option->get_items_expected_max() > 1 && option->get_name() != "--help")
+      option->allow_extra_args(false);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    fail("{}; --help lists the options", error.what());
+  }
+  takeApart(app, texts, options);
+  return std::nullopt;
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,42 @@
+// Folders step-N of safetensors and a manifest: written beside, synced, renamed.
+#pragma once
+#include "runtime/exec/Executor.h"
+#include "runtime/train/Schedule.h"
+
+namespace kedge::rt {
+
+/// Where a run stands.
+struct Progress {
+  int64_t step = 0;           ///< completed steps
+  int64_t optimizerSteps = 0; ///< updates done
+  int64_t samples = 0;        ///< rows consumed by completed steps, over all ranks
+};
+
+struct Checkpoint {
+  std::string folder;
+  Progress progress;
+  std::string optimizer;
+  ScalarOptions scalars;
+};
+
+/// Writes DIR/step-N and removes older ones beyond `keep`. On any failure throws and leaves nothing visible.
+void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+                     const RunScalars &scalars, int64_t keep);
+
+/// The newest whole checkpoint in `dir`, or `dir` itself when it is one. Throws when there is none.
+Checkpoint newestCheckpoint(const std::string &dir);
+
+/// True when `dir` holds at least one step-N folder.
+bool holdsCheckpoints(const std::string &dir);
+
+/// Removes what a killed process left half-written.
+void removeLeftovers(const std::string &dir);
+
+/// Sets every saved state. Throws rt::Error that names what differs when the checkpoint is of another model
+/// or optimizer; states are then partly set.
+void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor);
+
+/// Parameters, frozen tensors and buffers under their names in the exported file, in its layout.
+void exportSafetensors(const std::string &path, const Executor &executor);
+
+} // namespace kedge::rt

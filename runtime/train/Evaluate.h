@@ -1,0 +1,37 @@
+// Evaluation and prediction: every row once, in order, in evaluation mode.
+#pragma once
+#include "runtime/train/Step.h"
+
+namespace kedge::rt {
+
+class Evaluator {
+public:
+  /// Throws when the program cannot evaluate, or cannot mask a last partial batch.
+  Evaluator(Executor &executor, const Dataset &data, const RunScalars &scalars);
+
+  /// The loss over all rows, weighted by items.
+  double loss(const Progress &progress);
+
+private:
+  struct Sums {
+    double loss = 0, items = 0;
+  };
+  void addRows(int64_t valid, Sums &sums) const;
+  void addBatch(int64_t weight, Sums &sums) const;
+
+  Executor &executor;
+  const Program &program;
+  const Dataset &data;
+  const RunScalars &scalars;
+  ScalarWriter writer;
+  const ResultSlot *lossRows, *itemRows, *lossSum, *items;
+};
+
+/// Writes output `name` over all rows as FILE.npy (fp16 and bf16 as fp32).
+void predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+             const std::string &name, const std::string &path);
+
+/// Throws unless the program has this output in evaluation mode.
+void checkPredictable(const Program &program, const std::string &name);
+
+} // namespace kedge::rt

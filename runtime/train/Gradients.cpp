@@ -1,0 +1,70 @@
+#include "runtime/train/Gradients.h"
+#include "runtime/format/Convert.h"
+#include "runtime/format/TensorFile.h"
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/Error.h"
+
+namespace kedge::rt {
+
+GradientTools::GradientTools(Executor &executor, const Options &options)
+    : executor(executor), options(options) {}
+
+bool GradientTools::needed() const { return !options.dumpGradients.empty() || !options.inject.empty(); }
+
+bool GradientTools::wants(int64_t step) const {
+  return (!options.dumpGradients.empty() && step == options.dumpStep) || options.inject.count(step) != 0;
+}
+
+void GradientTools::visit(const Function &function, int launch, int64_t step, double items) {
+  const auto injected = options.inject.find(step);
+  for (size_t i = 0; i < function.gradients.size(); ++i) {
+    const GradientPlace &place = function.gradients[i];
+    if (place.afterLaunch != launch)
+      continue;
+    if (!options.dumpGradients.empty() && step == options.dumpStep)
+      dump(function, place, items);
+    if (i == 0 && injected != options.inject.end())
+      executor.write(place.space, place.offset, dtypeSize(place.type),
+                     [&](char *element) { storeDouble(place.type, element, 0, injected->second); });
+  }
+}
+
+void GradientTools::dump(const Function &function, const GradientPlace &place, double items) {
+  const State *state = executor.program().state(place.parameter);
+  if (!state)
+    fail("the program is damaged: a gradient of '{}', which is no state", place.parameter);
+  std::vector<float> &values = gradients[state->name];
+  values.resize(static_cast<size_t>(state->desc.elements()));
+  const uint64_t bytes = static_cast<uint64_t>(state->desc.elements()) * dtypeSize(place.type);
+  transpose(values.data(), DType::F32, state->fileShape(), executor.read(place.space, place.offset, bytes), place.type,
+            inversePerm(state->perm));
+  if (!function.gradientsPerItems)
+    return;
+  const double scale = items > 0 ? executor.program().options.nominalItems / items : 0;
+  for (float &value : values)
+    value = static_cast<float>(value * scale);
+}
+
+void GradientTools::finishStep(int64_t step) {
+  if (options.dumpGradients.empty() || step != options.dumpStep)
+    return;
+  std::vector<TensorOut> tensors;
+  for (const State &state : executor.program().states) {
+    const auto found = gradients.find(state.name);
+    if (found != gradients.end())
+      tensors.push_back({state.onnxName.empty() ? state.name : state.onnxName,
+                         {DType::F32, state.fileShape()},
+                         found->second.data(),
+                         DType::F32,
+                         {}});
+    else if (state.role == StateRole::Parameter)
+      fmt::print(stderr, "kedge: warning: --dump-gradients: '{}' has no gradient in this program\n",
+                 state.onnxName);
+  }
+  AtomicFile file(options.dumpGradients);
+  writeSafetensors(file.writer(), tensors);
+  file.commit();
+  gradients.clear();
+}
+
+} // namespace kedge::rt

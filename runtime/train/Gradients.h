@@ -1,0 +1,27 @@
+// --dump-gradients and --inject-gradient.
+#pragma once
+#include "runtime/program/Options.h"
+#include "runtime/train/Step.h"
+
+namespace kedge::rt {
+
+class GradientTools : public GradientWatch {
+public:
+  GradientTools(Executor &executor, const Options &options);
+  void visit(const Function &function, int launch, int64_t step, double items) override;
+  bool wants(int64_t step) const override;
+  /// True when one of the two options was given.
+  bool needed() const;
+  /// Writes the dumped gradients after their step; throws when a parameter's gradient was not seen.
+  void finishStep(int64_t step);
+
+private:
+  void dump(const Function &function, const GradientPlace &place, double items);
+
+  Executor &executor;
+  const Options &options;
+  /// fp32, in the exported file's layout.
+  std::map<std::string, std::vector<float>> gradients;
+};
+
+} // namespace kedge::rt

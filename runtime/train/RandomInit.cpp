@@ -1,0 +1,85 @@
+// --init: values from Philox, element by element in the exported file's layout.
+#include "runtime/format/Convert.h"
+#include "runtime/format/Philox.h"
+#include "runtime/train/Weights.h"
+#include <cmath>
+#include <numbers>
+
+namespace kedge::rt {
+namespace {
+
+/// FNV-1a, folded to 32 bits.
+uint32_t nameKey(const std::string &name) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char letter : name)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ull;
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+/// In (0, 1]: a logarithm can be taken.
+double positiveUnit(uint32_t word) { return (static_cast<double>(word) + 1) * 0x1p-32; }
+
+std::array<double, 4> valuesOf(const InitSpec &spec, const PhiloxBlock &words) {
+  std::array<double, 4> values{};
+  switch (spec.kind) {
+  case InitSpec::Kind::Zeros:
+    break;
+  case InitSpec::Kind::Ones:
+    values.fill(1);
+    break;
+  case InitSpec::Kind::Uniform:
+    for (size_t i = 0; i < 4; ++i)
+      values[i] = spec.amount * (2 * positiveUnit(words[i]) - 1);
+    break;
+  case InitSpec::Kind::Normal:
+    for (size_t i = 0; i < 4; i += 2) { // Box-Muller
+      const double radius = spec.amount * std::sqrt(-2 * std::log(positiveUnit(words[i])));
+      const double angle = 2 * std::numbers::pi * positiveUnit(words[i + 1]);
+      values[i] = radius * std::cos(angle);
+      values[i + 1] = radius * std::sin(angle);
+    }
+    break;
+  }
+  return values;
+}
+
+/// Index in the exported layout of arena element `index`.
+int64_t fileIndex(const State &state, const std::vector<int64_t> &fileStrides, int64_t index) {
+  if (state.perm.empty())
+    return index;
+  int64_t result = 0;
+  for (size_t k = state.perm.size(); k-- > 0;) {
+    result += index % state.desc.shape[k] * fileStrides[static_cast<size_t>(state.perm[k])];
+    index /= state.desc.shape[k];
+  }
+  return result;
+}
+
+} // namespace
+
+void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination) {
+  const std::vector<int64_t> shape = state.fileShape();
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t axis = shape.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * shape[axis];
+  const uint32_t key = nameKey(state.onnxName);
+  const int64_t elements = state.desc.elements();
+  constexpr int64_t slice = 1 << 14;
+#pragma omp parallel for schedule(static)
+  for (int64_t begin = 0; begin < elements; begin += slice) {
+    int64_t known = -1;
+    std::array<double, 4> values{};
+    for (int64_t i = begin; i < std::min(elements, begin + slice); ++i) {
+      const int64_t element = fileIndex(state, strides, i);
+      if (element / 4 != known) {
+        known = element / 4;
+        values =
+            valuesOf(spec, randomBlock(static_cast<uint64_t>(seed), key, 0,
+                                       static_cast<uint32_t>(known >> 32), static_cast<uint32_t>(known)));
+      }
+      storeDouble(state.desc.type, destination, i, values[static_cast<size_t>(element % 4)]);
+    }
+  }
+}
+
+} // namespace kedge::rt

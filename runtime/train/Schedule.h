@@ -1,0 +1,45 @@
+// Learning rates and the scalars that kernels read.
+#pragma once
+#include "runtime/exec/Executor.h"
+#include "runtime/program/Options.h"
+
+namespace kedge::rt {
+
+/// Run-time scalars with every default filled in.
+struct RunScalars {
+  int64_t steps = 0, decaySteps = 0, warmup = 0, seed = 0;
+  bool decayStepsGiven = false;
+  double lr = 0, minLr = 0, warmupStart = 0, weightDecay = 0, beta1 = 0, beta2 = 0, eps = 0;
+  ScheduleKind schedule = ScheduleKind::Constant;
+  std::optional<int64_t> shuffle;
+};
+
+/// Flags given now, then what a checkpoint saved, then the program's defaults. Throws for wsd without
+/// --decay-steps and for a wsd decay longer than the run.
+RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved,
+                          const CompileOptions &program);
+
+/// Contract, section 2: the rate of step s.
+double learningRate(const RunScalars &scalars, int64_t step);
+
+/// What changes from one function call to the next.
+struct StepPoint {
+  int64_t step = 0;           ///< s
+  int64_t optimizerSteps = 0; ///< done before this step
+  int64_t micro = 0;          ///< a
+  int64_t rank = 0, ranks = 1;
+  double items = 0; ///< of the step, when known
+};
+
+/// Writes every scalar that the program lists.
+class ScalarWriter {
+public:
+  /// Throws rt::Error on a scalar that this runtime does not know.
+  explicit ScalarWriter(const Program &program);
+  void write(Executor &executor, const RunScalars &scalars, const StepPoint &point) const;
+
+private:
+  const Program &program;
+};
+
+} // namespace kedge::rt

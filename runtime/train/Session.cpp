@@ -1,0 +1,152 @@
+#include "runtime/train/Session.h"
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/Error.h"
+#include "runtime/train/Export.h"
+#include "runtime/train/Weights.h"
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace kedge::rt {
+namespace {
+
+/// An output that cannot be written is told before training, not after.
+void checkWritable(const char *flag, const std::string &path) {
+  if (path.empty())
+    return;
+  const std::string folder = folderOf(path);
+  if (access(folder.c_str(), W_OK) != 0)
+    fail("{} {}: cannot write into '{}': {}", flag, path, folder, std::strerror(errno));
+}
+
+void checkSingleRank() {
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE"})
+    if (const char *size = std::getenv(name); size && std::atoi(size) > 1)
+      fail("{}={}: training on several ranks is not available yet; start one process", name, size);
+}
+
+} // namespace
+
+Session::Session(const ProgramImage &image, const Program &program, const Options &options)
+    : image(image), program(program), options(options) {}
+
+void Session::checkOptions() const {
+  checkSingleRank();
+  checkWritable("--export-onnx", options.exportOnnx);
+  checkWritable("--export-safetensors", options.exportSafetensors);
+  checkWritable("--log", options.log);
+  checkWritable("--profile", options.profile);
+  checkWritable("--memory-report", options.memoryReport);
+  checkWritable("--dump-gradients", options.dumpGradients);
+  if (!options.exportOnnx.empty())
+    exportSkeleton(program, options.exportTrainingMode);
+  else if (options.exportTrainingMode)
+    fail("--export-training-mode needs --export-onnx");
+  for (const NamedFile &wanted : options.predict) {
+    checkPredictable(program, wanted.name);
+    checkWritable("--predict", wanted.file);
+    if (options.evalData.empty() && options.evalTokens.empty())
+      fail("--predict needs --eval-data or --eval-tokens");
+  }
+  if (options.checkpointDir.empty())
+    return;
+  std::error_code failed;
+  std::filesystem::create_directories(options.checkpointDir, failed);
+  checkWritable("--checkpoint-dir", options.checkpointDir + "/");
+  if (!options.resume && holdsCheckpoints(options.checkpointDir))
+    fail(
+        "--checkpoint-dir '{}' holds checkpoints already: give --resume to go on from the newest, or another "
+        "folder",
+        options.checkpointDir);
+}
+
+void Session::resume() {
+  if (options.resume) {
+    checkpoint = newestCheckpoint(options.resumeDir.empty() ? options.checkpointDir : options.resumeDir);
+    progress = checkpoint->progress;
+  }
+  const ScalarOptions saved = checkpoint ? checkpoint->scalars : ScalarOptions{};
+  const bool hasData = !options.data.empty() || !options.tokens.empty();
+  if (!options.scalars.steps && !saved.steps && hasData)
+    fail("--steps N is missing: how many optimizer steps to train in all");
+  scalars = resolveScalars(options.scalars, saved, program.options);
+}
+
+void Session::openData() {
+  if (progress.step < scalars.steps) {
+    data = std::make_unique<Dataset>(program, options.data, options.tokens, "--data", true);
+    data->shuffle(scalars.shuffle);
+  }
+  if (!options.evalData.empty() || !options.evalTokens.empty())
+    evalData = std::make_unique<Dataset>(program, options.evalData, options.evalTokens, "--eval-data",
+                                         options.predict.empty());
+}
+
+void Session::makeExecutor() {
+  const int threads = options.threads != 0 ? options.threads : physicalCores();
+  meter.startThreads(threads);
+  executor = std::make_unique<Executor>(program, image, threads);
+  meter.noteKernels(*executor);
+  if (const char *poison = std::getenv("KEDGE_POISON"); poison && std::strcmp(poison, "1") == 0)
+    executor->poisonDeadRanges();
+}
+
+void Session::setStates() {
+  const WeightSources sources{options.model, options.weights, options.init, scalars.seed};
+  loadInitialValues(*executor, image, sources, checkpoint.has_value());
+  if (checkpoint)
+    loadCheckpoint(*checkpoint, *executor);
+  StepPoint point;
+  point.step = progress.step;
+  point.optimizerSteps = progress.optimizerSteps;
+  const ScalarWriter writer(program);
+  writer.write(*executor, scalars, point);
+  if (!checkpoint && program.function("init"))
+    executor->run("init");
+  if (program.function("restore"))
+    executor->run("restore");
+}
+
+int Session::run() {
+  checkOptions();
+  resume();
+  openData();
+  makeExecutor();
+  setStates();
+  if (evalData && evalData->hasLabels())
+    evaluator = std::make_unique<Evaluator>(*executor, *evalData, scalars);
+  if (!options.profile.empty()) {
+    profile = std::make_unique<Profile>(program, scalars.steps - progress.step);
+    executor->setTimer(profile.get());
+  }
+  if (!options.log.empty())
+    log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.step) : std::nullopt);
+  if (!options.checkpointDir.empty())
+    removeLeftovers(options.checkpointDir);
+  if (const int signal = train())
+    return 128 + signal;
+  finish();
+  return 0;
+}
+
+void Session::finish() {
+  for (const NamedFile &wanted : options.predict)
+    predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
+  if (!options.exportOnnx.empty()) {
+    exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode);
+    for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
+      fmt::print(stderr, "{}: {}\n", options.exportOnnx, note.get<std::string>());
+  }
+  if (!options.exportSafetensors.empty())
+    exportSafetensors(options.exportSafetensors, *executor);
+  if (!options.memoryReport.empty()) {
+    AtomicFile file(options.memoryReport);
+    file.write(meter.report(*executor));
+    file.commit();
+  }
+  if (profile)
+    profile->finish(options.profile);
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,47 @@
+// A run of a compiled program, from options to exit code.
+#pragma once
+#include "runtime/exec/Memory.h"
+#include "runtime/exec/Profile.h"
+#include "runtime/program/Options.h"
+#include "runtime/train/Evaluate.h"
+#include "runtime/train/Gradients.h"
+#include "runtime/train/Log.h"
+#include <memory>
+
+namespace kedge::rt {
+
+class Session {
+public:
+  Session(const ProgramImage &image, const Program &program, const Options &options);
+  /// Exit code: 0, or 128 + the signal that ended the run.
+  int run();
+
+private:
+  void checkOptions() const;
+  void openData();
+  void resume();
+  void makeExecutor();
+  void setStates();
+  int train();
+  LogLine runStep(StepRunner &runner);
+  std::optional<double> evaluateIfDue();
+  void checkpointIfDue(bool interrupted);
+  void finish();
+
+  const ProgramImage &image;
+  const Program &program;
+  const Options &options;
+  MemoryMeter meter;
+  RunScalars scalars;
+  Progress progress;
+  std::optional<Checkpoint> checkpoint;
+  std::unique_ptr<Dataset> data, evalData;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<GradientTools> gradients;
+  std::unique_ptr<Profile> profile;
+  std::unique_ptr<Log> log;
+  bool warnedEmpty = false;
+};
+
+} // namespace kedge::rt

@@ -1,0 +1,62 @@
+// One optimizer step: batches, scalars, functions, loss.
+#pragma once
+#include "runtime/data/Dataset.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Schedule.h"
+
+namespace kedge::rt {
+
+struct StepResult {
+  double loss = 0; ///< contract, section 2; NaN when the program has none
+  double items = 0;
+  std::optional<double> gradNorm; ///< before clipping
+};
+
+/// What watches a step beside the loss: dumped and injected gradients.
+class GradientWatch {
+public:
+  virtual ~GradientWatch() = default;
+  /// After `launch` (-1: before the first) of a function that has gradients. `items`: of the step so far.
+  virtual void visit(const Function &function, int launch, int64_t step, double items) = 0;
+  virtual bool wants(int64_t step) const = 0;
+};
+
+class StepRunner {
+public:
+  StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, bool stopOnNonFinite);
+
+  void watch(GradientWatch *gradientWatch) { watcher = gradientWatch; }
+
+  /// Throws rt::Error on a loss that is not finite (unless told to go on) with the step and the first such
+  /// value; labels and tokens out of range throw as well. State is then not to be saved.
+  StepResult run(const Progress &progress);
+
+private:
+  struct Sums {
+    double loss = 0, items = 0;
+  };
+  void runMicro(const Progress &progress, int64_t micro, Sums &sums);
+  void fill(const Progress &progress, int64_t micro);
+  void readAhead(const Progress &progress, int64_t micro);
+  void runUpdate(const Progress &progress, const Sums &sums);
+  [[noreturn]] void explain(const Progress &progress, int64_t micro);
+  double lossOf(const Sums &sums) const;
+  StepPoint pointOf(const Progress &progress, int64_t micro) const;
+  int64_t firstRow(const Progress &progress, int64_t micro) const;
+
+  Executor &executor;
+  const Program &program;
+  const Dataset &data;
+  const RunScalars &scalars;
+  ScalarWriter writer;
+  bool stopOnNonFinite;
+  GradientWatch *watcher = nullptr;
+  std::string forward; ///< "step" or "micro"
+  const ResultSlot *loss, *items, *gradNorm;
+  std::optional<int64_t> stagedRow; ///< first row of the batch that was read ahead
+};
+
+/// An element of a result.
+double readResult(const Executor &executor, const ResultSlot &slot, int64_t element = 0);
+
+} // namespace kedge::rt

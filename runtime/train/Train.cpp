@@ -1,0 +1,87 @@
+// The training loop: step, evaluation, log line, checkpoint, in this order.
+#include "runtime/io/Error.h"
+#include "runtime/train/Display.h"
+#include "runtime/train/Session.h"
+#include "runtime/train/Signals.h"
+#include <chrono>
+
+namespace kedge::rt {
+
+LogLine Session::runStep(StepRunner &runner) {
+  const auto begin = std::chrono::steady_clock::now();
+  const StepResult result = runner.run(progress);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  if (result.items == 0 && !warnedEmpty) {
+    fmt::print(stderr,
+               "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n",
+               progress.step);
+    warnedEmpty = true;
+  }
+  const CompileOptions &compiled = program.options;
+  const int64_t rows = compiled.batch * compiled.accumulate;
+  LogLine line;
+  line.step = progress.step;
+  line.loss = result.loss;
+  if (!compiled.trainingInfo) {
+    line.lr = learningRate(scalars, progress.step);
+    line.gradNorm = result.gradNorm;
+  }
+  ++progress.step;
+  ++progress.optimizerSteps;
+  progress.samples += rows;
+  line.optimizerSteps = progress.optimizerSteps;
+  line.seconds = taken.count();
+  line.tokensPerSecond = static_cast<double>(rows) * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
+  line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
+  return line;
+}
+
+std::optional<double> Session::evaluateIfDue() {
+  const bool due =
+      progress.step == scalars.steps || (options.evalEvery != 0 && progress.step % options.evalEvery == 0);
+  if (!evaluator || !due)
+    return std::nullopt;
+  return evaluator->loss(progress);
+}
+
+void Session::checkpointIfDue(bool interrupted) {
+  const bool due = progress.step == scalars.steps || interrupted ||
+                   (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
+  if (!options.checkpointDir.empty() && due)
+    writeCheckpoint(options.checkpointDir, *executor, progress, scalars, options.keep);
+}
+
+int Session::train() {
+  if (progress.step >= scalars.steps) {
+    if (evaluator)
+      fmt::print("eval loss {}\n", evaluator->loss(progress));
+    return caughtSignal();
+  }
+  StepRunner runner(*executor, *data, scalars, !options.continueOnNan);
+  gradients = std::make_unique<GradientTools>(*executor, options);
+  if (gradients->needed())
+    runner.watch(gradients.get());
+  Display display(scalars.steps);
+  int signal = caughtSignal();
+  for (int64_t done = 0; progress.step < scalars.steps && signal == 0; ++done) {
+    LogLine line;
+    try {
+      line = runStep(runner);
+    } catch (...) {
+      display.finish();
+      throw;
+    }
+    gradients->finishStep(line.step);
+    meter.noteStep(done);
+    line.evalLoss = evaluateIfDue();
+    if (log)
+      log->write(line);
+    display.step(line);
+    signal = caughtSignal();
+    checkpointIfDue(signal != 0);
+  }
+  display.finish();
+  return progress.step < scalars.steps ? signal : 0;
+}
+
+} // namespace kedge::rt

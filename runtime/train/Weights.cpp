@@ -1,0 +1,183 @@
+#include "runtime/train/Weights.h"
+#include "runtime/format/Convert.h"
+#include "runtime/format/GraphHash.h"
+#include "runtime/format/TensorFile.h"
+#include "runtime/io/Error.h"
+#include <cstring>
+#include <memory>
+#include <regex>
+
+namespace kedge::rt {
+namespace {
+
+/// The model file that was compiled and its external data; opened and checked on first use.
+class ModelFiles {
+public:
+  ModelFiles(const Program &program, const std::string &model) : program(program) {
+    if (program.files.empty())
+      return;
+    path = model.empty() ? program.files[0].path : model;
+  }
+
+  const FileMap &file(int index) {
+    if (index < 0 || static_cast<size_t>(index) >= program.files.size())
+      fail("the program is damaged: it names file {} of {}", index, program.files.size());
+    if (maps.empty()) {
+      maps.resize(program.files.size());
+      openChecked(0, path);
+      checkHash();
+    }
+    if (index != 0 && !maps[static_cast<size_t>(index)])
+      openChecked(static_cast<size_t>(index), externalPath(program.files[static_cast<size_t>(index)].path));
+    return *maps[static_cast<size_t>(index)];
+  }
+
+private:
+  /// External data moves with the model.
+  std::string externalPath(const std::string &stored) const {
+    const std::string folder = folderOf(program.files[0].path) + "/";
+    if (stored.rfind(folder, 0) == 0)
+      return folderOf(path) + "/" + stored.substr(folder.size());
+    return stored[0] == '/' ? stored : folderOf(path) + "/" + stored;
+  }
+
+  void openChecked(size_t index, const std::string &place) {
+    maps[index] = std::make_unique<FileMap>(place, "model file (--model names another place)");
+    const uint64_t expected = program.files[index].bytes;
+    if (maps[index]->size() != expected)
+      fail("{}: not the file that was compiled: expected {} bytes, found {}; compile this one, or give its "
+           "weights by --weights",
+           place, expected, maps[index]->size());
+  }
+
+  void checkHash() {
+    const FileMap &file = *maps[0];
+    const std::string found =
+        hashGraph(reinterpret_cast<const uint8_t *>(file.data()), file.size(), program.weightPlaces);
+    if (!program.graphHash.empty() && found != program.graphHash)
+      fail("{}: another model than the one that was compiled: expected the graph hash {}, found {}; compile "
+           "this "
+           "one, or give its weights by --weights",
+           path, program.graphHash, found);
+  }
+
+  const Program &program;
+  std::string path;
+  std::vector<std::unique_ptr<FileMap>> maps;
+};
+
+class Loader {
+public:
+  Loader(Executor &executor, const ProgramImage &image, const WeightSources &sources)
+      : executor(executor), image(image), sources(sources), files(executor.program(), sources.model) {
+    if (!sources.weights.empty())
+      given = std::make_unique<TensorFile>(TensorFile::open(sources.weights));
+  }
+
+  void load(const State &state) {
+    executor.write(state, [&](char *destination) { loadInto(state, destination); });
+  }
+
+private:
+  void loadInto(const State &state, char *destination) {
+    if (isModelTensor(state)) {
+      if (const InitSpec *spec = specFor(state.onnxName)) {
+        fillFrom(*spec, state, sources.seed, destination);
+        return;
+      }
+      if (given) {
+        loadGiven(state, destination);
+        return;
+      }
+    }
+    loadInit(state, destination);
+  }
+
+  const InitSpec *specFor(const std::string &name) const {
+    const InitSpec *last = nullptr;
+    for (const InitSpec &spec : sources.init)
+      if (std::regex_search(name, std::regex(spec.pattern)))
+        last = &spec;
+    return last;
+  }
+
+  void loadGiven(const State &state, char *destination) {
+    const TensorView *view = given->find(state.onnxName);
+    const std::vector<int64_t> expected = state.fileShape();
+    if (!view)
+      fail("{}: has no tensor '{}' of shape {}: these are weights of another model; give this "
+           "model's, or make it by --init '{}=...'",
+           sources.weights, state.onnxName, shapeText(expected), state.onnxName);
+    if (view->desc.shape != expected || isFloat(view->desc.type) != isFloat(state.desc.type))
+      fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
+           "this model's, or leave --weights out to start from {}",
+           sources.weights, state.onnxName, dtypeName(view->desc.type), shapeText(view->desc.shape),
+           dtypeName(state.desc.type), shapeText(expected), "the model file's");
+    transpose(destination, state.desc.type, state.desc.shape, view->data, view->desc.type, state.perm);
+  }
+
+  void loadInit(const State &state, char *destination) {
+    const StateInit &init = state.init;
+    if (init.kind == StateInit::Kind::Zeros) {
+      std::memset(destination, 0, state.desc.bytes());
+      return;
+    }
+    if (init.kind == StateInit::Kind::Fill) {
+      for (int64_t i = 0; i < state.desc.elements(); ++i)
+        storeDouble(state.desc.type, destination, i, init.value);
+      return;
+    }
+    const bool data = init.kind == StateInit::Kind::Data;
+    const char *bytes = data ? reinterpret_cast<const char *>(image.data) : files.file(init.file).data();
+    const uint64_t size = data ? image.dataSize : files.file(init.file).size();
+    const uint64_t need = static_cast<uint64_t>(state.desc.elements()) * dtypeSize(init.type);
+    if (init.length != need || init.offset > size || need > size - init.offset)
+      fail("'{}': its initial value at {}+{} does not fit: {} bytes are needed, its file has {}", state.name,
+           init.offset, init.length, need, size);
+    transpose(destination, state.desc.type, state.desc.shape, bytes + init.offset, init.type, init.perm);
+    // A model's weights are not resident twice.
+    if (!data)
+      files.file(init.file).letGo(init.offset, init.length);
+  }
+
+  Executor &executor;
+  const ProgramImage &image;
+  const WeightSources &sources;
+  ModelFiles files;
+  std::unique_ptr<TensorFile> given;
+};
+
+void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs) {
+  for (const InitSpec &spec : specs) {
+    bool used = false;
+    for (const State &state : program.states)
+      used |= isModelTensor(state) && std::regex_search(state.onnxName, std::regex(spec.pattern));
+    if (!used)
+      fail("--init '{}': no parameter or buffer has such a name", spec.pattern);
+  }
+}
+
+} // namespace
+
+void checkModelFile(const Program &program, const std::string &model) { ModelFiles(program, model).file(0); }
+
+bool isSaved(const State &state) {
+  return state.role != StateRole::Constant && state.role != StateRole::Accumulator;
+}
+
+bool isModelTensor(const State &state) {
+  return !state.onnxName.empty() && (state.role == StateRole::Parameter || state.role == StateRole::Frozen ||
+                                     state.role == StateRole::Buffer || state.role == StateRole::State);
+}
+
+void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
+                       bool onlyUnsaved) {
+  if (!onlyUnsaved)
+    checkSpecsMatch(executor.program(), sources.init);
+  Loader loader(executor, image, sources);
+  for (const State &state : executor.program().states)
+    if (!onlyUnsaved || !isSaved(state))
+      loader.load(state);
+}
+
+} // namespace kedge::rt

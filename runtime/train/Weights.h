@@ -1,0 +1,32 @@
+// Initial values of states: from the compiled model file, the program's own data, --weights or --init.
+#pragma once
+#include "runtime/exec/Executor.h"
+#include "runtime/program/Options.h"
+
+namespace kedge::rt {
+
+struct WeightSources {
+  std::string model;   ///< --model; empty: where it was compiled
+  std::string weights; ///< --weights
+  std::vector<InitSpec> init;
+  int64_t seed = 0;
+};
+
+/// Gives every state its initial value; with `onlyUnsaved` just those that no checkpoint holds (constants,
+/// accumulators). Opens the model file only if a state needs it, and checks that it is the compiled one.
+void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
+                       bool onlyUnsaved);
+
+/// Throws rt::Error unless the model file (`model`, or where it was compiled) is the compiled one.
+void checkModelFile(const Program &program, const std::string &model);
+
+/// True for what checkpoints hold: parameters, frozen tensors, buffers, optimizer state, counters.
+bool isSaved(const State &state);
+/// True for what has a name in the exported file and safetensors.
+bool isModelTensor(const State &state);
+
+/// --init values: `state` from Philox4x32-10 with key (seed, FNV-1a of the ONNX name), counter = (element /
+/// 4), element = index in the exported file's layout.
+void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination);
+
+} // namespace kedge::rt
