@@ -3,6 +3,7 @@
 #include "passes/Import/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
+#include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -28,7 +29,21 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(createCSEPass());
 }
 
+void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
+  if (options.precision == "fp32")
+    return;
+  precision::AssignPrecisionOptions assign;
+  assign.type = options.precision;
+  if (options.precisionPolicy == "master" || options.precisionPolicy == "autocast")
+    assign.policy = options.precisionPolicy;
+  else
+    assign.file = options.precisionPolicy;
+  manager.addNestedPass<func::FuncOp>(precision::createAssignPrecision(assign));
+  manager.addPass(precision::createInsertCasts());
+}
+
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+  addPrecisionPipeline(manager, options);
   autodiff::AddLossOptions loss;
   loss.kind = options.loss;
   loss.logits = options.logits;

@@ -8,6 +8,7 @@ namespace kedge::pipelines {
 
 /// What the step computes (contract section 2); one struct for compile and plan.
 struct StepOptions {
+  std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16; master, autocast or a file
   std::string loss = "cross-entropy"; ///< none, cross-entropy, mse, bce-with-logits
   std::string logits, labels = "labels", lossOutput;
   int64_t classAxis = -100, ignoreIndex = -100;
@@ -21,7 +22,9 @@ struct StepOptions {
 
 /// Level 1: composites back from primitives.
 void addRaisePipeline(mlir::OpPassManager &manager);
-/// Level 1 -> 2: loss, functions of a run, gradients, optimizer.
+/// Level 1: what is 16-bit, and the casts; nothing for fp32.
+void addPrecisionPipeline(mlir::OpPassManager &manager, const StepOptions &options);
+/// Level 1 -> 2: precision, loss, functions of a run, gradients, optimizer.
 void addStepPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 2 -> 3: clusters, library calls, their order.
 void addSchedulePipeline(mlir::OpPassManager &manager);

@@ -4,6 +4,7 @@
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "mlir/Pass/PassOptions.h"
@@ -36,6 +37,7 @@ void registerPasses() {
   mlir::registerTransformsPasses();
   raise::registerImportPasses();
   lower::registerLowerPasses();
+  precision::registerPrecisionPasses();
   autodiff::registerAutodiffPasses();
   schedule::registerSchedulePasses();
   remat::registerRematerializePasses();

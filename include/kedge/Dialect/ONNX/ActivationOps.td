@@ -3,11 +3,12 @@
 #define KEDGE_ONNX_ACTIVATION_OPS
 include "kedge/Dialect/ONNX/MathBase.td"
 
-class ONNX_Activation<string mnemonic, string text> : ONNX_Unary<mnemonic, [Differentiable]> { let summary = text; }
+class ONNX_Activation<string mnemonic, string text, list<Trait> traits = []>
+    : ONNX_Unary<mnemonic, !listconcat([Differentiable], traits)> { let summary = text; }
 def ONNX_ReluOp : ONNX_Activation<"Relu", "max(x, 0)">;
 def ONNX_SigmoidOp : ONNX_Activation<"Sigmoid", "1 / (1 + exp(-x))">;
 def ONNX_TanhOp : ONNX_Activation<"Tanh", "Hyperbolic tangent">;
-def ONNX_SoftplusOp : ONNX_Activation<"Softplus", "log(1 + exp(x))">;
+def ONNX_SoftplusOp : ONNX_Activation<"Softplus", "log(1 + exp(x))", [FullPrecision]>;
 def ONNX_SoftsignOp : ONNX_Activation<"Softsign", "x / (1 + |x|)">;
 def ONNX_HardSwishOp : ONNX_Activation<"HardSwish", "x clip(x / 6 + 1/2, 0, 1)">;
 def ONNX_MishOp : ONNX_Activation<"Mish", "x tanh(softplus(x))">;
@@ -29,7 +30,7 @@ def ONNX_ShrinkOp : ONNX_Activation<"Shrink", "x + bias below -lambd, x - bias a
   let arguments = (ins ONNX_Tensor:$x, F32Attr:$lambd, F32Attr:$bias);
 }
 
-def ONNX_PReluOp : ONNX_Elementwise<"PRelu", [Differentiable]> {
+def ONNX_PReluOp : ONNX_Elementwise<"PRelu", [Differentiable, LowPrecision]> {
   let summary = "x where x > 0, else slope x";
   let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$slope);
 }

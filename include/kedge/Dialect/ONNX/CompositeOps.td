@@ -15,14 +15,14 @@ class ONNX_NormOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-def ONNX_LayerNormalizationOp : ONNX_NormOp<"LayerNormalization"> {
+def ONNX_LayerNormalizationOp : ONNX_NormOp<"LayerNormalization", [FullPrecision]> {
   let summary = "Normalises each row over the dims from `axis` on";
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$Scale, Optional<ONNX_Tensor>:$B,
     DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<F32Attr, "1.0e-5f">:$epsilon);
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Mean, ONNX_Tensor:$InvStdDev);
 }
 
-def ONNX_RMSNormalizationOp : ONNX_NormOp<"RMSNormalization"> {
+def ONNX_RMSNormalizationOp : ONNX_NormOp<"RMSNormalization", [FullPrecision]> {
   let summary = "Divides each row by its root mean square over the dims from `axis` on";
   let description = [{ `InvRms` is 1 / sqrt(mean(x^2) + epsilon). }];
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$Scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -30,7 +30,7 @@ def ONNX_RMSNormalizationOp : ONNX_NormOp<"RMSNormalization"> {
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$InvRms);
 }
 
-def ONNX_GroupNormalizationOp : ONNX_NormOp<"GroupNormalization"> {
+def ONNX_GroupNormalizationOp : ONNX_NormOp<"GroupNormalization", [FullPrecision]> {
   let summary = "Normalises each sample over groups of channels";
   let description = [{
     `Scale` and `B` have one element a channel (opset 21) or one a group (opset 18). `Mean`, `InvStdDev` are
@@ -41,7 +41,7 @@ def ONNX_GroupNormalizationOp : ONNX_NormOp<"GroupNormalization"> {
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Mean, ONNX_Tensor:$InvStdDev);
 }
 
-def ONNX_InstanceNormalizationOp : ONNX_NormOp<"InstanceNormalization"> {
+def ONNX_InstanceNormalizationOp : ONNX_NormOp<"InstanceNormalization", [FullPrecision]> {
   let summary = "Normalises each channel of each sample";
   let description = [{ `Mean`, `InvStdDev` are [N, C]. }];
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$Scale, ONNX_Tensor:$B,
@@ -49,7 +49,7 @@ def ONNX_InstanceNormalizationOp : ONNX_NormOp<"InstanceNormalization"> {
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Mean, ONNX_Tensor:$InvStdDev);
 }
 
-def ONNX_BatchNormalizationOp : ONNX_Op<"BatchNormalization", [Clusterable, DifferentiableOperands]> {
+def ONNX_BatchNormalizationOp : ONNX_Op<"BatchNormalization", [Clusterable, DifferentiableOperands, PrecisionTraits<"Follow", "1">]> {
   let summary = "Normalises each channel with running statistics";
   let description = [{ Training mode is `train.batch_norm`. }];
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$Scale, ONNX_Tensor:$B, ONNX_Tensor:$input_mean,
@@ -76,7 +76,7 @@ def ONNX_SwishOp : ONNX_Op<"Swish", [Pointwise, Differentiable]> {
 defvar LossAttrs = (ins DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, OptionalAttr<I64Attr>:$ignore_index);
 
 def ONNX_SoftmaxCrossEntropyLossOp
-    : ONNX_Op<"SoftmaxCrossEntropyLoss", [Decomposable, DifferentiableOperands]> {
+    : ONNX_Op<"SoftmaxCrossEntropyLoss", [Decomposable, DifferentiableOperands, LossPrecision]> {
   let summary = "Negative log-likelihood of the softmax over axis 1";
   let description = [{ `with_log_prob` adds the second result. }];
   let arguments = !con((ins ONNX_Tensor:$scores, ONNX_Tensor:$labels, Optional<ONNX_Tensor>:$weights),
@@ -85,7 +85,7 @@ def ONNX_SoftmaxCrossEntropyLossOp
 }
 
 def ONNX_NegativeLogLikelihoodLossOp
-    : ONNX_Op<"NegativeLogLikelihoodLoss", [Decomposable, DifferentiableOperands]> {
+    : ONNX_Op<"NegativeLogLikelihoodLoss", [Decomposable, DifferentiableOperands, LossPrecision]> {
   let summary = "Negative log-likelihood of log-probabilities over axis 1";
   let arguments = !con((ins ONNX_Tensor:$input, ONNX_Tensor:$target, Optional<ONNX_Tensor>:$weight), LossAttrs);
   let results = (outs ONNX_Tensor:$loss);

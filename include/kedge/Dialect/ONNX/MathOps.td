@@ -3,16 +3,16 @@
 #define KEDGE_ONNX_MATH_OPS
 include "kedge/Dialect/ONNX/MathBase.td"
 
-def ONNX_AddOp : ONNX_Binary<"Add", [Differentiable]> { let summary = "a + b"; }
-def ONNX_SubOp : ONNX_Binary<"Sub", [Differentiable]> { let summary = "a - b"; }
-def ONNX_MulOp : ONNX_Binary<"Mul", [Differentiable]> { let summary = "a b"; }
-def ONNX_DivOp : ONNX_Binary<"Div", [Differentiable]> {
+def ONNX_AddOp : ONNX_Binary<"Add", [Differentiable, WidestPrecision]> { let summary = "a + b"; }
+def ONNX_SubOp : ONNX_Binary<"Sub", [Differentiable, WidestPrecision]> { let summary = "a - b"; }
+def ONNX_MulOp : ONNX_Binary<"Mul", [Differentiable, WidestPrecision]> { let summary = "a b"; }
+def ONNX_DivOp : ONNX_Binary<"Div", [Differentiable, WidestPrecision]> {
   let summary = "a / b";
   let description = [{ Integers truncate toward zero; an integer divided by zero is zero. }];
 }
 def ONNX_NegOp : ONNX_Unary<"Neg", [Differentiable]> { let summary = "-x"; }
 
-def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, Differentiable]> {
+def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, Differentiable, PrecisionTraits<"Follow", "0">]> {
   let summary = "Converts elements to type `to`";
   let description = [{
     Floats round to nearest even, and to integers truncate; to bool means not zero. A gradient passes
@@ -22,12 +22,13 @@ def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, Differentiable]> {
   let results = (outs ONNX_Tensor:$result);
 }
 
-class ONNX_Function<string mnemonic, string text> : ONNX_Unary<mnemonic, [Differentiable]> { let summary = text; }
+class ONNX_Function<string mnemonic, string text, list<Trait> traits = []>
+    : ONNX_Unary<mnemonic, !listconcat([Differentiable], traits)> { let summary = text; }
 def ONNX_AbsOp : ONNX_Function<"Abs", "|x|; the gradient at 0 is 0">;
-def ONNX_ReciprocalOp : ONNX_Function<"Reciprocal", "1 / x">;
+def ONNX_ReciprocalOp : ONNX_Function<"Reciprocal", "1 / x", [FullPrecision]>;
 def ONNX_SqrtOp : ONNX_Function<"Sqrt", "Square root">;
-def ONNX_ExpOp : ONNX_Function<"Exp", "e to the x">;
-def ONNX_LogOp : ONNX_Function<"Log", "Natural logarithm">;
+def ONNX_ExpOp : ONNX_Function<"Exp", "e to the x", [FullPrecision]>;
+def ONNX_LogOp : ONNX_Function<"Log", "Natural logarithm", [FullPrecision]>;
 def ONNX_ErfOp : ONNX_Function<"Erf", "Error function">;
 def ONNX_SinOp : ONNX_Function<"Sin", "Sine">;
 def ONNX_CosOp : ONNX_Function<"Cos", "Cosine">;
@@ -48,12 +49,12 @@ def ONNX_CeilOp : ONNX_Step<"Ceil", "Rounds up">;
 def ONNX_FloorOp : ONNX_Step<"Floor", "Rounds down">;
 def ONNX_RoundOp : ONNX_Step<"Round", "Rounds to nearest, ties to even">;
 
-def ONNX_MaxOp : ONNX_Binary<"Max", [Differentiable]> {
+def ONNX_MaxOp : ONNX_Binary<"Max", [Differentiable, WidestPrecision]> {
   let summary = "The greater of a and b";
   let description = [{ NaN wins. Where both are equal each gets half of the gradient. Import makes a chain of
     an ONNX Max of more operands. }];
 }
-def ONNX_MinOp : ONNX_Binary<"Min", [Differentiable]> {
+def ONNX_MinOp : ONNX_Binary<"Min", [Differentiable, WidestPrecision]> {
   let summary = "The lesser of a and b";
   let description = [{ As onnx.Max. }];
 }
@@ -63,7 +64,7 @@ def ONNX_ClipOp : ONNX_Elementwise<"Clip", [AttrSizedOperandSegments, Differenti
   let arguments = (ins ONNX_Tensor:$x, Optional<ONNX_Tensor>:$low, Optional<ONNX_Tensor>:$high);
 }
 
-def ONNX_PowOp : ONNX_Op<"Pow", [Pointwise, Differentiable]> {
+def ONNX_PowOp : ONNX_Op<"Pow", [Pointwise, Differentiable, PrecisionTraits<"Full", "1">]> {
   let summary = "a to the b";
   let description = [{
     The result has a's element type; b may have another. Integers to integer powers wrap around; an integer

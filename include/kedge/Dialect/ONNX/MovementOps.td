@@ -33,7 +33,7 @@ def ONNX_TileOp : ONNX_Op<"Tile", [Clusterable, Differentiable]> {
   let results = (outs ONNX_Tensor:$output);
 }
 
-def ONNX_ConcatOp : ONNX_Op<"Concat", [Differentiable]> {
+def ONNX_ConcatOp : ONNX_Op<"Concat", [Differentiable, WidestPrecision]> {
   let summary = "Joins tensors along `axis`";
   let arguments = (ins Variadic<ONNX_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs ONNX_Tensor:$concat_result);
@@ -90,7 +90,7 @@ def ONNX_ScatterElementsOp : ONNX_Op<"ScatterElements", [DifferentiableOperands]
   let results = (outs ONNX_Tensor:$output);
 }
 
-def ONNX_ScatterNDOp : ONNX_Op<"ScatterND", [DifferentiableOperands]> {
+def ONNX_ScatterNDOp : ONNX_Op<"ScatterND", [DifferentiableOperands, WidestPrecision]> {
   let summary = "`data` with slices replaced or folded in at index tuples";
   let arguments = (ins ONNX_Tensor:$data, ONNX_Tensor:$indices, ONNX_Tensor:$updates, StrAttr:$reduction);
   let results = (outs ONNX_Tensor:$output);

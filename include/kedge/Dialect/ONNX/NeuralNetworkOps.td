@@ -5,7 +5,7 @@ include "kedge/Dialect/ONNX/OnnxBase.td"
 
 //===--- Products ---------------------------------------------------------------------------------------===//
 
-def ONNX_MatMulOp : ONNX_Op<"MatMul", [Differentiable]> {
+def ONNX_MatMulOp : ONNX_Op<"MatMul", [Differentiable, LowPrecision]> {
   let summary = "Matrix product as numpy.matmul";
   let description = [{
     `transA`, `transB` swap the last two dims of an operand of rank >= 2: gradients use them, ONNX files
@@ -16,7 +16,7 @@ def ONNX_MatMulOp : ONNX_Op<"MatMul", [Differentiable]> {
   let results = (outs ONNX_Tensor:$Y);
 }
 
-def ONNX_GemmOp : ONNX_Op<"Gemm", [Differentiable]> {
+def ONNX_GemmOp : ONNX_Op<"Gemm", [Differentiable, LowPrecision]> {
   let summary = "alpha op(A) op(B) + beta C";
   let description = [{
     Without transA, A (and Y) may have more than one leading dim: they are rows.
@@ -46,14 +46,14 @@ def ONNX_QLinearMatMulOp : ONNX_Op<"QLinearMatMul"> {
 /// What all sliding windows have; `pads`: begins, then ends. `auto_pad` is resolved by the importer.
 defvar WindowAttrs = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations);
 
-def ONNX_ConvOp : ONNX_Op<"Conv", [Differentiable]> {
+def ONNX_ConvOp : ONNX_Op<"Conv", [Differentiable, LowPrecision]> {
   let summary = "Convolution over 1 to 3 spatial dims";
   let arguments = !con((ins ONNX_Tensor:$X, ONNX_Tensor:$W, Optional<ONNX_Tensor>:$B), WindowAttrs,
     (ins DefaultValuedAttr<I64Attr, "1">:$group));
   let results = (outs ONNX_Tensor:$Y);
 }
 
-def ONNX_ConvTransposeOp : ONNX_Op<"ConvTranspose", [Differentiable]> {
+def ONNX_ConvTransposeOp : ONNX_Op<"ConvTranspose", [Differentiable, LowPrecision]> {
   let summary = "Transposed convolution over 1 to 3 spatial dims";
   let arguments = !con((ins ONNX_Tensor:$X, ONNX_Tensor:$W, Optional<ONNX_Tensor>:$B), WindowAttrs,
     (ins DenseI64ArrayAttr:$output_padding, DefaultValuedAttr<I64Attr, "1">:$group));
@@ -134,19 +134,19 @@ defvar RecurrentAttrs = (ins I64Attr:$hidden_size, DefaultValuedAttr<StrAttr, "\
 defvar RecurrentOperands = (ins ONNX_Tensor:$X, ONNX_Tensor:$W, ONNX_Tensor:$R, Optional<ONNX_Tensor>:$B,
   Optional<ONNX_Tensor>:$sequence_lens, Optional<ONNX_Tensor>:$initial_h);
 
-def ONNX_LSTMOp : ONNX_Op<"LSTM", [AttrSizedOperandSegments]> {
+def ONNX_LSTMOp : ONNX_Op<"LSTM", [AttrSizedOperandSegments, LowPrecision]> {
   let summary = "Long short-term memory";
   let arguments = !con(RecurrentOperands, (ins Optional<ONNX_Tensor>:$initial_c, Optional<ONNX_Tensor>:$P),
     RecurrentAttrs, (ins DefaultValuedAttr<I64Attr, "0">:$input_forget));
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Y_h, ONNX_Tensor:$Y_c);
 }
-def ONNX_GRUOp : ONNX_Op<"GRU", [AttrSizedOperandSegments]> {
+def ONNX_GRUOp : ONNX_Op<"GRU", [AttrSizedOperandSegments, LowPrecision]> {
   let summary = "Gated recurrent unit";
   let arguments = !con(RecurrentOperands, RecurrentAttrs,
     (ins DefaultValuedAttr<I64Attr, "0">:$linear_before_reset));
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Y_h);
 }
-def ONNX_RNNOp : ONNX_Op<"RNN", [AttrSizedOperandSegments]> {
+def ONNX_RNNOp : ONNX_Op<"RNN", [AttrSizedOperandSegments, LowPrecision]> {
   let summary = "Plain recurrent unit";
   let arguments = !con(RecurrentOperands, RecurrentAttrs);
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Y_h);

@@ -8,6 +8,7 @@ include "kedge/Interfaces/DifferentiableOpInterface.td"
 include "kedge/Interfaces/ClusterableOpInterface.td"
 include "kedge/Interfaces/ViewOpInterface.td"
 include "kedge/Interfaces/DecomposableOpInterface.td"
+include "kedge/Interfaces/PrecisionOpInterface.td"
 include "kedge/Dialect/ONNX/ONNXDialect.td"
 
 def ONNX_Tensor : RankedTensorOf<[AnyType]>;

@@ -4,6 +4,7 @@
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "kedge/Interfaces/PrecisionOpInterface.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -24,7 +24,7 @@ class ONNX_Reduce<string mnemonic, list<Trait> traits = [Differentiable]>
   }];
 }
 
-def ONNX_ReduceSumOp : ONNX_Reduce<"ReduceSum"> { let summary = "Sum over axes"; }
+def ONNX_ReduceSumOp : ONNX_Reduce<"ReduceSum", [Differentiable, FullPrecision]> { let summary = "Sum over axes"; }
 def ONNX_ReduceMeanOp : ONNX_Reduce<"ReduceMean"> { let summary = "Mean over axes; of integers: truncated"; }
 def ONNX_ReduceMaxOp : ONNX_Reduce<"ReduceMax"> {
   let summary = "Greatest over axes";
@@ -36,12 +36,12 @@ def ONNX_ReduceMinOp : ONNX_Reduce<"ReduceMin"> {
 }
 def ONNX_ReduceProdOp : ONNX_Reduce<"ReduceProd"> { let summary = "Product over axes"; }
 def ONNX_ReduceL1Op : ONNX_Reduce<"ReduceL1"> { let summary = "Sum of magnitudes over axes"; }
-def ONNX_ReduceL2Op : ONNX_Reduce<"ReduceL2"> {
+def ONNX_ReduceL2Op : ONNX_Reduce<"ReduceL2", [Differentiable, FullPrecision]> {
   let summary = "Root of the sum of squares over axes";
   let description = [{ The gradient of a norm of zero is zero. }];
 }
 def ONNX_ReduceLogSumOp : ONNX_Reduce<"ReduceLogSum"> { let summary = "log of the sum over axes"; }
-def ONNX_ReduceLogSumExpOp : ONNX_Reduce<"ReduceLogSumExp"> {
+def ONNX_ReduceLogSumExpOp : ONNX_Reduce<"ReduceLogSumExp", [Differentiable, FullPrecision]> {
   let summary = "log of the sum of exp over axes, without overflow";
 }
 def ONNX_ReduceSumSquareOp : ONNX_Reduce<"ReduceSumSquare"> { let summary = "Sum of squares over axes"; }
@@ -58,15 +58,15 @@ class ONNX_AlongAxis<string mnemonic, list<Trait> traits> : ONNX_Op<mnemonic, tr
     }
   }];
 }
-def ONNX_SoftmaxOp : ONNX_AlongAxis<"Softmax", [Clusterable, Differentiable]> {
+def ONNX_SoftmaxOp : ONNX_AlongAxis<"Softmax", [Clusterable, Differentiable, FullPrecision]> {
   let summary = "exp(x) over its sum along the axis";
 }
-def ONNX_LogSoftmaxOp : ONNX_AlongAxis<"LogSoftmax", [Clusterable, Differentiable]> {
+def ONNX_LogSoftmaxOp : ONNX_AlongAxis<"LogSoftmax", [Clusterable, Differentiable, FullPrecision]> {
   let summary = "log of the softmax along the axis";
 }
 def ONNX_HardmaxOp : ONNX_AlongAxis<"Hardmax", []> { let summary = "1 at the first maximum along the axis, else 0"; }
 
-def ONNX_CumSumOp : ONNX_AlongAxis<"CumSum", [Differentiable]> {
+def ONNX_CumSumOp : ONNX_AlongAxis<"CumSum", [Differentiable, FullPrecision]> {
   let summary = "Running sum along the axis";
   let description = [{ `exclusive` leaves the element itself out; `reverse` sums from the end. }];
   let arguments = (ins ONNX_Tensor:$x, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,

@@ -110,7 +110,7 @@ def Train_SwigluGradOp : Train_Op<"swiglu_grad", [Pointwise]> {
   let results = (outs ONNX_Tensor:$dGate, ONNX_Tensor:$dUp);
 }
 
-def Train_RotaryOp : Train_Op<"rotary", [Clusterable, DifferentiableOperands]> {
+def Train_RotaryOp : Train_Op<"rotary", [Clusterable, DifferentiableOperands, PrecisionTraits<"Widest", "2">]> {
   let summary = "Rotary embedding of the last dim";
   let description = [{
     Elements pair up: i with i + D/2, or 2i with 2i + 1 when `interleaved`. Of a pair (a, b), a becomes
@@ -134,7 +134,7 @@ defvar AttentionAttrs = (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "false"
 defvar AttentionDropoutAttrs = (ins DefaultValuedAttr<F32Attr, "0.0f">:$ratio,
   DefaultValuedAttr<I64Attr, "0">:$op_id, DefaultValuedAttr<I64Attr, "1">:$row_size);
 
-def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSizedOperandSegments]> {
+def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSizedOperandSegments, PrecisionTraits<"Low", "3">]> {
   let summary = "softmax(softcap(scale Q K^T) + mask) V without a T x T matrix";
   let description = [{
     Operands Q, K, V and optionally mask (bool: true is visible; float: added), each [B, H, T, D] or, by its

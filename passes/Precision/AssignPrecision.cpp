@@ -1,0 +1,147 @@
+#include "Floats.h"
+#include "PolicyFile.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Precision/Passes.h"
+
+namespace kedge::precision {
+#define GEN_PASS_DEF_ASSIGNPRECISION
+#include "passes/Precision/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// What is known of a value before anything is cast.
+struct Flow {
+  bool isLow = false;     ///< will be 16-bit
+  bool depends = false;   ///< on a parameter or a float input
+  bool afterLoss = false; ///< a loss, or follows from one
+};
+
+struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
+  using Base::Base;
+  Type low, full;
+  PolicyFile overrides;
+  llvm::DenseMap<Value, Flow> flows;
+  int64_t lowOps = 0, fullOps = 0;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.getName() != "model")
+      return;
+    if (failed(readOptions(function)))
+      return signalPassFailure();
+    for (BlockArgument argument : function.getArguments())
+      assignArgument(function, argument);
+    for (Operation &op : function.getBody().front().without_terminator())
+      assignOp(&op);
+    if (failed(overrides.checkAllUsed(function)))
+      return signalPassFailure();
+    addStatistic("kedge-assign-precision", "ops in 16 bits", lowOps);
+    addStatistic("kedge-assign-precision", "ops in f32", fullOps);
+  }
+
+  LogicalResult readOptions(func::FuncOp function) {
+    flows.clear();
+    lowOps = fullOps = 0;
+    full = Float32Type::get(&getContext());
+    if (type == "bf16")
+      low = BFloat16Type::get(&getContext());
+    else if (type == "fp16")
+      low = Float16Type::get(&getContext());
+    else
+      return function.emitError() << "unknown type '" << type.getValue() << "': expected bf16 or fp16";
+    if (policy != "master" && policy != "autocast")
+      return function.emitError() << "unknown policy '" << policy.getValue() << "': expected master or autocast";
+    FailureOr<PolicyFile> read = PolicyFile::read(file, function);
+    if (failed(read))
+      return failure();
+    overrides = std::move(*read);
+    return success();
+  }
+
+  bool isMaster() const { return policy == "master"; }
+
+  void mark(Operation *op, Type precision) {
+    op->setAttr(kPrecision, TypeAttr::get(precision));
+    ++(precision == low ? lowOps : fullOps);
+  }
+
+  void assignArgument(func::FuncOp function, BlockArgument argument) {
+    unsigned index = argument.getArgNumber();
+    bool input = bool(function.getArgAttr(index, "train.input"));
+    train::StateOp state = stateOf(function, index);
+    bool parameter = state && (state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen);
+    if (!isMaster() || !(input || parameter))
+      return;
+    bool isFloat = isa<FloatType>(elementOf(argument));
+    flows[argument] = {isCastable(argument), isFloat, false};
+    if (isCastable(argument) && elementOf(argument).isF32())
+      function.setArgAttr(index, kPrecision, TypeAttr::get(low));
+  }
+
+  static train::StateOp stateOf(func::FuncOp function, unsigned argument) {
+    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument, "train.state");
+    return symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(function, symbol) : train::StateOp();
+  }
+
+  void assignOp(Operation *op) {
+    Flow flow;
+    for (Value operand : op->getOperands()) {
+      flow.depends |= flows[operand].depends;
+      flow.afterLoss |= flows[operand].afterLoss;
+    }
+    PrecisionClass kind = classOf(op);
+    flow.afterLoss |= kind == PrecisionClass::Loss;
+    if (std::optional<Type> precision = decide(op, kind, flow)) {
+      mark(op, *precision);
+      flow.isLow = *precision == low;
+    }
+    for (Value result : op->getResults())
+      flows[result] = {flow.isLow && isCastable(result), flow.depends, flow.afterLoss};
+  }
+
+  PrecisionClass classOf(Operation *op) {
+    auto known = dyn_cast<PrecisionOpInterface>(op);
+    overridden = overrides.classOf(op);
+    return overridden ? *overridden : known ? known.precisionClass() : PrecisionClass::Follow;
+  }
+
+  /// The type that the op computes in; nothing for an op that no float of ours touches.
+  std::optional<Type> decide(Operation *op, PrecisionClass kind, const Flow &flow) {
+    bool touched = llvm::any_of(op->getOperands(), isCastable) || llvm::any_of(op->getResults(), isCastable);
+    if (!touched || (isMaster() && !flow.depends))
+      return std::nullopt;
+    if (kind == PrecisionClass::Loss || flow.afterLoss)
+      return full;
+    if (kind == PrecisionClass::Low && (overridden || !isMaster()))
+      return hasGoverned(op) ? std::optional(low) : std::nullopt;
+    if (kind == PrecisionClass::Full && (overridden || !isMaster()))
+      return full;
+    if (isMaster() && !overridden)
+      return givesScalarsOnly(op) ? full : low;
+    return widest(op);
+  }
+
+  static bool hasGoverned(Operation *op) { return llvm::any_of(op->getOpOperands(), isGoverned); }
+
+  static bool givesScalarsOnly(Operation *op) {
+    return llvm::none_of(op->getResults(), [](Value result) { return isCastable(result); });
+  }
+
+  /// f32 when an operand that decides is f32; nothing when none decides.
+  std::optional<Type> widest(Operation *op) {
+    std::optional<Type> found;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isGoverned(operand)) {
+        if (!flows[operand.get()].isLow && elementOf(operand.get()).isF32())
+          return full;
+        found = low;
+      }
+    return found;
+  }
+
+  std::optional<PrecisionClass> overridden;
+};
+} // namespace
+} // namespace kedge::precision

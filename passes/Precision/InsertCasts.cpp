@@ -1,0 +1,159 @@
+#include "Floats.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Precision/Passes.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+namespace kedge::precision {
+#define GEN_PASS_DEF_INSERTCASTS
+#include "passes/Precision/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// Casts of values, one for each type that is asked for.
+class Casts {
+public:
+  /// `value` with this element type. What was cast up from that type is taken from before the cast.
+  Value to(Value value, Type element) {
+    if (elementOf(value) == element)
+      return value;
+    if (auto cast = value.getDefiningOp<onnx::CastOp>(); cast && elementOf(cast.getX()) == element && isCastable(cast.getX()))
+      return cast.getX();
+    Value &made = known[{value, element}];
+    if (!made) {
+      OpBuilder builder(value.getContext());
+      builder.setInsertionPointAfterValue(value);
+      made = onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(element));
+    }
+    return made;
+  }
+
+private:
+  llvm::DenseMap<std::pair<Value, Type>, Value> known;
+};
+
+struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
+  using Base::Base;
+  int64_t copies = 0;
+
+  void runOnOperation() override {
+    auto model = getOperation().lookupSymbol<func::FuncOp>("model");
+    if (!model) {
+      getOperation().emitError("has no function @model to cast");
+      return signalPassFailure();
+    }
+    copies = 0;
+    Casts casts;
+    useWorkingCopies(model, casts);
+    for (Operation &op : llvm::make_early_inc_range(model.getBody().front().without_terminator()))
+      if (failed(castOperands(&op, casts)))
+        return signalPassFailure();
+    keepOutputTypes(model, casts);
+    addStatistic("kedge-insert-casts", "casts", eraseUnusedCasts(model));
+    addStatistic("kedge-insert-casts", "working copies", copies);
+  }
+
+  /// Parameters that are read in 16 bits become arguments of that type; float inputs are cast where they enter.
+  void useWorkingCopies(func::FuncOp model, Casts &casts) {
+    SmallVector<std::pair<train::StateOp, train::StateOp>> made;
+    for (BlockArgument argument : model.getArguments()) {
+      auto precision = model.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), kPrecision);
+      auto symbol = model.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state");
+      if (!precision)
+        continue;
+      model.removeArgAttr(argument.getArgNumber(), kPrecision);
+      if (!symbol)
+        continue; // an input: ops ask for the cast
+      auto master = getOperation().lookupSymbol<train::StateOp>(symbol);
+      train::StateOp working = makeWorkingCopy(master, precision.getValue());
+      argument.setType(working.getType());
+      model.setArgAttr(argument.getArgNumber(), "train.state", FlatSymbolRefAttr::get(working.getSymNameAttr()));
+      made.push_back({master, working});
+    }
+    model.setFunctionType(FunctionType::get(&getContext(), model.getBody().front().getArgumentTypes(),
+                                            model.getFunctionType().getResults()));
+    if (!made.empty())
+      makeRestore(model, made);
+    copies = made.size();
+  }
+
+  train::StateOp makeWorkingCopy(train::StateOp master, Type element) {
+    OpBuilder builder(master);
+    builder.setInsertionPointAfter(master);
+    auto type = cast<RankedTensorType>(master.getType()).clone(element);
+    return train::StateOp::create(
+        builder, master.getLoc(), builder.getStringAttr(master.getSymName() + ".working"),
+        train::RoleAttr::get(&getContext(), train::Role::WorkingCopy), TypeAttr::get(type), builder.getUnitAttr(),
+        StringAttr(), FlatSymbolRefAttr::get(master.getSymNameAttr()), DenseI64ArrayAttr(), builder.getBoolAttr(true),
+        builder.getF64FloatAttr(1.0));
+  }
+
+  /// @restore: working copies from masters, when a run starts.
+  void makeRestore(func::FuncOp model, ArrayRef<std::pair<train::StateOp, train::StateOp>> made) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(model);
+    SmallVector<Type> masters, workings;
+    for (auto [master, working] : made) {
+      masters.push_back(master.getType());
+      workings.push_back(working.getType());
+    }
+    auto restore = func::FuncOp::create(builder, model.getLoc(), "restore", builder.getFunctionType(masters, workings));
+    Block *body = restore.addEntryBlock();
+    builder.setInsertionPointToStart(body);
+    SmallVector<Value> results;
+    for (auto [index, pair] : llvm::enumerate(made)) {
+      auto [master, working] = pair;
+      restore.setArgAttr(index, "train.state", FlatSymbolRefAttr::get(master.getSymNameAttr()));
+      restore.setResultAttr(index, "train.state", FlatSymbolRefAttr::get(working.getSymNameAttr()));
+      Type element = cast<RankedTensorType>(working.getType()).getElementType();
+      results.push_back(onnx::CastOp::create(builder, master.getLoc(), body->getArgument(index), TypeAttr::get(element)));
+    }
+    func::ReturnOp::create(builder, model.getLoc(), results);
+  }
+
+  LogicalResult castOperands(Operation *op, Casts &casts) {
+    auto precision = op->getAttrOfType<TypeAttr>(kPrecision);
+    if (!precision)
+      return success();
+    op->removeAttr(kPrecision);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isGoverned(operand))
+        operand.set(casts.to(operand.get(), precision.getValue()));
+    return inferTypesAgain(op);
+  }
+
+  LogicalResult inferTypesAgain(Operation *op) {
+    auto inferring = dyn_cast<InferTypeOpInterface>(op);
+    if (!inferring)
+      return op->emitOpError("cannot be cast: its result types do not follow from its operands");
+    SmallVector<Type> types;
+    if (failed(inferring.inferReturnTypes(&getContext(), op->getLoc(), op->getOperands(), op->getAttrDictionary(),
+                                          op->getPropertiesStorage(), op->getRegions(), types)))
+      return op->emitOpError("cannot be computed on 16-bit operands; keep it in f32 by a line 'fp32 op:")
+             << op->getName().stripDialect() << "' of --precision-policy FILE";
+    for (auto [result, type] : llvm::zip(op->getResults(), types))
+      result.setType(type);
+    return success();
+  }
+
+  void keepOutputTypes(func::FuncOp model, Casts &casts) {
+    Operation *terminator = model.getBody().front().getTerminator();
+    for (auto [operand, type] : llvm::zip(terminator->getOpOperands(), model.getFunctionType().getResults()))
+      operand.set(casts.to(operand.get(), cast<RankedTensorType>(type).getElementType()));
+  }
+
+  /// Casts that were asked for and then stepped over. Returns how many are left.
+  int64_t eraseUnusedCasts(func::FuncOp model) {
+    int64_t left = 0;
+    for (auto cast : llvm::make_early_inc_range(model.getBody().front().getOps<onnx::CastOp>()))
+      if (cast.use_empty())
+        cast.erase();
+      else if (isWorkingType(elementOf(cast.getX())) && isWorkingType(elementOf(cast.getResult())))
+        ++left;
+    return left;
+  }
+};
+} // namespace
+} // namespace kedge::precision

@@ -1,0 +1,12 @@
+#pragma once
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::precision {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Precision/Passes.h.inc"
+} // namespace kedge::precision
