@@ -43,7 +43,8 @@ ALLOWED = {
     "passes/Lower/Gpu": LANGUAGE + ["Analysis", "passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen",
                                     "runtime/io", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
-    "tools": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "driver": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver"] + RUNTIME_FACTS,
     "runtime/abi": [],
     "runtime/io": [],
     "runtime/format": ["runtime/io"],
@@ -71,7 +72,7 @@ def home(path):
         parts = parts[1:]
     if parts[0] in ("kedge", "lib"):
         parts = parts[1:]
-    elif parts[0] not in ("passes", "runtime", "tools"):
+    elif parts[0] not in ("passes", "driver", "runtime", "tools"):
         return None
     folders = parts[:-1]
     if folders[:1] == ["tools"]:
@@ -145,7 +146,7 @@ def check_passes(root):
 def main():
     root = pathlib.Path(sys.argv[1])
     problems = []
-    for folder in ("include", "lib", "passes", "runtime", "tools"):
+    for folder in ("include", "lib", "passes", "driver", "runtime", "tools"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".cpp", ".h", ".inc", ".td"):
                 problems += [*check_includes(root, path), *check_size(root, path)]

@@ -1,15 +1,15 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
-#include "CompileOptions.h"
-#include "GpuTarget.h"
-#include "SavedIr.h"
+#include "driver/CompileOptions.h"
+#include "driver/GpuTarget.h"
+#include "driver/SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 class Compilation {
 public:
@@ -75,4 +75,4 @@ private:
   std::unique_ptr<GpuTarget> gpu; ///< with --target cuda, once kernelModule is there
 };
 
-} // namespace kedge::tool
+} // namespace kedge::driver
