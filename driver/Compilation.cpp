@@ -171,6 +171,10 @@ void Compilation::step() {
   step.nesterov = options.nesterov;
   step.clipNorm = options.clipNorm;
   step.logitsChunk = options.logitsChunk;
+  step.precision = options.precision;
+  step.precisionPolicy = options.precisionPolicy;
+  step.lossScale = options.lossScale;
+  step.lossScale.scales |= options.precision == "fp16";
   run(Phase::Step, [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
   auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
   composites = countComposites(function);

@@ -19,6 +19,8 @@ struct CompileOptions {
   double lr = 1e-3, eps = 1e-8;
   std::vector<double> betas = {0.9, 0.999};
   std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
+  std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
+  pipelines::LossScaleOptions lossScale;
   std::string recompute, memoryBudget; ///< as given; see recomputePolicy
   std::vector<std::string> offload;    ///< of optimizer, gradients, params, activations
   std::string hostMemoryBudget;        ///< as given; empty: no limit

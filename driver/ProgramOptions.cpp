@@ -150,6 +150,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"betas", options.betas}, {"eps", options.eps}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentum}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
+  if (options.lossScale.minimum > 0)
+    result["loss_scale_min"] = options.lossScale.minimum;
   result.update(lossFacts);
   int64_t parameters = 0;
   for (auto state : module.getOps<train::StateOp>())

@@ -1,8 +1,10 @@
 #include "FunctionEditing.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/LossScaleOps.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -21,10 +23,19 @@ struct Trained {
   Value gradient;
 };
 
+/// What loss scaling brings into the function of the update; null values without it.
+struct Scaler {
+  Value skipped; ///< i1: a gradient of the step is not finite
+  Value steps;   ///< updates done before
+  train::AdamCorrectionsOp corrections;
+};
+
 struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   using Base::Base;
   int64_t stateBytes = 0;
   double nominalItems = 0; // of a step
+  llvm::DenseMap<StringAttr, train::StateOp> workingCopies;
+  Scaler scaler;
   bool countsItems = false; // the loss divides by items that are counted as the program runs
 
   void runOnOperation() override {
@@ -42,6 +53,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (function->hasAttr("train.training_info"))
       return; // the graph updates its variables itself
     SmallVector<Trained> trained = takeGradients(function);
+    workingCopies = findWorkingCopies();
     auto nominal = function->getAttrOfType<FloatAttr>("train.nominal_items");
     nominalItems = nominal ? nominal.getValueAsDouble() : 0;
     countsItems = bool(findResult(function, "train.result", "items"));
@@ -62,6 +74,15 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return trained;
   }
 
+  /// Working copies by the parameter that they are of.
+  llvm::DenseMap<StringAttr, train::StateOp> findWorkingCopies() {
+    llvm::DenseMap<StringAttr, train::StateOp> found;
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (state.getRole() == train::Role::WorkingCopy)
+        found[state.getOfAttr().getAttr()] = state;
+    return found;
+  }
+
   /// A state symbol beside its parameter, of the parameter's type, starting at zero.
   std::string makeState(train::StateOp parameter, train::Role role, StringRef suffix) {
     std::string name = (parameter.getSymName() + "." + suffix).str();
@@ -76,6 +97,17 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return name;
   }
 
+  /// The parameter's new value, rounded into its working copy, too.
+  void returnParameter(func::FuncOp function, OpBuilder &builder, train::StateOp parameter, Value value) {
+    returnState(function, parameter.getSymName(), value);
+    train::StateOp working = workingCopies.lookup(parameter.getSymNameAttr());
+    if (!working)
+      return;
+    Type element = cast<RankedTensorType>(working.getType()).getElementType();
+    Value rounded = onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(element));
+    returnState(function, working.getSymName(), rounded);
+  }
+
   void returnState(func::FuncOp function, StringRef name, Value value) {
     addResult(function, value, "train.state", FlatSymbolRefAttr::get(&getContext(), name));
   }
@@ -87,10 +119,10 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     func::FuncOp update = makeUpdate(micro);
     for (Trained &one : trained) {
       std::string name = makeState(one.state, train::Role::Accumulator, "accumulator");
-      Value accumulator = stateArgument(micro, name, one.gradient.getType());
+      Value accumulator = stateArgument(micro, name, one.state.getType());
       Value sum = train::AccumulateOp::create(builder, one.gradient.getLoc(), accumulator, one.gradient, index);
       returnState(micro, name, sum);
-      one.gradient = stateArgument(update, name, one.gradient.getType());
+      one.gradient = stateArgument(update, name, one.state.getType());
     }
     return update;
   }
@@ -113,13 +145,69 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
       train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), one.gradient);
+    scaler = {};
     Value scale = itemScale(function, builder, loc, itemsInFunction);
+    if (getOperation().lookupSymbol<train::StateOp>("scaler.loss_scale"))
+      scale = unscale(function, builder, loc, trained, scale);
     Value norm = globalNorm(builder, loc, trained, scale);
     addResult(function, norm, "train.result", builder.getStringAttr("grad_norm"));
     if (clipNorm > 0)
       scale = train::ClipScaleOp::create(builder, loc, norm, scale, APFloat(clipNorm.getValue()));
     for (Trained &one : trained)
       updateOne(function, builder, one, scale);
+  }
+
+  /// Gradients that are not finite make the step a skipped one; the scale of the next step follows from it. Returns what
+  /// the gradients are to be multiplied by.
+  Value unscale(func::FuncOp function, OpBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
+    auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
+    auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
+    Value lossScale = stateArgument(function, "scaler.loss_scale", real);
+    Value found = splat(builder, loc, real, 0.0);
+    for (const Trained &one : trained)
+      found = onnx::MaxOp::create(builder, loc, found, anyNotFinite(builder, one.gradient));
+    scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
+    auto next = train::UpdateScaleOp::create(
+        builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
+        stateArgument(function, "scaler.hysteresis", integer), found, APFloat(scaleGrowth.getValue()),
+        APFloat(scaleBackoff.getValue()), scaleWindow, scaleHysteresis, APFloat(scaleMinimum.getValue()));
+    scaler.steps = stateArgument(function, "scaler.optimizer_steps", integer);
+    returnState(function, "scaler.loss_scale", next.getNewScale());
+    returnState(function, "scaler.growth_counter", next.getNewCounter());
+    returnState(function, "scaler.hysteresis", next.getNewLeft());
+    returnState(function, "scaler.optimizer_steps", train::CountStepOp::create(builder, loc, scaler.steps, found));
+    return onnx::MulOp::create(builder, loc, train::InverseScaleOp::create(builder, loc, lossScale), scale);
+  }
+
+  /// 1 when any element is infinite or no number; rows first, as the norm.
+  Value anyNotFinite(OpBuilder &builder, Value gradient) {
+    Location loc = gradient.getLoc();
+    int64_t rank = rankOf(gradient);
+    Value flags = train::NotFiniteOp::create(builder, loc, gradient);
+    if (rank == 0)
+      return flags;
+    Value rows = onnx::ReduceMaxOp::create(builder, loc, flags, ArrayRef<int64_t>{rank - 1}, false);
+    auto rest = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+    return rest.empty() ? rows : onnx::ReduceMaxOp::create(builder, loc, rows, rest, false).getResult();
+  }
+
+  /// The old value in a skipped step.
+  Value unlessSkipped(OpBuilder &builder, Value before, Value after) {
+    return scaler.skipped ? onnx::WhereOp::create(builder, after.getLoc(), scaler.skipped, before, after).getResult() : after;
+  }
+
+  /// Adam's step size and second correction: the host knows the step's number unless steps may be skipped.
+  std::pair<Value, Value> adamCorrections(func::FuncOp function, OpBuilder &builder, Location loc) {
+    if (!scaler.steps)
+      return {scalar(function, "step_size"), scalar(function, "bias_correction2_sqrt")};
+    if (!scaler.corrections) {
+      auto exact = [&](StringRef name) {
+        return argumentFor(function, "train.scalar", name, RankedTensorType::get({}, builder.getF64Type()));
+      };
+      scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"),
+                                                            exact("exact_beta1"), exact("exact_beta2"));
+    }
+    return {scaler.corrections.getStepSize(), scaler.corrections.getBiasCorrection2Sqrt()};
   }
 
   /// nominal / actual items of the step.
@@ -163,17 +251,28 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       return updateSGD(function, builder, loc, one, param, scale);
     std::string first = makeState(one.state, train::Role::Moment1, "moment1");
     std::string second = makeState(one.state, train::Role::Moment2, "moment2");
-    SmallVector<Value> operands = {param, stateArgument(function, first, param.getType()),
-                                   stateArgument(function, second, param.getType()), one.gradient, scale,
-                                   scalar(function, optimizer == "adamw" ? "lr_decay" : "weight_decay")};
-    for (StringRef name : {"step_size", "one_minus_beta1", "beta2", "one_minus_beta2", "bias_correction2_sqrt", "eps"})
-      operands.push_back(scalar(function, name));
+    Value moment1 = stateArgument(function, first, param.getType());
+    Value moment2 = stateArgument(function, second, param.getType());
+    Value decay = scalar(function, optimizer == "adamw" ? "lr_decay" : "weight_decay");
+    auto [stepSize, correction2] = adamCorrections(function, builder, loc);
+    SmallVector<Value> operands = {param,
+                                   moment1,
+                                   moment2,
+                                   one.gradient,
+                                   scale,
+                                   decay,
+                                   stepSize,
+                                   scalar(function, "one_minus_beta1"),
+                                   scalar(function, "beta2"),
+                                   scalar(function, "one_minus_beta2"),
+                                   correction2,
+                                   scalar(function, "eps")};
     SmallVector<NamedAttribute> attributes = settings(builder, one.state);
     Operation *op = optimizer == "adamw" ? train::AdamWOp::create(builder, loc, operands, attributes).getOperation()
                                          : train::AdamOp::create(builder, loc, operands, attributes).getOperation();
-    returnState(function, one.state.getSymName(), op->getResult(0));
-    returnState(function, first, op->getResult(1));
-    returnState(function, second, op->getResult(2));
+    returnParameter(function, builder, one.state, unlessSkipped(builder, param, op->getResult(0)));
+    returnState(function, first, unlessSkipped(builder, moment1, op->getResult(1)));
+    returnState(function, second, unlessSkipped(builder, moment2, op->getResult(2)));
   }
 
   SmallVector<NamedAttribute> settings(OpBuilder &builder, train::StateOp state) {
@@ -184,18 +283,17 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   void updateSGD(func::FuncOp function, OpBuilder &builder, Location loc, Trained &one, Value param, Value scale) {
     Value decay = scalar(function, "weight_decay"), rate = scalar(function, "lr");
     SmallVector<NamedAttribute> attributes = settings(builder, one.state);
-    std::string name = one.state.getSymName().str();
     if (momentum == 0) {
       auto sgd = train::SGDOp::create(builder, loc, ValueRange{param, one.gradient, scale, decay, rate}, attributes);
-      return returnState(function, name, sgd.getNewParam());
+      return returnParameter(function, builder, one.state, unlessSkipped(builder, param, sgd.getNewParam()));
     }
     std::string buffer = makeState(one.state, train::Role::Momentum, "momentum");
     attributes.push_back(builder.getNamedAttr("nesterov", builder.getBoolAttr(nesterov)));
-    SmallVector<Value> operands = {param, stateArgument(function, buffer, param.getType()), one.gradient, scale, decay, rate,
-                                   scalar(function, "momentum")};
+    Value before = stateArgument(function, buffer, param.getType());
+    SmallVector<Value> operands = {param, before, one.gradient, scale, decay, rate, scalar(function, "momentum")};
     auto sgd = train::MomentumOp::create(builder, loc, operands, attributes);
-    returnState(function, name, sgd.getNewParam());
-    returnState(function, buffer, sgd.getNewBuffer());
+    returnParameter(function, builder, one.state, unlessSkipped(builder, param, sgd.getNewParam()));
+    returnState(function, buffer, unlessSkipped(builder, before, sgd.getNewBuffer()));
   }
 };
 } // namespace

@@ -87,15 +87,17 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     return success();
   }
 
-  /// Arguments that are states of role parameter.
+  /// Arguments that are parameters or working copies of them, by the parameter's name.
   SmallVector<std::pair<StringAttr, BlockArgument>> findParameters() {
     SmallVector<std::pair<StringAttr, BlockArgument>> found;
     Operation *module = getOperation()->getParentOp();
     for (BlockArgument argument : getOperation().getArguments()) {
       auto symbol = getOperation().getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state");
       auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, symbol) : train::StateOp();
+      if (state && state.getRole() == train::Role::WorkingCopy)
+        state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, state.getOfAttr());
       if (state && state.getRole() == train::Role::Parameter)
-        found.push_back({symbol.getAttr(), argument});
+        found.push_back({state.getSymNameAttr(), argument});
     }
     return found;
   }

@@ -171,7 +171,8 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   let description = [{
     With @step the updates follow backward. With @micro gradients are accumulated (state), and @update reads
     the accumulators. Order: item correction, global norm, clipping, optimizer (contract section 2). The norm
-    is summed per tensor in a fixed order. Makes the optimizer's state symbols. A function with
+    is summed per tensor in a fixed order. Makes the optimizer's state symbols. After kedge-scale-loss gradients are
+    unscaled first; a step with a gradient that is not finite keeps all states, and changes the scale alone. A function with
     `train.training_info` updates its variables itself and stays as it is. Statistics: parameters, state
     bytes.
 
@@ -202,7 +203,12 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd">,
     Option<"momentum", "momentum", "double", "0.0", "of sgd; 0: no buffer">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
-    Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">
+    Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">,
+    Option<"scaleGrowth", "scale-growth", "double", "2.0", "of the loss scale, after a window of clean steps">,
+    Option<"scaleBackoff", "scale-backoff", "double", "0.5", "of the loss scale, after an overflow">,
+    Option<"scaleWindow", "scale-window", "int64_t", "2000", "clean steps in a row before the loss scale grows">,
+    Option<"scaleHysteresis", "scale-hysteresis", "int64_t", "1", "overflows before the loss scale shrinks">,
+    Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">
   ];
 }
 

@@ -55,6 +55,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   loss.microBatches = options.accumulate * options.ranks;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
+  if (options.lossScale.scales)
+    manager.addPass(precision::createScaleLoss({options.lossScale.init, options.lossScale.hysteresis}));
   manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
@@ -63,6 +65,11 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
   optimizer.clipNorm = options.clipNorm;
+  optimizer.scaleGrowth = options.lossScale.growth;
+  optimizer.scaleBackoff = options.lossScale.backoff;
+  optimizer.scaleWindow = options.lossScale.window;
+  optimizer.scaleHysteresis = options.lossScale.hysteresis;
+  optimizer.scaleMinimum = options.lossScale.minimum;
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());

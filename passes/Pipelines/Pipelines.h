@@ -6,9 +6,17 @@
 
 namespace kedge::pipelines {
 
+/// --loss-scale and its kin.
+struct LossScaleOptions {
+  bool scales = false; ///< fp16, or asked for
+  double init = 65536, growth = 2, backoff = 0.5, minimum = 0;
+  int64_t window = 2000, hysteresis = 1;
+};
+
 /// What the step computes (contract section 2); one struct for compile and plan.
 struct StepOptions {
   std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16; master, autocast or a file
+  LossScaleOptions lossScale;
   std::string loss = "cross-entropy"; ///< none, cross-entropy, mse, bce-with-logits
   std::string logits, labels = "labels", lossOutput;
   int64_t classAxis = -100, ignoreIndex = -100;

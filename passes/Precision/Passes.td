@@ -47,4 +47,23 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
+
+def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
+  let summary = "Multiply the gradient that enters backward by a loss scale that is state";
+  let description = [{
+    Needs @step or @micro before kedge-differentiate. Adds the states `scaler.loss_scale`, `scaler.growth_counter`,
+    `scaler.hysteresis` and `scaler.optimizer_steps`, and a train.scale_loss behind the loss; kedge-add-optimizer
+    unscales, skips steps whose gradients are not finite, and updates the scale. Statistic: losses scaled.
+
+    Example:
+    ```
+    kedge-opt train.mlir --kedge-scale-loss=init=65536 --kedge-differentiate --kedge-add-optimizer
+    ```
+  }];
+  let options = [
+    Option<"init", "init", "double", "65536.0", "scale of the first step">,
+    Option<"hysteresis", "hysteresis", "int64_t", "1", "steps in a row that overflow before the scale shrinks">
+  ];
+  let dependentDialects = ["kedge::train::TrainDialect"];
+}
 #endif

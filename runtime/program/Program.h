@@ -40,7 +40,9 @@ enum class StateRole : uint8_t {
   Momentum,
   Accumulator,
   Counter,
-  State
+  State,
+  WorkingCopy, ///< 16-bit form of a parameter; @restore makes it from its master
+  Scaler       ///< of dynamic loss scaling; a checkpoint's manifest holds its values
 };
 
 struct StateInit {
@@ -188,6 +190,7 @@ struct CompileOptions {
   double tokensPerRow = 1;
   std::string optimizer = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
+  double lossScaleMin = 0; ///< of dynamic loss scaling; 0: none
   int64_t seed = 0;
   int64_t parameters = 0;
   bool trainingInfo = false;

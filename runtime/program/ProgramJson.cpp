@@ -7,7 +7,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kRoles[] = {"parameter", "frozen",   "buffer",      "constant", "moment1",
-                                       "moment2",   "momentum", "accumulator", "counter",  "state"};
+                                       "moment2",   "momentum", "accumulator", "counter",  "state",
+                                       "working_copy", "scaler"};
 
 StateRole parseRole(const std::string &name) {
   for (size_t i = 0; i < std::size(kRoles); ++i)
@@ -196,6 +197,7 @@ CompileOptions optionsOf(const json &value) {
   options.weightDecay = value.value("weight_decay", 0.0);
   options.momentum = value.value("momentum", 0.0);
   options.clipNorm = value.value("clip_norm", 0.0);
+  options.lossScaleMin = value.value("loss_scale_min", 0.0);
   options.seed = value.value("seed", int64_t(0));
   options.parameters = value.value("parameters", int64_t(0));
   options.trainingInfo = value.value("training_info", false);

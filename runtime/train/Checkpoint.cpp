@@ -100,8 +100,12 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   json["batch"] = options.batch;
   json["accumulate"] = options.accumulate;
   json["ranks"] = 1;
-  json["loss_scale"] = 1.0;
-  json["growth_counter"] = 0;
+  const LossScaler scaler(const_cast<Executor &>(executor));
+  const LossScale scale = scaler.isActive() ? scaler.read() : LossScale();
+  json["loss_scale"] = scale.scale;
+  json["growth_counter"] = scale.growthCounter;
+  if (scaler.isActive())
+    json["hysteresis"] = scale.hysteresis;
   json["scalars"] = scalarsJson(scalars);
   return json;
 }
@@ -159,6 +163,13 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
   return "";
 }
 
+std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
+  if (!manifest.contains("hysteresis"))
+    return std::nullopt;
+  return LossScale{manifest.at("loss_scale"), manifest.at("growth_counter"), manifest.at("hysteresis"),
+                   manifest.at("optimizer_steps")};
+}
+
 Checkpoint readManifest(const std::string &folder) {
   const std::string path = folder + "/" + kManifest;
   const FileMap map(path, "checkpoint manifest");
@@ -171,7 +182,8 @@ Checkpoint readManifest(const std::string &folder) {
     return {folder,
             {manifest.at("step"), manifest.at("optimizer_steps"), manifest.at("samples")},
             manifest.at("optimizer"),
-            scalarsOf(manifest.at("scalars"))};
+            scalarsOf(manifest.at("scalars")),
+            lossScaleOf(manifest)};
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged: {}", path, error.what());
   }

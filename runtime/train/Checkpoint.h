@@ -1,6 +1,7 @@
 // Folders step-N of safetensors and a manifest: written beside, synced, renamed.
 #pragma once
 #include "runtime/exec/Executor.h"
+#include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
 
 namespace kedge::rt {
@@ -17,6 +18,7 @@ struct Checkpoint {
   Progress progress;
   std::string optimizer;
   ScalarOptions scalars;
+  std::optional<LossScale> lossScale; ///< of a run that scaled its loss
 };
 
 /// Writes DIR/step-N and removes older ones beyond `keep`. On any failure throws and leaves nothing visible.

@@ -3,6 +3,7 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/LossScaler.h"
 
 namespace kedge::rt {
 
@@ -38,9 +39,10 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
   const uint64_t bytes = static_cast<uint64_t>(state->desc.elements()) * dtypeSize(place.type);
   transpose(values.data(), DType::F32, state->fileShape(), executor.read(place.space, place.offset, bytes), place.type,
             inversePerm(state->perm));
-  if (!function.gradientsPerItems)
-    return;
-  const double scale = items > 0 ? executor.program().options.nominalItems / items : 0;
+  const LossScaler scaler(executor);
+  double scale = scaler.isActive() ? 1 / scaler.read().scale : 1;
+  if (function.gradientsPerItems)
+    scale *= items > 0 ? executor.program().options.nominalItems / items : 0;
   for (float &value : values)
     value = static_cast<float>(value * scale);
 }

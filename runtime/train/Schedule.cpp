@@ -35,6 +35,10 @@ constexpr Formula kFormulas[] = {
     {"lr", [](const Context &c) { return c.lr(); }},
     {"beta1", [](const Context &c) { return c.scalars.beta1; }},
     {"beta2", [](const Context &c) { return c.scalars.beta2; }},
+    // For Adam's corrections on the device, in f64.
+    {"exact_lr", [](const Context &c) { return c.lr(); }},
+    {"exact_beta1", [](const Context &c) { return c.scalars.beta1; }},
+    {"exact_beta2", [](const Context &c) { return c.scalars.beta2; }},
     {"one_minus_beta1", [](const Context &c) { return 1 - c.scalars.beta1; }},
     {"one_minus_beta2", [](const Context &c) { return 1 - c.scalars.beta2; }},
     {"eps", [](const Context &c) { return c.scalars.eps; }},

@@ -97,6 +97,7 @@ void Session::setStates() {
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
   if (checkpoint)
     loadCheckpoint(*checkpoint, *executor);
+  setLossScale();
   StepPoint point;
   point.step = progress.step;
   point.optimizerSteps = progress.optimizerSteps;
@@ -106,6 +107,16 @@ void Session::setStates() {
     executor->run("init");
   if (program.function("restore"))
     executor->run("restore");
+}
+
+/// A checkpoint of a run without loss scaling leaves the scale at its first value.
+void Session::setLossScale() {
+  LossScaler scaler(*executor);
+  if (!scaler.isActive())
+    return;
+  LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler.read();
+  values.optimizerSteps = progress.optimizerSteps;
+  scaler.write(values);
 }
 
 int Session::run() {

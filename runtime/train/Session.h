@@ -22,6 +22,7 @@ private:
   void resume();
   void makeExecutor();
   void setStates();
+  void setLossScale();
   int train();
   LogLine runStep(StepRunner &runner);
   std::optional<double> evaluateIfDue();

@@ -1,6 +1,7 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
 #include "runtime/train/Display.h"
+#include "runtime/train/LossScaler.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include <chrono>
@@ -9,6 +10,8 @@ namespace kedge::rt {
 
 LogLine Session::runStep(StepRunner &runner) {
   const auto begin = std::chrono::steady_clock::now();
+  LossScaler scaler(*executor);
+  const LossScale before = scaler.isActive() ? scaler.read() : LossScale();
   const StepResult result = runner.run(progress);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   if (result.items == 0 && !warnedEmpty) {
@@ -26,8 +29,15 @@ LogLine Session::runStep(StepRunner &runner) {
     line.lr = learningRate(scalars, progress.step);
     line.gradNorm = result.gradNorm;
   }
+  line.lossScale = before.scale;
+  if (scaler.isActive()) {
+    const LossScale after = scaler.read();
+    scaler.checkNotCollapsed(before, after, progress.step);
+    line.skipped = after.optimizerSteps == before.optimizerSteps;
+    line.growthCounter = after.growthCounter;
+  }
   ++progress.step;
-  ++progress.optimizerSteps;
+  progress.optimizerSteps += line.skipped ? 0 : 1;
   progress.samples += rows;
   line.optimizerSteps = progress.optimizerSteps;
   line.seconds = taken.count();
@@ -57,7 +67,9 @@ int Session::train() {
       fmt::print("eval loss {}\n", evaluator->loss(progress));
     return caughtSignal();
   }
-  StepRunner runner(*executor, *data, scalars, !options.continueOnNan);
+  // Dynamic loss scaling skips a step that is not finite.
+  const bool stopOnNonFinite = !options.continueOnNan && !LossScaler(*executor).isActive();
+  StepRunner runner(*executor, *data, scalars, stopOnNonFinite);
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());

@@ -162,7 +162,8 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
 void checkModelFile(const Program &program, const std::string &model) { ModelFiles(program, model).file(0); }
 
 bool isSaved(const State &state) {
-  return state.role != StateRole::Constant && state.role != StateRole::Accumulator;
+  return state.role != StateRole::Constant && state.role != StateRole::Accumulator &&
+         state.role != StateRole::WorkingCopy && state.role != StateRole::Scaler;
 }
 
 bool isModelTensor(const State &state) {

@@ -2,6 +2,7 @@
 #include "driver/GpuTarget.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
+#include <cmath>
 
 namespace kedge::tool {
 namespace {
@@ -54,11 +55,44 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->check(CLI::NonNegativeNumber)->group(group);
 }
 
+void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Precision";
+  command.add_option("--precision", o.precision, "of weights in use, activations and gradients: fp32, bf16 or fp16")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))->group(group)->capture_default_str();
+  command.add_option("--precision-policy", o.precisionPolicy, "master: 16 bits over f32 masters; autocast: PyTorch's lists; or FILE: lines that override master by op or node")
+      ->group(group)->capture_default_str();
+}
+
+double positive(const std::string &flag, const std::string &text) {
+  double value = 0;
+  if (!CLI::detail::lexical_cast(text, value) || !std::isfinite(value) || value <= 0)
+    fail("{} {}: expected a positive finite number{}", flag, text, flag == "--loss-scale" ? ", or dynamic" : "");
+  return value;
+}
+
+/// fp16 scales its loss dynamically unless told otherwise; other types only when asked to.
+void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Precision";
+  command.add_option_function<std::string>("--loss-scale", [&o](const std::string &text) {
+    o.lossScale.scales = true;
+    if (text == "dynamic")
+      return;
+    o.lossScale.init = positive("--loss-scale", text);
+    o.lossScale.growth = o.lossScale.backoff = 1;
+  }, "dynamic (the default of fp16) or a fixed NUMBER")->group(group);
+  auto number = [&](const std::string &flag, double &value, const std::string &text) {
+    command.add_option_function<std::string>(flag, [flag, &value](const std::string &given) { value = positive(flag, given); }, text)->group(group);
+  };
+  number("--loss-scale-init", o.lossScale.init, "first scale (65536)");
+  number("--loss-scale-growth", o.lossScale.growth, "factor after a window of steps without overflow (2)");
+  number("--loss-scale-backoff", o.lossScale.backoff, "factor after an overflow (0.5)");
+  number("--loss-scale-min", o.lossScale.minimum, "an overflow at this scale ends the run (default: below 2^-24)");
+  command.add_option("--loss-scale-window", o.lossScale.window, "steps without overflow before the scale grows (2000)")->check(CLI::PositiveNumber)->group(group);
+  command.add_option("--loss-scale-hysteresis", o.lossScale.hysteresis, "overflows before the scale shrinks (1)")->check(CLI::PositiveNumber)->group(group);
+}
+
 void addLaterOptions(CLI::App &command) {
-  addLater(command, "--precision", {"fp32"}, "Precision");
-  for (const char *name : {"--precision-policy", "--master-weights", "--grad-dtype", "--accumulate-dtype", "--loss-scale",
-                           "--loss-scale-init", "--loss-scale-window", "--loss-scale-growth", "--loss-scale-backoff",
-                           "--loss-scale-hysteresis", "--loss-scale-min"})
+  for (const char *name : {"--master-weights", "--grad-dtype", "--accumulate-dtype"})
     addLater(command, name, {}, "Precision");
   addLater(command, "--zero", {"0"}, "Ranks");
   for (const char *name : {"--bucket-bytes", "--persist-bytes", "--deepspeed-config"})
@@ -86,6 +120,8 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addModelOptions(command, o.model);
   addOptimizerOptions(command, o);
   addMemoryOptions(command, o);
+  addPrecisionOptions(command, o);
+  addLossScaleOptions(command, o);
   addLaterOptions(command);
   command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);

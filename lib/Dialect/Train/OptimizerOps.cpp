@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Train/OptimizerOps.h"
+#include "kedge/Dialect/Train/LossScaleOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -10,5 +11,9 @@ void kedge::train::TrainDialect::registerOptimizerOps() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/OptimizerOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/LossScaleOps.cpp.inc"
       >();
 }

@@ -75,6 +75,8 @@ Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
 
 struct StateBytes {
   int64_t parameters = 0, frozen = 0, optimizer = 0, accumulators = 0, buffers = 0, constants = 0;
+  int64_t workingCopies = 0, scaler = 0;
+  int64_t gradients = 0; ///< of the parameters, each in the type that it is read in: the formula, not what is held
 };
 
 StateBytes stateBytes(ModuleOp module, bool onHost) {
@@ -86,6 +88,13 @@ StateBytes stateBytes(ModuleOp module, bool onHost) {
     switch (state.getRole()) {
     case train::Role::Parameter:
       bytes.parameters += size;
+      bytes.gradients += size;
+      break;
+    case train::Role::WorkingCopy:
+      bytes.workingCopies += size;
+      if (auto master = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(state, state.getOfAttr());
+          master && master.getRole() == train::Role::Parameter)
+        bytes.gradients -= bytesOf(master.getType()) - size;
       break;
     case train::Role::Frozen:
       bytes.frozen += size;
@@ -95,6 +104,9 @@ StateBytes stateBytes(ModuleOp module, bool onHost) {
       break;
     case train::Role::Buffer:
       bytes.buffers += size;
+      break;
+    case train::Role::Scaler:
+      bytes.scaler += size;
       break;
     case train::Role::Constant:
       bytes.constants += size;
@@ -183,10 +195,10 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
       fullest = candidate;
   }
   json breakdown = {{"parameters", state.parameters + state.frozen + fullest.parameters},
-                    {"working_copies", 0},
+                    {"working_copies", state.workingCopies},
                     {"gradients", state.accumulators + fullest.gradients},
                     {"optimizer", state.optimizer + fullest.optimizer},
-                    {"buffers", state.buffers + state.constants},
+                    {"buffers", state.buffers + state.constants + state.scaler},
                     {"workspace", fullest.workspace},
                     {"communication", 0}};
   int64_t named = 0;
@@ -205,11 +217,11 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
                  {"padding_bytes", paddingBytes(module)},
                  {"state_bytes",
                   {{"parameters", state.parameters + state.frozen + host.parameters + host.frozen},
-                   {"working_copies", 0},
-                   {"gradients", state.parameters + host.parameters},
+                   {"working_copies", state.workingCopies + host.workingCopies},
+                   {"gradients", state.gradients + host.gradients},
                    {"optimizer", state.optimizer + host.optimizer},
                    {"buffers", state.buffers},
-                   {"scaler", 0}}},
+                   {"scaler", state.scaler}}},
                  {"peak_breakdown", breakdown},
                  {"functions", functionsJson(module, persistent)},
                  {"reservations", reservations},

@@ -54,10 +54,13 @@ const char *shareOf(train::Role role) {
   case train::Role::Parameter:
   case train::Role::Frozen:
     return "parameters";
+  case train::Role::WorkingCopy:
+    return "working_copies";
   case train::Role::Accumulator:
     return "gradients";
   case train::Role::Buffer:
   case train::Role::Constant:
+  case train::Role::Scaler:
     return "buffers";
   default:
     return "optimizer";

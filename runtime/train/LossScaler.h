@@ -1,0 +1,29 @@
+// The states of dynamic loss scaling as the host sees them: logged, saved, resumed.
+#pragma once
+#include "runtime/exec/Executor.h"
+
+namespace kedge::rt {
+
+struct LossScale {
+  double scale = 1;
+  int64_t growthCounter = 0, hysteresis = 1, optimizerSteps = 0;
+};
+
+class LossScaler {
+public:
+  explicit LossScaler(Executor &executor) : executor(executor) {}
+
+  /// Whether the program scales its loss; read and write are for those that do.
+  bool isActive() const;
+  LossScale read() const;
+  void write(const LossScale &values);
+
+  /// Throws rt::Error when an overflow has left the scale too small to go on (contract, section 2). `before`, `after`: of
+  /// the step.
+  void checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step) const;
+
+private:
+  Executor &executor;
+};
+
+} // namespace kedge::rt
