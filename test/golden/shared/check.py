@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every fp32 run of a golden model beside the repository, judged by its own checker:
-check.py SHARED MODEL OUT PYTHON [RUN | -RUN].
+"""Every fp32 (or 16-bit) run of a golden model beside the repository, judged by its own checker:
+check.py SHARED MODEL OUT PYTHON [RUN | -RUN | 16-bit].
 
 Compiles, trains, compares log and exported parameters with PyTorch's trace (check_trace.py --onnx, run by PYTHON, which
 has the package onnx), and the dumped gradients of step 0 with gradients.safetensors. Runs with dropout take 8 seeds. RUN: only
-this run; -RUN: all but this one.
+this run; -RUN: all but this one; 16-bit: all with --precision. Exported parameters are compared for fp32 alone.
 """
 import json
 import pathlib
@@ -32,7 +32,8 @@ def run_one(shared, model, name, trace, out, python):
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         logs.append(log)
     checker = [python, shared / "tools/check_trace.py", folder / "trace.json", name, *logs]
-    wrong = subprocess.run(checker + ([] if dropout else ["--onnx", onnx])).returncode
+    values = [] if dropout or "--precision" in run["compile"] else ["--onnx", onnx]
+    wrong = subprocess.run(checker + values).returncode
     differences = list(gradients_differ(folder / "gradients.safetensors", out / "gradients.safetensors",
                                         trace["parameters_not_in_file_under_their_name"])) if dumps else []
     print("\n".join(differences), end="\n" if differences else "")
@@ -44,9 +45,9 @@ def main():
     shared, model, out, python = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
     out.mkdir(parents=True, exist_ok=True)
     trace = json.loads((shared / "models" / model / "trace.json").read_text())
-    runs = [name for name, run in trace["runs"].items() if "--precision" not in run["compile"]]
-    if len(sys.argv) > 5:
-        chosen = sys.argv[5]
+    chosen = sys.argv[5] if len(sys.argv) > 5 else ""
+    runs = [name for name, run in trace["runs"].items() if ("--precision" in run["compile"]) == (chosen == "16-bit")]
+    if chosen not in ("", "16-bit"):
         runs = [name for name in runs if (name != chosen[1:] if chosen[0] == "-" else name == chosen)]
     failed = [name for name in runs if run_one(shared, model, name, trace, out, python)]
     print(f"{model}: {len(runs) - len(failed)} of {len(runs)} runs as in PyTorch")
