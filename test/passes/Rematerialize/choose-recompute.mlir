@@ -44,11 +44,11 @@
 
 // ARENAS: exec.arena
 // ARENAS: exec.host_arena
-// ARENAS: exec.launch library "copy"
+// ARENAS: exec.copy
 #id = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
-func.func @step(%x: tensor<1024xf32> {train.input = "x"})
-    -> (tensor<f32> {train.result = "loss_sum"}, tensor<1024xf32> {train.output = "dx"}) {
+func.func @step(%x: tensor<1024xf32> {train.binding = #train.binding<input "x">})
+    -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}, tensor<1024xf32> {train.binding = #train.binding<output "dx">}) attributes {train.kind = #train.kind<step>} {
   %a = sched.cluster domain [1024] reduced [] (%x) maps [#id] -> [#id] {
   ^bb0(%s: f32):
     %e = math.exp %s : f32 loc("h.0"("exp"))
