@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Rematerialize/ResultSlice.h"
 
 using namespace mlir;

@@ -100,7 +100,7 @@ public:
       }
     auto tensor = RankedTensorType::get(shape, fold.getType());
     auto map = AffineMap::get(op.getDomain().size(), 0, exprs, op.getContext());
-    return {fold, {tensor, map, workspace.add(bytesOf(tensor))}};
+    return {fold, {tensor, map, workspace.add(kedge::bytesOf(tensor))}};
   }
 
   void makeSource(const Target &result) { sources[result.scalar] = result.output; }
