@@ -1,5 +1,7 @@
 #include "Floats.h"
 #include "PolicyFile.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
@@ -27,7 +29,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.getName() != "model")
+    if (train::kindOf(function) != train::FunctionKind::Model)
       return;
     if (failed(readOptions(function)))
       return signalPassFailure();
@@ -69,7 +71,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
 
   void assignArgument(func::FuncOp function, BlockArgument argument) {
     unsigned index = argument.getArgNumber();
-    bool input = bool(function.getArgAttr(index, "train.input"));
+    bool input = bool(train::bindingOfArgument(function, index, train::BindingKind::Input));
     train::StateOp state = stateOf(function, index);
     bool parameter = state && (state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen);
     if (!isMaster() || !(input || parameter))
@@ -81,7 +83,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   }
 
   static train::StateOp stateOf(func::FuncOp function, unsigned argument) {
-    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument, "train.state");
+    FlatSymbolRefAttr symbol = train::stateOfArgument(function, argument);
     return symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(function, symbol) : train::StateOp();
   }
 

@@ -1,5 +1,7 @@
 #include "Floats.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
@@ -39,7 +41,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
   int64_t copies = 0;
 
   void runOnOperation() override {
-    auto model = getOperation().lookupSymbol<func::FuncOp>("model");
+    auto model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model to cast");
       return signalPassFailure();
@@ -60,7 +62,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     SmallVector<std::pair<train::StateOp, train::StateOp>> made;
     for (BlockArgument argument : model.getArguments()) {
       auto precision = model.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), kPrecision);
-      auto symbol = model.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state");
+      FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
       if (!precision)
         continue;
       model.removeArgAttr(argument.getArgNumber(), kPrecision);
@@ -69,7 +71,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       auto master = getOperation().lookupSymbol<train::StateOp>(symbol);
       train::StateOp working = makeWorkingCopy(master, precision.getValue());
       argument.setType(working.getType());
-      model.setArgAttr(argument.getArgNumber(), "train.state", FlatSymbolRefAttr::get(working.getSymNameAttr()));
+      train::bindArgument(model, argument.getArgNumber(), bindingOf(working));
       made.push_back({master, working});
     }
     model.setFunctionType(FunctionType::get(&getContext(), model.getBody().front().getArgumentTypes(),
@@ -79,6 +81,10 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     copies = made.size();
   }
 
+  static train::BindingAttr bindingOf(train::StateOp state) {
+    return train::BindingAttr::get(state.getContext(), train::BindingKind::State, state.getSymName());
+  }
+
   train::StateOp makeWorkingCopy(train::StateOp master, Type element) {
     OpBuilder builder(master);
     builder.setInsertionPointAfter(master);
@@ -86,7 +92,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     return train::StateOp::create(
         builder, master.getLoc(), builder.getStringAttr(master.getSymName() + ".working"),
         train::RoleAttr::get(&getContext(), train::Role::WorkingCopy), TypeAttr::get(type), builder.getUnitAttr(),
-        StringAttr(), FlatSymbolRefAttr::get(master.getSymNameAttr()), DenseI64ArrayAttr(), builder.getBoolAttr(true),
+        StringAttr(), FlatSymbolRefAttr::get(master.getSymNameAttr()), builder.getBoolAttr(true),
         builder.getF64FloatAttr(1.0));
   }
 
@@ -100,13 +106,14 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       workings.push_back(working.getType());
     }
     auto restore = func::FuncOp::create(builder, model.getLoc(), "restore", builder.getFunctionType(masters, workings));
+    train::setKind(restore, train::FunctionKind::Restore);
     Block *body = restore.addEntryBlock();
     builder.setInsertionPointToStart(body);
     SmallVector<Value> results;
     for (auto [index, pair] : llvm::enumerate(made)) {
       auto [master, working] = pair;
-      restore.setArgAttr(index, "train.state", FlatSymbolRefAttr::get(master.getSymNameAttr()));
-      restore.setResultAttr(index, "train.state", FlatSymbolRefAttr::get(working.getSymNameAttr()));
+      train::bindArgument(restore, index, bindingOf(master));
+      train::bindResult(restore, index, bindingOf(working));
       Type element = cast<RankedTensorType>(working.getType()).getElementType();
       results.push_back(onnx::CastOp::create(builder, master.getLoc(), body->getArgument(index), TypeAttr::get(element)));
     }

@@ -1,3 +1,5 @@
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/LossScaleOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -15,9 +17,9 @@ struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto function = module.lookupSymbol<func::FuncOp>("step");
+    auto function = train::functionOf(module, train::FunctionKind::Step);
     if (!function)
-      function = module.lookupSymbol<func::FuncOp>("micro");
+      function = train::functionOf(module, train::FunctionKind::Micro);
     if (!function) {
       module.emitError("has neither @step nor @micro whose loss could be scaled");
       return signalPassFailure();
@@ -45,15 +47,15 @@ struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
     train::StateOp::create(builder, builder.getUnknownLoc(), builder.getStringAttr(name),
                            train::RoleAttr::get(&getContext(), train::Role::Scaler),
                            TypeAttr::get(RankedTensorType::get({}, element)), initial, StringAttr(), FlatSymbolRefAttr(),
-                           DenseI64ArrayAttr(), builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
+                           builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
   }
 
   /// The result loss_sum comes from a train.scale_loss.
   bool scale(func::FuncOp function) {
     Operation *terminator = function.getBody().front().getTerminator();
     for (OpOperand &result : terminator->getOpOperands()) {
-      auto name = function.getResultAttrOfType<StringAttr>(result.getOperandNumber(), "train.result");
-      if (!name || name.getValue() != "loss_sum")
+      train::BindingAttr bound = train::bindingOfResult(function, result.getOperandNumber());
+      if (!bound || !bound.is(train::BindingKind::Result, "loss_sum"))
         continue;
       OpBuilder builder(terminator);
       Value scale = addScaleArgument(function, builder);
@@ -66,10 +68,9 @@ struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
 
   Value addScaleArgument(func::FuncOp function, OpBuilder &builder) {
     unsigned index = function.getNumArguments();
-    NamedAttribute symbol(builder.getStringAttr("train.state"),
-                          FlatSymbolRefAttr::get(&getContext(), "scaler.loss_scale"));
+    auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, "scaler.loss_scale");
     Type type = RankedTensorType::get({}, builder.getF32Type());
-    (void)function.insertArgument(index, type, builder.getDictionaryAttr(symbol), function.getLoc());
+    (void)function.insertArgument(index, type, train::boundTo(binding), function.getLoc());
     return function.getArgument(index);
   }
 };

@@ -6,5 +6,6 @@ def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::kedge::exec";
   let summary = "Bytes, lifetimes and launches: what the machine does";
+  let useDefaultAttributePrinterParser = 1;
 }
 #endif
