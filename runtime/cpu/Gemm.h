@@ -3,6 +3,7 @@
 // on the number of threads nor on how the work is cut.
 #pragma once
 #include "runtime/cpu/GemmPack.h"
+#include "runtime/cpu/GemmTeam.h"
 #include "runtime/cpu/GemmTile.h"
 #include "runtime/cpu/Kernel.h"
 
@@ -24,77 +25,116 @@ template <typename T> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
 /// Start value of C.
 enum class GemmStart { Zero, Keep, Bias };
 
-/// The part of the product that one thread of a team does. All threads of the team call it with equal
-/// arguments; `barrier` waits for all. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width,
-/// column, columns, k0, kLength) write a panel.
-template <typename T, typename PackA, typename PackB, typename Barrier>
-void gemmPart(const GemmPlan &plan, PackA &&packA, PackB &&packB, T *c, int64_t ldc, GemmStart start,
-              const T *bias, void *workspace, int thread, int team, Barrier &&barrier) {
-  const GemmTile<T> &tile = gemmTile<T>();
-  const int NR = tile.columns, MR = tile.rows;
-  // The team is a grid: columns of C are shared out only when there are too few rows for all.
-  int64_t rowPanels = (plan.m + MR - 1) / MR;
-  int teamRows = static_cast<int>(std::clamp<int64_t>(rowPanels, 1, team));
-  while (team % teamRows)
-    --teamRows;
-  int teamColumns = team / teamRows, myRow = thread % teamRows, myColumn = thread / teamRows;
-  int64_t rowBegin = rowPanels * myRow / teamRows * MR;
-  int64_t rowEnd = std::min(plan.m, rowPanels * (myRow + 1) / teamRows * MR);
-  char *base = static_cast<char *>(workspace);
-  T *packedA = reinterpret_cast<T *>(base + 2 * plan.panelBBytes + thread * plan.panelABytes);
+/// A product in the hands of one thread: PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
+/// k0, kLength) write a panel.
+template <typename T, typename PackA, typename PackB> struct GemmJob {
+  const GemmPlan &plan;
+  PackA &packA;
+  PackB &packB;
+  T *c;
+  int64_t ldc;
+  GemmStart start;
+  const T *bias;
+  char *workspace;
 
-  int buffer = 0;
-  for (int64_t jc = 0; jc < plan.n; jc += plan.nBlock) {
-    int64_t nc = std::min(plan.nBlock, plan.n - jc), columnPanels = (nc + NR - 1) / NR;
-    int64_t panelBegin = columnPanels * myColumn / teamColumns;
-    int64_t panelEnd = columnPanels * (myColumn + 1) / teamColumns;
-    for (int64_t pc = 0; pc < plan.k; pc += plan.kBlock, buffer ^= 1) {
-      int64_t kc = std::min(plan.kBlock, plan.k - pc);
-      T *packedB = reinterpret_cast<T *>(base + buffer * plan.panelBBytes);
-      for (int64_t panel = columnPanels * thread / team; panel < columnPanels * (thread + 1) / team; ++panel)
-        packB(packedB + panel * NR * kc, NR, jc + panel * NR, std::min<int64_t>(NR, nc - panel * NR), pc, kc);
-      bool first = pc == 0, accumulate = !first || start == GemmStart::Keep;
-      bool barrierDone = false;
-      for (int64_t ic = rowBegin; ic < rowEnd; ic += plan.mBlock) {
-        int64_t mc = std::min(plan.mBlock, rowEnd - ic);
-        for (int64_t ir = 0; ir < mc; ir += MR) {
-          int64_t rows = std::min<int64_t>(MR, mc - ir);
-          packA(packedA + ir * kc, tile.panelRows(rows), ic + ir, rows, pc, kc);
-        }
-        if (!barrierDone)
-          barrier();
-        barrierDone = true;
-        for (int64_t panel = panelBegin; panel < panelEnd; ++panel) {
-          int64_t column = jc + panel * NR, columns = std::min<int64_t>(NR, nc - panel * NR);
-          const T *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
-          for (int64_t ir = 0; ir < mc; ir += MR)
-            tile.run(kc, packedA + ir * kc, packedB + panel * NR * kc, c + (ic + ir) * ldc + column, ldc,
-                     static_cast<int>(std::min<int64_t>(MR, mc - ir)), static_cast<int>(columns), accumulate,
-                     tileBias);
-        }
-      }
-      if (!barrierDone)
-        barrier();
+  T *packedA(int member) const {
+    return reinterpret_cast<T *>(workspace + 2 * plan.panelBBytes + member * plan.panelABytes);
+  }
+  T *packedB(int64_t buffer) const { return reinterpret_cast<T *>(workspace + buffer * plan.panelBBytes); }
+
+  void packRows(T *packed, int64_t row, int64_t rows, int64_t pc, int64_t kc) const {
+    const GemmTile<T> &tile = gemmTile<T>();
+    for (int64_t ir = 0; ir < rows; ir += tile.rows) {
+      int64_t count = std::min<int64_t>(tile.rows, rows - ir);
+      packA(packed + ir * kc, tile.panelRows(count), row + ir, count, pc, kc);
     }
   }
-}
+
+  /// Panels [begin, end) of the nc columns from jc on.
+  void packColumns(T *packed, int64_t begin, int64_t end, int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
+    const int NR = gemmTile<T>().columns;
+    for (int64_t panel = begin; panel < end; ++panel)
+      packB(packed + panel * NR * kc, NR, jc + panel * NR, std::min<int64_t>(NR, nc - panel * NR), pc, kc);
+  }
+
+  /// The packed rows times panels [begin, end).
+  void multiply(const T *packedRows, int64_t row, int64_t rows, const T *packedColumns, int64_t begin, int64_t end,
+                int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
+    const GemmTile<T> &tile = gemmTile<T>();
+    const int NR = tile.columns, MR = tile.rows;
+    const bool first = pc == 0, accumulate = !first || start == GemmStart::Keep;
+    for (int64_t panel = begin; panel < end; ++panel) {
+      int64_t column = jc + panel * NR, columns = std::min<int64_t>(NR, nc - panel * NR);
+      const T *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
+      for (int64_t ir = 0; ir < rows; ir += MR)
+        tile.run(kc, packedRows + ir * kc, packedColumns + panel * NR * kc, c + (row + ir) * ldc + column, ldc,
+                 static_cast<int>(std::min<int64_t>(MR, rows - ir)), static_cast<int>(columns), accumulate, tileBias);
+    }
+  }
+
+  void alone() const {
+    const int NR = gemmTile<T>().columns;
+    for (int64_t jc = 0; jc < plan.n; jc += plan.nBlock) {
+      int64_t nc = std::min(plan.nBlock, plan.n - jc), columnPanels = (nc + NR - 1) / NR;
+      for (int64_t pc = 0; pc < plan.k; pc += plan.kBlock) {
+        int64_t kc = std::min(plan.kBlock, plan.k - pc);
+        packColumns(packedB(0), 0, columnPanels, jc, nc, pc, kc);
+        for (int64_t ic = 0; ic < plan.m; ic += plan.mBlock) {
+          int64_t rows = std::min(plan.mBlock, plan.m - ic);
+          packRows(packedA(0), ic, rows, pc, kc);
+          multiply(packedA(0), ic, rows, packedB(0), 0, columnPanels, jc, nc, pc, kc);
+        }
+      }
+    }
+  }
+
+  /// What member `member` of a team does.
+  void inTeam(GemmTeam &team, int member) const {
+    const int NR = gemmTile<T>().columns, MR = gemmTile<T>().rows;
+    T *rowsOfA = packedA(member);
+    for (int64_t block = 0; block < team.blocks(); ++block) {
+      const int64_t jc = team.columnBlock(block) * plan.nBlock, pc = team.depthBlock(block) * plan.kBlock;
+      const int64_t nc = std::min(plan.nBlock, plan.n - jc), columnPanels = (nc + NR - 1) / NR;
+      const int64_t kc = std::min(plan.kBlock, plan.k - pc);
+      T *columnsOfB = packedB(block & 1);
+      team.awaitBuffer(block);
+      for (int64_t share; (share = team.claimPack(block)) >= 0; team.packed(block)) {
+        const auto [begin, end] = team.packPanels(share, columnPanels);
+        packColumns(columnsOfB, begin, end, jc, nc, pc, kc);
+      }
+      team.awaitPacked(block);
+      int64_t held = -1; // row block in rowsOfA
+      for (int64_t region; (region = team.claimRegion(block, member)) >= 0; team.computed(block, region)) {
+        team.awaitRegion(block, region);
+        const auto [begin, end] = team.columnPanels(region, columnPanels);
+        const auto [firstPanel, endPanel] = team.rowPanels(region);
+        const int64_t rowEnd = std::min(plan.m, endPanel * MR);
+        for (int64_t row = firstPanel * MR; row < rowEnd; row += plan.mBlock) {
+          const int64_t rows = std::min(plan.mBlock, rowEnd - row);
+          const bool isWhole = rows == rowEnd - firstPanel * MR;
+          if (!isWhole || held != team.rowBlock(region))
+            packRows(rowsOfA, row, rows, pc, kc);
+          held = isWhole ? team.rowBlock(region) : -1;
+          multiply(rowsOfA, row, rows, columnsOfB, begin, end, jc, nc, pc, kc);
+        }
+      }
+    }
+  }
+};
 
 /// The whole product by a team of plan.threads, or by the calling thread alone when that is 1.
 template <typename T, typename PackA, typename PackB>
 void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, T *c, int64_t ldc, GemmStart start,
                  const T *bias, void *workspace) {
-  if (plan.threads == 1) {
-    gemmPart(plan, packA, packB, c, ldc, start, bias, workspace, 0, 1, [] {});
-    return;
-  }
-#pragma omp parallel num_threads(plan.threads)
-  {
-    auto barrier = [] {
-#pragma omp barrier
-    };
-    gemmPart(plan, packA, packB, c, ldc, start, bias, workspace, omp_get_thread_num(), omp_get_num_threads(),
-             barrier);
-  }
+  const GemmJob<T, PackA, PackB> job{plan, packA, packB, c, ldc, start, bias, static_cast<char *>(workspace)};
+  if (plan.threads == 1)
+    return job.alone();
+  const auto blocks = [](int64_t size, int64_t block) { return (size + block - 1) / block; };
+  GemmTeam team({plan.threads, blocks(plan.m, plan.rows), plan.mBlock / plan.rows,
+                 blocks(std::min(plan.n, plan.nBlock), plan.columns),
+                 2.0 * plan.rows * plan.columns * static_cast<double>(plan.kBlock), blocks(plan.n, plan.nBlock),
+                 blocks(plan.k, plan.kBlock)});
+  parallelParts(plan.threads, plan.threads, [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }
 
 /// C = A B (+ start); A is m x k, B is k x n, C has rows of ldc elements. k = 0 gives the start value.

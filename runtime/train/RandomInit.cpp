@@ -1,4 +1,5 @@
 // --init: values from Philox, element by element in the exported file's layout.
+#include "runtime/exec/ThreadPool.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/Philox.h"
 #include "runtime/train/Weights.h"
@@ -57,7 +58,7 @@ int64_t fileIndex(const State &state, const std::vector<int64_t> &fileStrides, i
 
 } // namespace
 
-void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination) {
+void fillFrom(const InitSpec &spec, const State &state, int64_t seed, int threads, char *destination) {
   const std::vector<int64_t> shape = state.fileShape();
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t axis = shape.size(); axis-- > 1;)
@@ -65,8 +66,8 @@ void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *dest
   const uint32_t key = nameKey(state.onnxName);
   const int64_t elements = state.desc.elements();
   constexpr int64_t slice = 1 << 14;
-#pragma omp parallel for schedule(static)
-  for (int64_t begin = 0; begin < elements; begin += slice) {
+  parallelParts(threads, (elements + slice - 1) / slice, [&](int64_t part) {
+    const int64_t begin = part * slice;
     int64_t known = -1;
     std::array<double, 4> values{};
     for (int64_t i = begin; i < std::min(elements, begin + slice); ++i) {
@@ -79,7 +80,7 @@ void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *dest
       }
       storeDouble(state.desc.type, destination, i, values[static_cast<size_t>(element % 4)]);
     }
-  }
+  });
 }
 
 } // namespace kedge::rt

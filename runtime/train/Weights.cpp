@@ -82,7 +82,7 @@ private:
   void loadInto(const State &state, char *destination) {
     if (isModelTensor(state)) {
       if (const InitSpec *spec = specFor(state.onnxName)) {
-        fillFrom(*spec, state, sources.seed, destination);
+        fillFrom(*spec, state, sources.seed, executor.threads(), destination);
         return;
       }
       if (given) {

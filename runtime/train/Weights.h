@@ -27,6 +27,6 @@ bool isModelTensor(const State &state);
 
 /// --init values: `state` from Philox4x32-10 with key (seed, FNV-1a of the ONNX name), counter = (element /
 /// 4), element = index in the exported file's layout.
-void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination);
+void fillFrom(const InitSpec &spec, const State &state, int64_t seed, int threads, char *destination);
 
 } // namespace kedge::rt
