@@ -244,10 +244,14 @@ void Compilation::emitKernels() {
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
+  if (!options.launchFile.empty())
+    analysis::markLaunches(*ir);
   run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlanPipeline(manager, rt::physicalCores()); });
   if (gpu)
     gpu->group(*ir);
   run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlacementPipeline(manager); });
+  if (!options.launchFile.empty())
+    numbered = analysis::launchesAsRun(*ir, scheduled);
   save(Phase::Exec);
 }
 

@@ -23,6 +23,8 @@ int runPlan(const CompileOptions &options) {
   compilation.import();
   compilation.step();
   compilation.schedule();
+  if (!options.launchFile.empty())
+    compilation.emitKernels(); // launches of a GPU join by their kernels
   compilation.plan();
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())
