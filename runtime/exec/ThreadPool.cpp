@@ -1,7 +1,7 @@
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/exec/Signal.h"
 #include "runtime/io/Error.h"
-#include <array>
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -34,6 +34,9 @@ struct alignas(64) Share {
     return -1;
   }
 };
+
+/// Of each slot; pages that no thread uses are never touched.
+constinit Share shares[kMostThreads];
 
 class ThreadPool {
 public:
@@ -76,7 +79,7 @@ private:
     pending_.store(parts, std::memory_order_relaxed);
     threads_.store(threads, std::memory_order_relaxed);
     for (int slot = 0; slot < threads; ++slot) {
-      Share &share = shares_[static_cast<size_t>(slot)];
+      Share &share = shares[slot];
       const int64_t begin = parts * slot / threads;
       share.end = parts * (slot + 1) / threads;
       share.ticket.store(Share::ticketOf(threads, share.end - begin), std::memory_order_release);
@@ -103,7 +106,7 @@ private:
     const int threads = threads_.load(std::memory_order_relaxed);
     int64_t done = 0;
     for (int step = 0; step < threads; ++step) {
-      Share &share = shares_[static_cast<size_t>((slot + step) % threads)];
+      Share &share = shares[(slot + step) % threads];
       for (int64_t part; (part = share.take(slot)) >= 0; ++done)
         runPart(part);
     }
@@ -125,10 +128,9 @@ private:
   int running_ = 1;  ///< threads, the caller's among them
   std::atomic<int> alive_{0};
 
-  // The loop: set before its tickets are given out, constant until all its parts are done.
+  // The loop, with the shares: set before tickets are given out, constant until all its parts are done.
   PartFunction function_ = nullptr;
   void *body_ = nullptr;
-  std::array<Share, kMostThreads> shares_;
   std::atomic<int> threads_{1}; ///< how many shares to look at; the tickets decide who takes part
 
   std::mutex failing_;

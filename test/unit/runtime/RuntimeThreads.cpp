@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -129,8 +130,8 @@ TEST(RuntimeThreads, TeamsOfProductsKeepTheirOrder) {
   for (int members : {1, 2, 3, 5})
     for (int64_t rowPanels : {1, 3, 40})
       for (int64_t columnPanels : {1, 9}) {
-        constexpr int64_t kColumnBlocks = 2, kDepthBlocks = 5;
-        GemmTeam team({members, rowPanels, 8, columnPanels, 2e6, kColumnBlocks, kDepthBlocks});
+        constexpr int64_t kColumnBlocks = 2, kDepthBlocks = 5; // each sum collects 1 to 5
+        cpu::GemmTeam team({members, rowPanels, 8, columnPanels, 2e6, kColumnBlocks, kDepthBlocks});
         std::vector<int64_t> buffers[2] = {std::vector<int64_t>(static_cast<size_t>(columnPanels)),
                                            std::vector<int64_t>(static_cast<size_t>(columnPanels))};
         std::vector<int64_t> sums(static_cast<size_t>(rowPanels * columnPanels));
