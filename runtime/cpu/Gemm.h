@@ -9,137 +9,189 @@
 
 namespace kedge::rt::cpu {
 
-/// How a product of m x n x k is cut, for elements of `elementBytes` in the tile.
+/// How a product of m x n x k is cut, for panels of E in the tile.
 struct GemmPlan {
   int64_t m, n, k;
   int64_t kBlock, nBlock, mBlock;
-  int rows, columns; ///< of the tile
   int threads;
   size_t panelABytes, panelBBytes; ///< a thread's A block; one buffer of packed B
-  size_t workspaceBytes() const { return panelBBytes * 2 + panelABytes * threads; }
+  size_t sumBytes;                 ///< sums of nBlock columns that wait for their next block of k
+  size_t workspaceBytes() const { return panelBBytes * 2 + panelABytes * threads + sumBytes; }
 };
 
-/// threads: team size; 1 for a product that runs inside a parallel region.
-template <typename T> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads);
+/// threads: team size; 1 for a product that runs inside a parallel region. `finishes`: tiles go to a GemmFinish.
+template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes = false);
+
+/// Workspace of a product of operands of S on any machine: it is planned at compile time.
+template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes);
 
 /// Start value of C.
 enum class GemmStart { Zero, Keep, Bias };
 
-/// A product in the hands of one thread: PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
-/// k0, kLength) write a panel.
-template <typename T, typename PackA, typename PackB> struct GemmJob {
+/// Takes the sums of a tile, rows of `stride`, which are C from (row, column) on, once each and from any thread.
+template <typename Sum> struct GemmFinish {
+  void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
+               int64_t columns);
+  const void *context;
+};
+
+constexpr int64_t kMostTileElements = 32 * 32;
+
+/// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns, k0, kLength) write a panel.
+/// With `finish` C is not written, and start is not Keep.
+template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJob {
   const GemmPlan &plan;
   PackA &packA;
   PackB &packB;
-  T *c;
+  Sum *c; ///< of the product, or of sums that wait for their next block of k: then of a block of columns
   int64_t ldc;
   GemmStart start;
-  const T *bias;
+  const Sum *bias;
+  const GemmFinish<Sum> *finish;
   char *workspace;
+  const GemmTile<E> &tile = gemmTile<E>();
 
-  T *packedA(int member) const {
-    return reinterpret_cast<T *>(workspace + 2 * plan.panelBBytes + member * plan.panelABytes);
+  /// A block of B: nc columns from jc on, kc of k from pc on, `depth` in panels.
+  struct Block {
+    int64_t jc, nc, pc, kc, depth, panels;
+  };
+  Block block(int64_t column, int64_t depth) const {
+    const int64_t jc = column * plan.nBlock, pc = depth * plan.kBlock;
+    const int64_t nc = std::min(plan.nBlock, plan.n - jc), kc = std::min(plan.kBlock, plan.k - pc);
+    return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
   }
-  T *packedB(int64_t buffer) const { return reinterpret_cast<T *>(workspace + buffer * plan.panelBBytes); }
 
-  void packRows(T *packed, int64_t row, int64_t rows, int64_t pc, int64_t kc) const {
-    const GemmTile<T> &tile = gemmTile<T>();
+  E *packedA(int64_t member) const {
+    return reinterpret_cast<E *>(workspace + 2 * plan.panelBBytes + member * plan.panelABytes);
+  }
+  E *packedB(int64_t buffer) const { return reinterpret_cast<E *>(workspace + buffer * plan.panelBBytes); }
+
+  void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
     for (int64_t ir = 0; ir < rows; ir += tile.rows) {
       int64_t count = std::min<int64_t>(tile.rows, rows - ir);
-      packA(packed + ir * kc, tile.panelRows(count), row + ir, count, pc, kc);
+      packA(packed + ir * at.depth, tile.panelRows(count), row + ir, count, at.pc, at.kc);
     }
   }
 
-  /// Panels [begin, end) of the nc columns from jc on.
-  void packColumns(T *packed, int64_t begin, int64_t end, int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
-    const int NR = gemmTile<T>().columns;
+  /// Panels [begin, end) of the block.
+  void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
+    const int64_t NR = tile.columns;
     for (int64_t panel = begin; panel < end; ++panel)
-      packB(packed + panel * NR * kc, NR, jc + panel * NR, std::min<int64_t>(NR, nc - panel * NR), pc, kc);
+      packB(packed + panel * NR * at.depth, tile.columns, at.jc + panel * NR, std::min(NR, at.nc - panel * NR), at.pc,
+            at.kc);
   }
 
-  /// The packed rows times panels [begin, end).
-  void multiply(const T *packedRows, int64_t row, int64_t rows, const T *packedColumns, int64_t begin, int64_t end,
-                int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
-    const GemmTile<T> &tile = gemmTile<T>();
-    const int NR = tile.columns, MR = tile.rows;
-    const bool first = pc == 0, accumulate = !first || start == GemmStart::Keep;
+  /// The packed rows times panels [begin, end) of the block.
+  void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns, int64_t begin,
+                int64_t end, const Block &at) const {
+    const int64_t NR = tile.columns, MR = tile.rows;
+    const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep, last = at.pc + at.kc == plan.k;
+    alignas(64) Sum finished[kMostTileElements];
     for (int64_t panel = begin; panel < end; ++panel) {
-      int64_t column = jc + panel * NR, columns = std::min<int64_t>(NR, nc - panel * NR);
-      const T *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
-      for (int64_t ir = 0; ir < rows; ir += MR)
-        tile.run(kc, packedRows + ir * kc, packedColumns + panel * NR * kc, c + (row + ir) * ldc + column, ldc,
-                 static_cast<int>(std::min<int64_t>(MR, rows - ir)), static_cast<int>(columns), accumulate, tileBias);
-    }
-  }
-
-  void alone() const {
-    const int NR = gemmTile<T>().columns;
-    for (int64_t jc = 0; jc < plan.n; jc += plan.nBlock) {
-      int64_t nc = std::min(plan.nBlock, plan.n - jc), columnPanels = (nc + NR - 1) / NR;
-      for (int64_t pc = 0; pc < plan.k; pc += plan.kBlock) {
-        int64_t kc = std::min(plan.kBlock, plan.k - pc);
-        packColumns(packedB(0), 0, columnPanels, jc, nc, pc, kc);
-        for (int64_t ic = 0; ic < plan.m; ic += plan.mBlock) {
-          int64_t rows = std::min(plan.mBlock, plan.m - ic);
-          packRows(packedA(0), ic, rows, pc, kc);
-          multiply(packedA(0), ic, rows, packedB(0), 0, columnPanels, jc, nc, pc, kc);
-        }
+      const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
+      const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
+      for (int64_t ir = 0; ir < rowCount; ir += MR) {
+        int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir), stride = ldc;
+        Sum *sums = c + row * ldc + (finish ? column - at.jc : column);
+        if (finish && first && last)
+          sums = finished, stride = NR;
+        tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride,
+                 static_cast<int>(rows), static_cast<int>(columns), accumulate, tileBias);
+        if (finish && last)
+          finish->tile(finish->context, sums, stride, row, column, rows, columns);
       }
     }
+  }
+
+  void alone(int64_t columnBlocks, int64_t depthBlocks) const {
+    for (int64_t column = 0; column < columnBlocks; ++column)
+      for (int64_t depth = 0; depth < depthBlocks; ++depth) {
+        const Block at = block(column, depth);
+        packColumns(packedB(0), 0, at.panels, at);
+        for (int64_t row = 0; row < plan.m; row += plan.mBlock) {
+          const int64_t rows = std::min(plan.mBlock, plan.m - row);
+          packRows(packedA(0), row, rows, at);
+          multiply(packedA(0), row, rows, packedB(0), 0, at.panels, at);
+        }
+      }
   }
 
   /// What member `member` of a team does.
   void inTeam(GemmTeam &team, int member) const {
-    const int NR = gemmTile<T>().columns, MR = gemmTile<T>().rows;
-    T *rowsOfA = packedA(member);
-    for (int64_t block = 0; block < team.blocks(); ++block) {
-      const int64_t jc = team.columnBlock(block) * plan.nBlock, pc = team.depthBlock(block) * plan.kBlock;
-      const int64_t nc = std::min(plan.nBlock, plan.n - jc), columnPanels = (nc + NR - 1) / NR;
-      const int64_t kc = std::min(plan.kBlock, plan.k - pc);
-      T *columnsOfB = packedB(block & 1);
-      team.awaitBuffer(block);
-      for (int64_t share; (share = team.claimPack(block)) >= 0; team.packed(block)) {
-        const auto [begin, end] = team.packPanels(share, columnPanels);
-        packColumns(columnsOfB, begin, end, jc, nc, pc, kc);
+    for (int64_t number = 0; number < team.blocks(); ++number) {
+      const Block at = block(team.columnBlock(number), team.depthBlock(number));
+      E *columns = packedB(number & 1);
+      team.awaitBuffer(number);
+      for (int64_t share; (share = team.claimPack(number)) >= 0; team.packed(number)) {
+        const auto [begin, end] = team.packPanels(share, at.panels);
+        packColumns(columns, begin, end, at);
       }
-      team.awaitPacked(block);
-      int64_t held = -1; // row block in rowsOfA
-      for (int64_t region; (region = team.claimRegion(block, member)) >= 0; team.computed(block, region)) {
-        team.awaitRegion(block, region);
-        const auto [begin, end] = team.columnPanels(region, columnPanels);
-        const auto [firstPanel, endPanel] = team.rowPanels(region);
-        const int64_t rowEnd = std::min(plan.m, endPanel * MR);
-        for (int64_t row = firstPanel * MR; row < rowEnd; row += plan.mBlock) {
-          const int64_t rows = std::min(plan.mBlock, rowEnd - row);
-          const bool isWhole = rows == rowEnd - firstPanel * MR;
-          if (!isWhole || held != team.rowBlock(region))
-            packRows(rowsOfA, row, rows, pc, kc);
-          held = isWhole ? team.rowBlock(region) : -1;
-          multiply(rowsOfA, row, rows, columnsOfB, begin, end, jc, nc, pc, kc);
-        }
+      team.awaitPacked(number);
+      if (finish && at.pc == 0 && number > 0) // the next columns' sums wait in the same place
+        team.awaitComputed(number - 1);
+      regions(team, member, number, at, columns);
+    }
+  }
+
+private:
+  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns) const {
+    int64_t held = -1; // the row block that packedA(member) holds
+    for (int64_t region; (region = team.claimRegion(number, member)) >= 0; team.computed(number, region)) {
+      team.awaitRegion(number, region);
+      const auto [begin, end] = team.columnPanels(region, at.panels);
+      const auto [firstPanel, endPanel] = team.rowPanels(region);
+      const int64_t firstRow = firstPanel * tile.rows, endRow = std::min(plan.m, endPanel * tile.rows);
+      for (int64_t row = firstRow; row < endRow; row += plan.mBlock) {
+        const int64_t rows = std::min(plan.mBlock, endRow - row);
+        const bool isWhole = rows == endRow - firstRow;
+        if (!isWhole || held != team.rowBlock(region))
+          packRows(packedA(member), row, rows, at);
+        held = isWhole ? team.rowBlock(region) : -1;
+        multiply(packedA(member), row, rows, columns, begin, end, at);
       }
     }
   }
 };
 
 /// The whole product by a team of plan.threads, or by the calling thread alone when that is 1.
-template <typename T, typename PackA, typename PackB>
-void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, T *c, int64_t ldc, GemmStart start,
-                 const T *bias, void *workspace) {
-  const GemmJob<T, PackA, PackB> job{plan, packA, packB, c, ldc, start, bias, static_cast<char *>(workspace)};
-  if (plan.threads == 1)
-    return job.alone();
+template <typename E, typename PackA, typename PackB, typename Sum>
+void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int64_t ldc, GemmStart start,
+                 const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
+  char *base = static_cast<char *>(workspace);
+  if (finish) {
+    c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.threads * plan.panelABytes);
+    ldc = plan.nBlock;
+  }
+  const GemmJob<E, PackA, PackB, Sum> job{plan, packA, packB, c, ldc, start, bias, finish, base};
   const auto blocks = [](int64_t size, int64_t block) { return (size + block - 1) / block; };
-  GemmTeam team({plan.threads, blocks(plan.m, plan.rows), plan.mBlock / plan.rows,
-                 blocks(std::min(plan.n, plan.nBlock), plan.columns),
-                 2.0 * plan.rows * plan.columns * static_cast<double>(plan.kBlock), blocks(plan.n, plan.nBlock),
-                 blocks(plan.k, plan.kBlock)});
+  const int64_t columnBlocks = blocks(plan.n, plan.nBlock), depthBlocks = blocks(plan.k, plan.kBlock);
+  if (plan.threads == 1)
+    return job.alone(columnBlocks, depthBlocks);
+  const GemmTile<E> &tile = job.tile;
+  GemmTeam team({plan.threads, blocks(plan.m, tile.rows), plan.mBlock / tile.rows,
+                 blocks(std::min(plan.n, plan.nBlock), tile.columns),
+                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks, depthBlocks});
   parallelParts(plan.threads, plan.threads, [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }
 
+/// Panels as the tile of E wants them, from a matrix of S. E is uint16_t for S = BFloat16 in the machine's own tile.
+template <typename E, typename S> void packA(E *dst, int64_t width, Strided<S> rows, int64_t lanes, int64_t k) {
+  if constexpr (std::is_same_v<E, uint16_t>)
+    gemmTile<E>().packA(dst, width, &rows.base->bits, rows.rowStride, rows.columnStride, lanes, k);
+  else
+    packPanel(dst, width, rows, lanes, k);
+}
+template <typename E, typename S> void packB(E *dst, int64_t width, Strided<S> columns, int64_t lanes, int64_t k) {
+  if constexpr (std::is_same_v<E, uint16_t>)
+    gemmTile<E>().packB(dst, width, &columns.base->bits, columns.rowStride, columns.columnStride, lanes, k);
+  else
+    packPanel(dst, width, columns, lanes, k);
+}
+
 /// C = A B (+ start); A is m x k, B is k x n, C has rows of ldc elements. k = 0 gives the start value.
-template <typename T, typename S>
-void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, T *c, int64_t ldc, GemmStart start, const T *bias,
-          void *workspace);
+/// With `finish` it takes the sums, and c is not used.
+template <typename E, typename S, typename Sum = typename TileSum<E>::type>
+void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
+          const GemmFinish<Sum> *finish, void *workspace);
 
 } // namespace kedge::rt::cpu

@@ -42,7 +42,11 @@ int64_t GemmTeam::claim(std::atomic<int64_t> &counter, int64_t block, int64_t co
 
 void GemmTeam::awaitBuffer(int64_t block) {
   if (block >= 2)
-    progress_.await([&] { return isComplete(regionsDone_.done[block & 1], block - 2, regions_); });
+    awaitComputed(block - 2);
+}
+
+void GemmTeam::awaitComputed(int64_t block) {
+  progress_.await([&] { return isComplete(regionsDone_.done[block & 1], block, regions_); });
 }
 
 int64_t GemmTeam::claimPack(int64_t block) { return claim(packs_.claimed[block & 1], block, packShares_); }

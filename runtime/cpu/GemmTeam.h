@@ -40,6 +40,8 @@ public:
   /// Until it has what earlier depth blocks add to it.
   void awaitRegion(int64_t block, int64_t region);
   void computed(int64_t block, int64_t region);
+  /// Until all regions of `block` are.
+  void awaitComputed(int64_t block);
 
   struct Range {
     int64_t begin, end;
