@@ -18,7 +18,7 @@ LogLine Session::runStep(StepRunner &runner) {
     warnedEmpty = true;
   }
   const CompileOptions &compiled = program.options;
-  const int64_t rows = compiled.batch * compiled.accumulate;
+  const int64_t rows = rowsInStep(world, compiled.batch, compiled.accumulate);
   LogLine line;
   line.step = progress.step;
   line.loss = result.loss;
@@ -47,8 +47,8 @@ std::optional<double> Session::evaluateIfDue() {
 void Session::checkpointIfDue(bool interrupted) {
   const bool due = progress.step == scalars.steps || interrupted ||
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
-  if (!options.checkpointDir.empty() && due)
-    writeCheckpoint(options.checkpointDir, *executor, progress, scalars, options.keep);
+  if (!options.checkpointDir.empty() && due && world.isFirst())
+    writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
 }
 
 int Session::train() {
@@ -57,7 +57,7 @@ int Session::train() {
       fmt::print("eval loss {}\n", evaluator->loss(progress));
     return caughtSignal();
   }
-  StepRunner runner(*executor, *data, scalars, !options.continueOnNan);
+  StepRunner runner(*executor, *data, scalars, world, !options.continueOnNan);
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());
