@@ -36,7 +36,7 @@ TIMED = {
     "wide-rows": (["--shape", "x=32768x1024", "--loss", "mse"], {"x": reals(32768, 1024), "labels": reals(32768, 8)}),
     "wide-parameter": (["--shape", "x=8x1024", "--loss", "mse"], {"x": reals(8, 1024), "labels": reals(8, 32768)}),
 }
-LIBRARIES = ("libfmt", "libgomp")
+LIBRARIES = ("libfmt",)
 
 
 class Pack:

@@ -19,7 +19,7 @@ config.test_exec_root = os.path.join(config.kedge_binary_dir, "test")
 
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.kedge_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
-for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
+for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 

@@ -51,11 +51,10 @@ public:
   void run(Inputs in, Outputs out, void *workspace) override {
     GradientOperands<S> operands = readOperands(in, out);
     int64_t heads = s_.batch * s_.keyHeads, parts = split_ ? 2 * threads_ : 1;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
-    for (int64_t task = 0; task < heads * parts; ++task) {
+    parallelParts(threads_, heads * parts, [&](int64_t task) {
       int64_t head = task / parts, part = task % parts;
       Job job{operands,
-              static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(),
+              static_cast<char *>(workspace) + threadSlot() * scratch_.bytes(),
               head / s_.keyHeads,
               head % s_.keyHeads,
               0,
@@ -68,7 +67,7 @@ public:
       if (split_)
         restrict(job, part, parts / 2);
       keyHead(job);
-    }
+    });
   }
 
 private:

@@ -46,19 +46,18 @@ public:
             *v = s_.packed ? q : static_cast<const S *>(in[2]);
     const void *mask = s_.mask.index < 0 ? nullptr : in[s_.mask.index];
     int64_t tasks = s_.batch * s_.keyHeads * splits_;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
-    for (int64_t task = 0; task < tasks; ++task) {
+    parallelParts(threads_, tasks, [&](int64_t task) {
       int64_t head = task / splits_, split = task % splits_;
       Job job{q,
               mask,
               static_cast<S *>(out[0]),
               static_cast<T *>(out[1]),
-              static_cast<char *>(workspace) + omp_get_thread_num() * scratch_.bytes(),
+              static_cast<char *>(workspace) + threadSlot() * scratch_.bytes(),
               head / s_.keyHeads,
               s_.drops() ? s_.dropoutRow(in, head / s_.keyHeads) : DropoutRow{}};
       keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
               queryPanels_ * (split + 1) / splits_);
-    }
+    });
   }
 
 private:

@@ -32,16 +32,15 @@ public:
   KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
-    int64_t jobs = c_.batch * c_.groups, parts = threads_;
+    int64_t jobs = c_.batch * c_.groups;
     if (!spread_) {
       for (int64_t job = 0; job < jobs; ++job)
         one(in, out, job, static_cast<char *>(workspace), threads_);
       return;
     }
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-    for (int64_t part = 0; part < parts; ++part)
-      for (int64_t job = jobs * part / parts; job < jobs * (part + 1) / parts; ++job)
-        one(in, out, job, static_cast<char *>(workspace) + part * (planBytes_ + sumBytes_), 1);
+    parallelParts(threads_, jobs, [&](int64_t job) {
+      one(in, out, job, static_cast<char *>(workspace) + threadSlot() * (planBytes_ + sumBytes_), 1);
+    });
   }
 
 private:
@@ -149,16 +148,15 @@ public:
   void run(Inputs in, Outputs out, void *workspace) override {
     char *scratch = static_cast<char *>(workspace);
     char *lists = scratch + (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1);
-    int64_t groups = c_.groups, parts = threads_;
+    int64_t groups = c_.groups;
     if (!spread_) {
       for (int64_t group = 0; group < groups; ++group)
         one(in, out, group, scratch, lists);
       return;
     }
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-    for (int64_t part = 0; part < parts; ++part)
-      for (int64_t group = groups * part / parts; group < groups * (part + 1) / parts; ++group)
-        one(in, out, group, scratch + part * (planBytes_ + sumBytes_), lists);
+    parallelParts(threads_, groups, [&](int64_t group) {
+      one(in, out, group, scratch + threadSlot() * (planBytes_ + sumBytes_), lists);
+    });
   }
 
 private:
@@ -186,7 +184,7 @@ private:
       });
     };
     auto packB = [&](T *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-      T *list = reinterpret_cast<T *>(lists + omp_get_thread_num() * rowsBytes_);
+      T *list = reinterpret_cast<T *>(lists + threadSlot() * rowsBytes_);
       for (int64_t i = 0; i < columns; ++i)
         readColumn(x, column + i, k0, length, list + i * length);
       packPanel(dst, width, Strided<T>{list, length, 1}, columns, length);

@@ -35,10 +35,10 @@ public:
     int64_t grain = std::max<int64_t>(1, grainFor(columns_ * sizeof(T)) / 8),
             blocks = (slots_ + grain - 1) / grain;
     // Tokens crowd in few rows: blocks are handed out one by one.
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
-    for (int64_t block = 0; block < blocks; ++block)
+    parallelParts(threads_, blocks, [&](int64_t block) {
       for (int64_t slot = block * grain; slot < std::min(slots_, (block + 1) * grain); ++slot)
         sumRow(src, dst + slot * columns_, head[slot], next);
+    });
   }
 
 private:
@@ -142,13 +142,11 @@ public:
     FirstBad bad;
     parallelFor(threads_, elements_, grainFor(sizeof(T)),
                 [&](int64_t begin, int64_t end) { std::fill(dx + begin, dx + end, T(0)); });
-    int64_t parts = threads_;
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-    for (int64_t part = 0; part < parts; ++part) {
-      C *sum = reinterpret_cast<C *>(static_cast<char *>(workspace) + part * lineBytes());
-      for (int64_t line = lines_.count * part / parts; line < lines_.count * (part + 1) / parts; ++line)
+    parallelFor(threads_, lines_.count, 1, [&](int64_t begin, int64_t end) {
+      C *sum = reinterpret_cast<C *>(static_cast<char *>(workspace) + threadSlot() * lineBytes());
+      for (int64_t line = begin; line < end; ++line)
         sumLine(line, static_cast<const T *>(in[0]), index, dx, sum, bad);
-    }
+    });
     if (bad.any())
       failIndex(what_, index, bad, lines_.dataSize);
   }

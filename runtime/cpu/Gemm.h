@@ -3,6 +3,7 @@
 // on the number of threads nor on how the work is cut.
 #pragma once
 #include "runtime/cpu/GemmPack.h"
+#include "runtime/cpu/GemmTeam.h"
 #include "runtime/cpu/GemmTile.h"
 #include "runtime/cpu/Kernel.h"
 
@@ -36,89 +37,141 @@ template <typename Sum> struct GemmFinish {
 
 constexpr int64_t kMostTileElements = 32 * 32;
 
-/// The part of the product that one thread of a team does. All threads of the team call it with equal
-/// arguments; `barrier` waits for all. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width,
-/// column, columns, k0, kLength) write a panel. With `finish` C is not written, and start is not Keep.
-template <typename E, typename PackA, typename PackB, typename Sum, typename Barrier>
-void gemmPart(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int64_t ldc, GemmStart start,
-              const Sum *bias, const GemmFinish<Sum> *finish, void *workspace, int thread, int team,
-              Barrier &&barrier) {
+/// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns, k0, kLength) write a panel.
+/// With `finish` C is not written, and start is not Keep.
+template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJob {
+  const GemmPlan &plan;
+  PackA &packA;
+  PackB &packB;
+  Sum *c; ///< of the product, or of sums that wait for their next block of k: then of a block of columns
+  int64_t ldc;
+  GemmStart start;
+  const Sum *bias;
+  const GemmFinish<Sum> *finish;
+  char *workspace;
   const GemmTile<E> &tile = gemmTile<E>();
-  const int NR = tile.columns, MR = tile.rows;
-  // The team is a grid: columns of C are shared out only when there are too few rows for all.
-  int64_t rowPanels = (plan.m + MR - 1) / MR;
-  int teamRows = static_cast<int>(std::clamp<int64_t>(rowPanels, 1, team));
-  while (team % teamRows)
-    --teamRows;
-  int teamColumns = team / teamRows, myRow = thread % teamRows, myColumn = thread / teamRows;
-  int64_t rowBegin = rowPanels * myRow / teamRows * MR;
-  int64_t rowEnd = std::min(plan.m, rowPanels * (myRow + 1) / teamRows * MR);
-  char *base = static_cast<char *>(workspace);
-  E *packedA = reinterpret_cast<E *>(base + 2 * plan.panelBBytes + thread * plan.panelABytes);
-  if (finish) {
-    c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.threads * plan.panelABytes);
-    ldc = plan.nBlock;
-  }
-  alignas(64) Sum finished[kMostTileElements];
 
-  int buffer = 0;
-  for (int64_t jc = 0; jc < plan.n; jc += plan.nBlock) {
-    int64_t nc = std::min(plan.nBlock, plan.n - jc), columnPanels = (nc + NR - 1) / NR;
-    int64_t panelBegin = columnPanels * myColumn / teamColumns;
-    int64_t panelEnd = columnPanels * (myColumn + 1) / teamColumns;
-    for (int64_t pc = 0; pc < plan.k; pc += plan.kBlock, buffer ^= 1) {
-      int64_t kc = std::min(plan.kBlock, plan.k - pc), depth = tile.panelDepth(kc);
-      E *packedB = reinterpret_cast<E *>(base + buffer * plan.panelBBytes);
-      for (int64_t panel = columnPanels * thread / team; panel < columnPanels * (thread + 1) / team; ++panel)
-        packB(packedB + panel * NR * depth, NR, jc + panel * NR, std::min<int64_t>(NR, nc - panel * NR), pc, kc);
-      bool first = pc == 0, accumulate = !first || start == GemmStart::Keep, last = pc + kc == plan.k;
-      bool barrierDone = false;
-      for (int64_t ic = rowBegin; ic < rowEnd; ic += plan.mBlock) {
-        int64_t mc = std::min(plan.mBlock, rowEnd - ic);
-        for (int64_t ir = 0; ir < mc; ir += MR) {
-          int64_t rows = std::min<int64_t>(MR, mc - ir);
-          packA(packedA + ir * depth, tile.panelRows(rows), ic + ir, rows, pc, kc);
-        }
-        if (!barrierDone)
-          barrier();
-        barrierDone = true;
-        for (int64_t panel = panelBegin; panel < panelEnd; ++panel) {
-          int64_t column = jc + panel * NR, columns = std::min<int64_t>(NR, nc - panel * NR);
-          const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
-          for (int64_t ir = 0; ir < mc; ir += MR) {
-            int64_t row = ic + ir, rows = std::min<int64_t>(MR, mc - ir), stride = ldc;
-            Sum *sums = c + row * ldc + (finish ? column - jc : column);
-            if (finish && first && last)
-              sums = finished, stride = NR;
-            tile.run(depth, packedA + ir * depth, packedB + panel * NR * depth, sums, stride,
-                     static_cast<int>(rows), static_cast<int>(columns), accumulate, tileBias);
-            if (finish && last)
-              finish->tile(finish->context, sums, stride, row, column, rows, columns);
-          }
-        }
-      }
-      if (!barrierDone)
-        barrier();
+  /// A block of B: nc columns from jc on, kc of k from pc on, `depth` in panels.
+  struct Block {
+    int64_t jc, nc, pc, kc, depth, panels;
+  };
+  Block block(int64_t column, int64_t depth) const {
+    const int64_t jc = column * plan.nBlock, pc = depth * plan.kBlock;
+    const int64_t nc = std::min(plan.nBlock, plan.n - jc), kc = std::min(plan.kBlock, plan.k - pc);
+    return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
+  }
+
+  E *packedA(int64_t member) const {
+    return reinterpret_cast<E *>(workspace + 2 * plan.panelBBytes + member * plan.panelABytes);
+  }
+  E *packedB(int64_t buffer) const { return reinterpret_cast<E *>(workspace + buffer * plan.panelBBytes); }
+
+  void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
+    for (int64_t ir = 0; ir < rows; ir += tile.rows) {
+      int64_t count = std::min<int64_t>(tile.rows, rows - ir);
+      packA(packed + ir * at.depth, tile.panelRows(count), row + ir, count, at.pc, at.kc);
     }
   }
-}
+
+  /// Panels [begin, end) of the block.
+  void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
+    const int64_t NR = tile.columns;
+    for (int64_t panel = begin; panel < end; ++panel)
+      packB(packed + panel * NR * at.depth, tile.columns, at.jc + panel * NR, std::min(NR, at.nc - panel * NR), at.pc,
+            at.kc);
+  }
+
+  /// The packed rows times panels [begin, end) of the block.
+  void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns, int64_t begin,
+                int64_t end, const Block &at) const {
+    const int64_t NR = tile.columns, MR = tile.rows;
+    const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep, last = at.pc + at.kc == plan.k;
+    alignas(64) Sum finished[kMostTileElements];
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
+      const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
+      for (int64_t ir = 0; ir < rowCount; ir += MR) {
+        int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir), stride = ldc;
+        Sum *sums = c + row * ldc + (finish ? column - at.jc : column);
+        if (finish && first && last)
+          sums = finished, stride = NR;
+        tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride,
+                 static_cast<int>(rows), static_cast<int>(columns), accumulate, tileBias);
+        if (finish && last)
+          finish->tile(finish->context, sums, stride, row, column, rows, columns);
+      }
+    }
+  }
+
+  void alone(int64_t columnBlocks, int64_t depthBlocks) const {
+    for (int64_t column = 0; column < columnBlocks; ++column)
+      for (int64_t depth = 0; depth < depthBlocks; ++depth) {
+        const Block at = block(column, depth);
+        packColumns(packedB(0), 0, at.panels, at);
+        for (int64_t row = 0; row < plan.m; row += plan.mBlock) {
+          const int64_t rows = std::min(plan.mBlock, plan.m - row);
+          packRows(packedA(0), row, rows, at);
+          multiply(packedA(0), row, rows, packedB(0), 0, at.panels, at);
+        }
+      }
+  }
+
+  /// What member `member` of a team does.
+  void inTeam(GemmTeam &team, int member) const {
+    for (int64_t number = 0; number < team.blocks(); ++number) {
+      const Block at = block(team.columnBlock(number), team.depthBlock(number));
+      E *columns = packedB(number & 1);
+      team.awaitBuffer(number);
+      for (int64_t share; (share = team.claimPack(number)) >= 0; team.packed(number)) {
+        const auto [begin, end] = team.packPanels(share, at.panels);
+        packColumns(columns, begin, end, at);
+      }
+      team.awaitPacked(number);
+      if (finish && at.pc == 0 && number > 0) // the next columns' sums wait in the same place
+        team.awaitComputed(number - 1);
+      regions(team, member, number, at, columns);
+    }
+  }
+
+private:
+  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns) const {
+    int64_t held = -1; // the row block that packedA(member) holds
+    for (int64_t region; (region = team.claimRegion(number, member)) >= 0; team.computed(number, region)) {
+      team.awaitRegion(number, region);
+      const auto [begin, end] = team.columnPanels(region, at.panels);
+      const auto [firstPanel, endPanel] = team.rowPanels(region);
+      const int64_t firstRow = firstPanel * tile.rows, endRow = std::min(plan.m, endPanel * tile.rows);
+      for (int64_t row = firstRow; row < endRow; row += plan.mBlock) {
+        const int64_t rows = std::min(plan.mBlock, endRow - row);
+        const bool isWhole = rows == endRow - firstRow;
+        if (!isWhole || held != team.rowBlock(region))
+          packRows(packedA(member), row, rows, at);
+        held = isWhole ? team.rowBlock(region) : -1;
+        multiply(packedA(member), row, rows, columns, begin, end, at);
+      }
+    }
+  }
+};
 
 /// The whole product by a team of plan.threads, or by the calling thread alone when that is 1.
 template <typename E, typename PackA, typename PackB, typename Sum>
 void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int64_t ldc, GemmStart start,
                  const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
-  if (plan.threads == 1) {
-    gemmPart<E>(plan, packA, packB, c, ldc, start, bias, finish, workspace, 0, 1, [] {});
-    return;
+  char *base = static_cast<char *>(workspace);
+  if (finish) {
+    c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.threads * plan.panelABytes);
+    ldc = plan.nBlock;
   }
-#pragma omp parallel num_threads(plan.threads)
-  {
-    auto barrier = [] {
-#pragma omp barrier
-    };
-    gemmPart<E>(plan, packA, packB, c, ldc, start, bias, finish, workspace, omp_get_thread_num(),
-                omp_get_num_threads(), barrier);
-  }
+  const GemmJob<E, PackA, PackB, Sum> job{plan, packA, packB, c, ldc, start, bias, finish, base};
+  const auto blocks = [](int64_t size, int64_t block) { return (size + block - 1) / block; };
+  const int64_t columnBlocks = blocks(plan.n, plan.nBlock), depthBlocks = blocks(plan.k, plan.kBlock);
+  if (plan.threads == 1)
+    return job.alone(columnBlocks, depthBlocks);
+  const GemmTile<E> &tile = job.tile;
+  GemmTeam team({plan.threads, blocks(plan.m, tile.rows), plan.mBlock / tile.rows,
+                 blocks(std::min(plan.n, plan.nBlock), tile.columns),
+                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks, depthBlocks});
+  parallelParts(plan.threads, plan.threads, [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }
 
 /// Panels as the tile of E wants them, from a matrix of S. E is uint16_t for S = BFloat16 in the machine's own tile.

@@ -3,12 +3,12 @@
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/exec/Device.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <omp.h>
 #include <sys/mman.h>
 
 namespace kedge::rt {
@@ -40,10 +40,10 @@ char *mapArena(uint64_t bytes, int threads) {
   }
   // Touched by the threads that will work on it.
   const int64_t pages = static_cast<int64_t>((bytes + kPage - 1) / kPage);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t page = 0; page < pages; ++page)
-    std::memset(begin + static_cast<uint64_t>(page) * kPage, 0,
-                std::min<uint64_t>(kPage, bytes - static_cast<uint64_t>(page) * kPage));
+  parallelFor(threads, pages, 1, [&](int64_t first, int64_t end) {
+    const uint64_t offset = static_cast<uint64_t>(first) * kPage;
+    std::memset(begin + offset, 0, std::min<uint64_t>(static_cast<uint64_t>(end) * kPage, bytes) - offset);
+  });
   return begin;
 }
 
@@ -68,8 +68,6 @@ class HostDevice final : public Device {
 public:
   HostDevice(const Program &program, const ProgramImage &image, int threads) : threads(std::max(1, threads)) {
     checkFeatures(program.features);
-    omp_set_num_threads(this->threads);
-    omp_set_dynamic(0);
     baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
     base = mapArena(baseBytes, this->threads);
     hostBytes = alignUp(program.hostArenaBytes);
@@ -164,19 +162,9 @@ private:
     const KedgeKernel kernel = entry.kernel;
     const int64_t iterations = entry.iterations, grain = entry.grain;
     const int64_t blocks = (iterations + grain - 1) / grain;
-    if (blocks <= 1 || threads == 1) {
-      kernel(args, 0, iterations);
-      return;
-    }
-    // Always the whole team: libgomp ends the threads that a smaller team has no use for.
-#pragma omp parallel num_threads(threads)
-    {
-      const int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
-      const int64_t begin = blocks * thread / team * grain;
-      const int64_t end = std::min(iterations, blocks * (thread + 1) / team * grain);
-      if (begin < end)
-        kernel(args, begin, end);
-    }
+    parallelFor(threads, blocks, 1, [&](int64_t begin, int64_t end) {
+      kernel(args, begin * grain, std::min(iterations, end * grain));
+    });
   }
 
   int threads;

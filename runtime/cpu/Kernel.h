@@ -1,8 +1,8 @@
 // What every kernel is made of: a closure over the facts of the call, and loops on the thread pool.
 #pragma once
 #include "runtime/calls/Call.h"
+#include "runtime/exec/ThreadPool.h"
 #include <algorithm>
-#include <omp.h>
 
 namespace kedge::rt::cpu {
 
@@ -33,20 +33,6 @@ template <typename Body> std::unique_ptr<LibraryKernel> closure(KernelWork work,
 }
 template <typename Body> std::unique_ptr<LibraryKernel> closure(Body body) {
   return closure(0, {}, std::move(body));
-}
-
-/// body(begin, end) over [0, n) in equal parts. A part has at least `grain` iterations. The team always has
-/// all `threads`: libgomp ends the threads that a smaller team leaves over, and makes them anew.
-template <typename Body> void parallelFor(int threads, int64_t n, int64_t grain, Body &&body) {
-  int64_t parts = std::min<int64_t>(threads, n / std::max<int64_t>(grain, 1));
-  if (parts <= 1) {
-    if (n > 0)
-      body(int64_t{0}, n);
-    return;
-  }
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int64_t part = 0; part < parts; ++part)
-    body(n * part / parts, n * (part + 1) / parts);
 }
 
 /// Iterations that make a part worth a thread when one iteration moves `bytes`.

@@ -43,11 +43,8 @@ public:
     const T *bias = readBias(c, scratch);
     scratch += biasBytes_;
     if (spread_) {
-      int64_t batches = product_.batches(), parts = threads_;
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-      for (int64_t part = 0; part < parts; ++part)
-        for (int64_t i = batches * part / parts; i < batches * (part + 1) / parts; ++i)
-          one(a, b, c, bias, y, i, scratch + part * planBytes_, 1);
+      parallelParts(threads_, product_.batches(),
+                    [&](int64_t i) { one(a, b, c, bias, y, i, scratch + threadSlot() * planBytes_, 1); });
     } else {
       for (int64_t i = 0; i < product_.batches(); ++i)
         one(a, b, c, bias, y, i, scratch, threads_);

@@ -86,16 +86,14 @@ template <typename S, typename Spread> Pointer planeGradient(const PoolShape &p,
   using T = Compute<S>;
   size_t planeBytes = alignedBytes(sizeof(T) * p.inSize());
   return closure(planeBytes * threads, p.work(), [=](Inputs in, Outputs out, void *workspace) {
-    int64_t parts = threads;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int64_t part = 0; part < parts; ++part) {
-      T *sums = reinterpret_cast<T *>(static_cast<char *>(workspace) + part * planeBytes);
-      for (int64_t plane = p.planes * part / parts; plane < p.planes * (part + 1) / parts; ++plane) {
+    parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
+      T *sums = reinterpret_cast<T *>(static_cast<char *>(workspace) + threadSlot() * planeBytes);
+      for (int64_t plane = begin; plane < end; ++plane) {
         std::fill_n(sums, p.inSize(), T(0));
         spread(in, plane, sums);
         std::copy_n(sums, p.inSize(), static_cast<S *>(out[0]) + plane * p.inSize());
       }
-    }
+    });
   });
 }
 

@@ -67,12 +67,11 @@ public:
   }
 
   void run(Inputs in, Outputs out, void *workspace) override {
-    int64_t rows = s_.batch * s_.directions, parts = threads_;
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-    for (int64_t part = 0; part < parts; ++part)
-      for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)
-        sequence(in, out, row / s_.batch, row % s_.batch,
-                 reinterpret_cast<T *>(static_cast<char *>(workspace) + part * rowBytes_));
+    int64_t rows = s_.batch * s_.directions;
+    parallelParts(threads_, rows, [&](int64_t row) {
+      sequence(in, out, row / s_.batch, row % s_.batch,
+               reinterpret_cast<T *>(static_cast<char *>(workspace) + threadSlot() * rowBytes_));
+    });
   }
 
 private:

@@ -125,7 +125,7 @@ Pointer makeTopK(const LibraryCall &call, int threads) {
       forLines(view, threads, sizeof(T) * 8, [&](int64_t line, int64_t first) {
         const T *from = static_cast<const T *>(in[0]) + first;
         int64_t *order =
-            reinterpret_cast<int64_t *>(static_cast<char *>(workspace) + omp_get_thread_num() * orderBytes);
+            reinterpret_cast<int64_t *>(static_cast<char *>(workspace) + threadSlot() * orderBytes);
         for (int64_t i = 0; i < view.size; ++i)
           order[i] = i;
         std::partial_sort(order, order + k, order + view.size, [&](int64_t a, int64_t b) {

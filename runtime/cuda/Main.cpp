@@ -2,6 +2,7 @@
 #include "runtime/cuda/Tune.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/LinkedProgram.h"
+#include <cstdlib>
 
 namespace {
 

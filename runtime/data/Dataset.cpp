@@ -132,13 +132,14 @@ void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&
       std::memset(executor.input(function, input.name), 0, input.desc.bytes());
 }
 
-void Dataset::fill(Executor &executor, const std::string &function, int64_t first) const {
-  fillRows(executor, function, [&](int64_t i) { return sample(first + i); });
+void Dataset::fill(Executor &executor, const std::string &function, RowRange rows) const {
+  if (rows.count != program.options.batch)
+    fail("a range of {} rows for a micro-batch of {}", rows.count, program.options.batch);
+  fillRows(executor, function, [&](int64_t i) { return sample(rows.first + i); });
 }
 
-void Dataset::fillMasked(Executor &executor, const std::string &function, int64_t first,
-                         int64_t valid) const {
-  fillRows(executor, function, [&](int64_t i) { return first + std::min(i, valid - 1); });
+void Dataset::fillMasked(Executor &executor, const std::string &function, RowRange valid) const {
+  fillRows(executor, function, [&](int64_t i) { return valid.first + std::min(i, valid.count - 1); });
 }
 
 void Dataset::maskLabels(Executor &executor, const std::string &function, int64_t valid,

@@ -3,6 +3,7 @@
 #include "runtime/data/Source.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
+#include "runtime/program/World.h"
 
 namespace kedge::rt {
 
@@ -19,12 +20,12 @@ public:
   /// Permutes the samples once an epoch; absent: in order.
   void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
 
-  /// Writes rows first .. first + B - 1 (modulo the number of samples, through the permutation) into the
-  /// inputs of `function`.
-  void fill(Executor &executor, const std::string &function, int64_t first) const;
+  /// Writes these rows of the run (modulo the number of samples, through the permutation) into the inputs of
+  /// `function`; they are a whole micro-batch.
+  void fill(Executor &executor, const std::string &function, RowRange rows) const;
 
-  /// For evaluation: rows first .. first + valid - 1; further rows of the batch repeat the last one.
-  void fillMasked(Executor &executor, const std::string &function, int64_t first, int64_t valid) const;
+  /// For evaluation: these rows; further rows of the batch repeat the last one.
+  void fillMasked(Executor &executor, const std::string &function, RowRange valid) const;
 
   /// Sets the labels of rows valid .. B - 1 to `ignored`.
   void maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const;

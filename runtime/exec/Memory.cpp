@@ -1,9 +1,9 @@
 #include "runtime/exec/Memory.h"
+#include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
-#include <omp.h>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -33,12 +33,8 @@ MemoryMeter::MemoryMeter() : atStart(anonymousBytes()), beforeArena(atStart) {}
 
 void MemoryMeter::startThreads(int count) {
   atStart = anonymousBytes();
-  omp_set_num_threads(count);
-  // A thread's stack counts from its first use.
-  int running = 0;
-#pragma omp parallel num_threads(count) reduction(+ : running)
-  running += 1;
-  beforeArena = running > 0 ? anonymousBytes() : atStart;
+  rt::startThreads(count);
+  beforeArena = anonymousBytes();
 }
 
 void MemoryMeter::noteKernels(const Executor &executor) {

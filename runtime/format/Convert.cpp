@@ -1,6 +1,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/format/Float16.h"
 #include "runtime/io/Error.h"
+#include <algorithm>
 #include <type_traits>
 
 namespace kedge::rt {
@@ -123,43 +124,48 @@ std::vector<int> inversePerm(const std::vector<int> &perm) {
   return inverse;
 }
 
-void transposeRows(void *destination, DType destinationType, const std::vector<int64_t> &shape,
-                   const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
-                   int64_t end) {
+void transposeRange(void *destination, DType destinationType, const std::vector<int64_t> &shape,
+                    const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
+                    int64_t count) {
   const size_t rank = shape.size();
-  std::vector<int64_t> sourceStrides(rank, 1), strides(rank, 1);
-  if (!perm.empty() && perm.size() != rank)
+  const auto sourceSize = static_cast<int64_t>(dtypeSize(sourceType));
+  const auto *from = static_cast<const char *>(source);
+  if (perm.empty() || rank == 0) {
+    convert(destination, destinationType, 1, from + begin * sourceSize, sourceType, 1, count);
+    return;
+  }
+  if (perm.size() != rank)
     fail("the program is damaged: a permutation of {} axes for {} dimensions", perm.size(), rank);
   const std::vector<int> back = inversePerm(perm);
+  std::vector<int64_t> strides(rank, 1); // in the source, of the result's axes
   int64_t step = 1;
   for (size_t axis = rank; axis-- > 0;) {
-    const size_t k = perm.empty() ? axis : static_cast<size_t>(back[axis]);
+    const size_t k = static_cast<size_t>(back[axis]);
     strides[k] = step;
     step *= shape[k];
   }
-  const int64_t inner = rank == 0 ? 1 : shape[rank - 1];
-  const int64_t innerStride = rank == 0 ? 1 : strides[rank - 1];
-  int64_t vectors = rank <= 1 ? 1 : end - begin;
-  for (size_t axis = 1; axis + 1 < rank; ++axis)
-    vectors *= shape[axis];
   auto *to = static_cast<char *>(destination);
-  const auto *from = static_cast<const char *>(source);
-  if (rank <= 1) {
-    const int64_t count = rank == 0 ? 1 : end - begin, skip = rank == 0 ? 0 : begin;
-    convert(to, destinationType, 1, from + skip * static_cast<int64_t>(dtypeSize(sourceType)), sourceType, 1,
-            count);
-    return;
-  }
-  for (int64_t v = 0; v < vectors; ++v) {
-    int64_t rest = v, position = 0;
-    for (size_t axis = rank - 1; axis-- > 1;) {
+  const int64_t inner = shape[rank - 1];
+  for (const int64_t end = begin + count; begin < end;) {
+    int64_t rest = begin / inner, position = begin % inner * strides[rank - 1];
+    const int64_t length = std::min(end - begin, inner - begin % inner);
+    for (size_t axis = rank - 1; axis-- > 0;) {
       position += rest % shape[axis] * strides[axis];
       rest /= shape[axis];
     }
-    position += (begin + rest) * strides[0];
-    convert(to + v * inner * static_cast<int64_t>(dtypeSize(destinationType)), destinationType, 1,
-            from + position * static_cast<int64_t>(dtypeSize(sourceType)), sourceType, innerStride, inner);
+    convert(to, destinationType, 1, from + position * sourceSize, sourceType, strides[rank - 1], length);
+    to += length * static_cast<int64_t>(dtypeSize(destinationType));
+    begin += length;
   }
+}
+
+void transposeRows(void *destination, DType destinationType, const std::vector<int64_t> &shape,
+                   const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
+                   int64_t end) {
+  int64_t row = 1;
+  for (size_t axis = 1; axis < shape.size(); ++axis)
+    row *= shape[axis];
+  transposeRange(destination, destinationType, shape, source, sourceType, perm, begin * row, (end - begin) * row);
 }
 
 void transpose(void *destination, DType destinationType, const std::vector<int64_t> &shape,

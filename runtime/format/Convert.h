@@ -20,8 +20,13 @@ void storeDouble(DType type, void *data, int64_t index, double value);
 void convert(void *destination, DType destinationType, int64_t destinationStride, const void *source,
              DType sourceType, int64_t sourceStride, int64_t count);
 
-/// Rows [begin, end) of transpose(source, perm): `shape` is the result's, destination points to its row
-/// `begin`. An empty perm is the identity. source has the shape s with s[perm[k]] = shape[k].
+/// Elements [begin, begin + count) of transpose(source, perm) in row-major order: `shape` is the result's, destination
+/// points to element `begin`. An empty perm is the identity. source has the shape s with s[perm[k]] = shape[k].
+void transposeRange(void *destination, DType destinationType, const std::vector<int64_t> &shape,
+                    const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
+                    int64_t count);
+
+/// Rows [begin, end) of it; destination points to row `begin`.
 void transposeRows(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                    const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
                    int64_t end);

@@ -77,6 +77,14 @@ TensorFile TensorFile::openSafetensors(const std::string &path) {
   return result;
 }
 
+std::function<void(const char *, size_t)> TensorFile::releaser() const {
+  return [this](const char *begin, size_t count) {
+    for (const FileMap &map : maps)
+      if (begin >= map.data() && begin + count <= map.data() + map.size())
+        map.letGo(static_cast<size_t>(begin - map.data()), count);
+  };
+}
+
 const TensorView *TensorFile::find(const std::string &name) const {
   auto found = views.find(name);
   return found == views.end() ? nullptr : &found->second;

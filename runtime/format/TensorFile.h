@@ -24,6 +24,8 @@ public:
   const TensorView *find(const std::string &name) const;
   const std::map<std::string, TensorView> &tensors() const { return views; }
   const FileMap &file() const { return maps.front(); }
+  /// Lets pages of tensors go that were read (FileMap::letGo); valid as long as this object.
+  std::function<void(const char *begin, size_t count)> releaser() const;
 
 private:
   friend class OnnxInitializers;

@@ -1,4 +1,5 @@
 #include "runtime/program/Program.h"
+#include "runtime/io/Error.h"
 
 namespace kedge::rt {
 namespace {
@@ -12,13 +13,22 @@ template <typename List> auto named(const List &list, const std::string &name) -
 
 } // namespace
 
+StateView State::viewOrWhole() const { return view ? *view : StateView{desc.shape, 0, 0, desc.elements()}; }
+
 std::vector<int64_t> State::fileShape() const {
+  const std::vector<int64_t> &whole = view ? view->whole : desc.shape;
   if (perm.empty())
-    return desc.shape;
+    return whole;
   std::vector<int64_t> shape(perm.size());
   for (size_t k = 0; k < perm.size(); ++k)
-    shape[static_cast<size_t>(perm[k])] = desc.shape[k];
+    shape[static_cast<size_t>(perm[k])] = whole[k];
   return shape;
+}
+
+void State::expectWhole(const char *done) const {
+  if (view)
+    fail("'{}' cannot be {}: this process holds {} of its {} elements", name, done, view->count,
+         TensorDesc{desc.type, view->whole}.elements());
 }
 
 const Function *Program::function(const std::string &wanted) const {

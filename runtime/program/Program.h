@@ -59,6 +59,13 @@ struct StateInit {
 /// the library kernel `copy` alone read and write.
 enum class Space : uint8_t { Device, Host };
 
+/// The part of a tensor that a state holds: elements [first, first + count) of the whole, in the order of the arena's
+/// axes, lie at element `at` of the state; its other elements are padding.
+struct StateView {
+  std::vector<int64_t> whole; ///< shape of the whole
+  int64_t first = 0, at = 0, count = 0;
+};
+
 struct State {
   std::string name;
   StateRole role = StateRole::Constant;
@@ -69,9 +76,13 @@ struct State {
   uint64_t offset = 0;
   std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
   StateInit init;
+  std::optional<StateView> view; ///< absent: the state is the whole tensor
 
-  /// Shape in the exported file, safetensors and checkpoints.
+  StateView viewOrWhole() const;
+  /// Of the whole tensor in the exported file, safetensors and checkpoints.
   std::vector<int64_t> fileShape() const;
+  /// Throws rt::Error when this process has but a part of the tensor, which is to be `done` as a whole.
+  void expectWhole(const char *done) const;
 };
 
 struct ScalarSlot {

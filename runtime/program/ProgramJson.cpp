@@ -59,6 +59,15 @@ StateInit initOf(const json &value) {
   return init;
 }
 
+StateView viewOf(const json &value, const State &state) {
+  StateView view{value.at("shape"), value.value("first", int64_t(0)), value.value("at", int64_t(0)), value.at("count")};
+  const int64_t whole = TensorDesc{state.desc.type, view.whole}.elements(), here = state.desc.elements();
+  if (view.count < 0 || view.first < 0 || view.first > whole - view.count || view.at < 0 || view.at > here - view.count)
+    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) lies outside", state.name, view.count,
+         view.first, whole, view.at, here);
+  return view;
+}
+
 State stateOf(const json &value) {
   State state;
   state.name = value.at("name");
@@ -71,6 +80,8 @@ State stateOf(const json &value) {
   state.perm = permOf(value);
   if (auto init = value.find("init"); init != value.end())
     state.init = initOf(*init);
+  if (auto view = value.find("view"); view != value.end())
+    state.view = viewOf(*view, state);
   return state;
 }
 

@@ -12,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
+constexpr int kFormat = 2; ///< 1 held the values of frozen tensors, too
 constexpr const char *kManifest = "manifest.json";
 constexpr const char *kTemporary = ".tmp-step-";
 
@@ -88,10 +89,11 @@ ScalarOptions scalarsOf(const ordered_json &json) {
   return s;
 }
 
-ordered_json manifestJson(const Executor &executor, const Progress &progress, const RunScalars &scalars) {
+ordered_json manifestJson(const Executor &executor, const Progress &progress, const RunScalars &scalars,
+                          const CheckpointRun &run) {
   const CompileOptions &options = executor.program().options;
   ordered_json json;
-  json["format"] = 1;
+  json["format"] = kFormat;
   json["program"] = executor.program().name;
   json["step"] = progress.step;
   json["optimizer_steps"] = progress.optimizerSteps;
@@ -99,7 +101,7 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   json["optimizer"] = options.optimizer;
   json["batch"] = options.batch;
   json["accumulate"] = options.accumulate;
-  json["ranks"] = 1;
+  json["ranks"] = run.world.size;
   const LossScaler scaler(const_cast<Executor &>(executor));
   const LossScale scale = scaler.isActive() ? scaler.read() : LossScale();
   json["loss_scale"] = scale.scale;
@@ -107,6 +109,9 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   if (scaler.isActive())
     json["hysteresis"] = scale.hysteresis;
   json["scalars"] = scalarsJson(scalars);
+  json["frozen"] = ordered_json::array();
+  for (const FrozenTensor &tensor : run.frozen)
+    json["frozen"].push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.type)}, {"checksum", tensor.checksum}});
   return json;
 }
 
@@ -119,10 +124,10 @@ ordered_json writeTensorFile(const std::string &folder, const char *name,
 }
 
 void writeFolder(const std::string &folder, const Executor &executor, const Progress &progress,
-                 const RunScalars &scalars) {
-  ordered_json manifest = manifestJson(executor, progress, scalars);
+                 const RunScalars &scalars, const CheckpointRun &run) {
+  ordered_json manifest = manifestJson(executor, progress, scalars, run);
   manifest["files"] = ordered_json::array();
-  manifest["files"].push_back(writeTensorFile(folder, kModelFile, modelTensors(executor)));
+  manifest["files"].push_back(writeTensorFile(folder, kModelFile, checkpointModelTensors(executor)));
   manifest["files"].push_back(writeTensorFile(folder, kOptimizerFile, optimizerTensors(executor)));
   FileWriter writer(folder + "/" + kManifest);
   writer.write(manifest.dump(1) + "\n");
@@ -133,7 +138,7 @@ void writeFolder(const std::string &folder, const Executor &executor, const Prog
 /// What a checkpoint takes, but for its headers.
 uint64_t bytesOf(const Executor &executor) {
   uint64_t bytes = 0;
-  for (const auto &tensors : {modelTensors(executor), optimizerTensors(executor)})
+  for (const auto &tensors : {checkpointModelTensors(executor), optimizerTensors(executor)})
     for (const TensorOut &tensor : tensors)
       bytes += tensor.desc.bytes();
   return bytes;
@@ -170,19 +175,27 @@ std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
                    manifest.at("optimizer_steps")};
 }
 
+std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
+  std::vector<FrozenTensor> frozen;
+  for (const ordered_json &entry : json)
+    frozen.push_back({entry.at("name"), parseDType(entry.at("dtype").get<std::string>()), entry.at("checksum")});
+  return frozen;
+}
+
 Checkpoint readManifest(const std::string &folder) {
   const std::string path = folder + "/" + kManifest;
   const FileMap map(path, "checkpoint manifest");
   try {
     const auto manifest = ordered_json::parse(std::string_view(map.data(), map.size()));
-    if (manifest.at("format") != 1)
-      fail("{}: checkpoint format {}, this program reads format 1", path, manifest.at("format").dump());
+    if (manifest.at("format") != kFormat)
+      fail("{}: checkpoint format {}, this program reads format {}", path, manifest.at("format").dump(), kFormat);
     if (const std::string reason = damage(folder, manifest); !reason.empty())
       fail("{}", reason);
     return {folder,
             {manifest.at("step"), manifest.at("optimizer_steps"), manifest.at("samples")},
             manifest.at("optimizer"),
             scalarsOf(manifest.at("scalars")),
+            frozenOf(manifest.at("frozen")),
             lossScaleOf(manifest)};
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged: {}", path, error.what());
@@ -201,7 +214,7 @@ void removeLeftovers(const std::string &dir) {
 }
 
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
-                     const RunScalars &scalars, int64_t keep) {
+                     const RunScalars &scalars, const CheckpointRun &run, int64_t keep) {
   const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
   const std::string target = folderOfStep(dir, progress.step);
   std::error_code failed;
@@ -210,7 +223,7 @@ void writeCheckpoint(const std::string &dir, const Executor &executor, const Pro
   if (failed)
     fail("cannot create the checkpoint folder '{}': {}", temporary, failed.message());
   try {
-    writeFolder(temporary, executor, progress, scalars);
+    writeFolder(temporary, executor, progress, scalars, run);
   } catch (const std::exception &error) {
     fs::remove_all(temporary, failed);
     fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());

@@ -3,6 +3,7 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
+#include "runtime/train/StateValues.h"
 
 namespace kedge::rt {
 
@@ -18,12 +19,19 @@ struct Checkpoint {
   Progress progress;
   std::string optimizer;
   ScalarOptions scalars;
+  std::vector<FrozenTensor> frozen;
   std::optional<LossScale> lossScale; ///< of a run that scaled its loss
+};
+
+/// What is alike in all checkpoints of a run.
+struct CheckpointRun {
+  World world;
+  std::vector<FrozenTensor> frozen;
 };
 
 /// Writes DIR/step-N and removes older ones beyond `keep`. On any failure throws and leaves nothing visible.
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
-                     const RunScalars &scalars, int64_t keep);
+                     const RunScalars &scalars, const CheckpointRun &run, int64_t keep);
 
 /// The newest whole checkpoint in `dir`, or `dir` itself when it is one. Throws when there is none.
 Checkpoint newestCheckpoint(const std::string &dir);
@@ -35,8 +43,8 @@ bool holdsCheckpoints(const std::string &dir);
 void removeLeftovers(const std::string &dir);
 
 /// Sets every saved state. Throws rt::Error that names what differs when the checkpoint is of another model
-/// or optimizer; states are then partly set.
-void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor);
+/// or optimizer, or was written with other frozen tensors; states are then partly set.
+void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen, Executor &executor);
 
 /// Parameters, frozen tensors and buffers under their names in the exported file, in its layout.
 void exportSafetensors(const std::string &path, const Executor &executor);

@@ -28,7 +28,10 @@ TensorOut outputOf(const Executor &executor, const State &state, const std::stri
           nullptr,
           state.desc.type,
           inversePerm(laidOut.perm),
-          [&executor, &state] { return executor.read(state); }};
+          [&executor, &state] {
+            state.expectWhole("written");
+            return executor.read(state);
+          }};
 }
 
 std::string describe(const TensorDesc &desc) {
@@ -36,7 +39,8 @@ std::string describe(const TensorDesc &desc) {
 }
 
 using StateTest = bool (*)(const State &);
-bool inOptimizerFile(const State &state) { return isSaved(state) && !inModelFile(state); }
+bool inCheckpointModel(const State &state) { return inModelFile(state) && keptOf(state) == Kept::Values; }
+bool inOptimizerFile(const State &state) { return !inModelFile(state) && keptOf(state) == Kept::Values; }
 
 std::vector<const State *> statesThat(const Program &program, StateTest test) {
   std::vector<const State *> states;
@@ -70,13 +74,8 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
   for (size_t i = 0; i < expected.size(); ++i) {
     const TensorOut &tensor = expected[i];
     const TensorView *view = file.find(tensor.name);
-    const std::vector<int> perm = inversePerm(tensor.perm);
-    std::vector<int64_t> shape = tensor.desc.shape;
-    for (size_t k = 0; k < perm.size(); ++k)
-      shape[k] = tensor.desc.shape[static_cast<size_t>(perm[k])];
-    executor.write(*states[i], [&](char *destination) {
-      transpose(destination, tensor.dataType, shape, view->data, view->desc.type, perm);
-    });
+    const TensorSource source{view->data, view->desc.type, inversePerm(tensor.perm), file.releaser()};
+    executor.write(*states[i], [&](char *destination) { fillFromTensor(*states[i], source, destination); });
   }
 }
 
@@ -86,12 +85,19 @@ std::vector<int> layoutOf(const Program &program, const State &state) {
   if (!state.perm.empty() || state.of.empty())
     return state.perm;
   const State *owner = program.state(state.of);
-  return owner && owner->desc.shape == state.desc.shape ? owner->perm : state.perm;
+  return owner && owner->viewOrWhole().whole == state.viewOrWhole().whole ? owner->perm : state.perm;
 }
 
 std::vector<TensorOut> modelTensors(const Executor &executor) {
   std::vector<TensorOut> tensors;
   for (const State *state : statesThat(executor.program(), inModelFile))
+    tensors.push_back(outputOf(executor, *state, state->onnxName));
+  return tensors;
+}
+
+std::vector<TensorOut> checkpointModelTensors(const Executor &executor) {
+  std::vector<TensorOut> tensors;
+  for (const State *state : statesThat(executor.program(), inCheckpointModel))
     tensors.push_back(outputOf(executor, *state, state->onnxName));
   return tensors;
 }
@@ -103,13 +109,15 @@ std::vector<TensorOut> optimizerTensors(const Executor &executor) {
   return tensors;
 }
 
-void loadCheckpoint(const Checkpoint &checkpoint, Executor &executor) {
+void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen, Executor &executor) {
   const std::string &expected = executor.program().options.optimizer;
   if (checkpoint.optimizer != expected)
     fail("{}: a checkpoint of the optimizer {}, the program was compiled for {}: compile with --optimizer {}",
          checkpoint.folder, checkpoint.optimizer, expected, checkpoint.optimizer);
+  checkFrozen(checkpoint.folder, checkpoint.frozen, frozen);
   const Program &program = executor.program();
-  loadFile(checkpoint, executor, kModelFile, statesThat(program, inModelFile), modelTensors(executor));
+  loadFile(checkpoint, executor, kModelFile, statesThat(program, inCheckpointModel),
+           checkpointModelTensors(executor));
   loadFile(checkpoint, executor, kOptimizerFile, statesThat(program, inOptimizerFile),
            optimizerTensors(executor));
 }

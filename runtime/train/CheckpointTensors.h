@@ -11,6 +11,9 @@ inline constexpr const char *kOptimizerFile = "optimizer.safetensors";
 /// Parameters, frozen tensors, buffers and states by their ONNX names.
 std::vector<TensorOut> modelTensors(const Executor &executor);
 
+/// Those whose values checkpoints hold: all but frozen tensors.
+std::vector<TensorOut> checkpointModelTensors(const Executor &executor);
+
 /// Moments as "ROLE/ONNX NAME of the parameter", counters as "counter/NAME".
 std::vector<TensorOut> optimizerTensors(const Executor &executor);
 

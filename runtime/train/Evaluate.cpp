@@ -24,7 +24,7 @@ double Evaluator::loss(const Progress &progress) {
   Sums sums;
   for (int64_t first = 0; first < data.rows(); first += batch) {
     const int64_t valid = std::min(batch, data.rows() - first);
-    data.fillMasked(executor, "eval", first, valid);
+    data.fillMasked(executor, "eval", {first, valid});
     if (!lossRows && valid < batch)
       data.maskLabels(executor, "eval", valid, *program.options.ignoreIndex);
     StepPoint point;

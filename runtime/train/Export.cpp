@@ -40,6 +40,7 @@ void exportOnnx(const std::string &path, const Executor &executor, const Program
     const State *state = program.state(name);
     if (!state)
       fail("the program is damaged: its export names the state '{}', which it lacks", name);
+    state->expectWhole("exported");
     return ExportedState{executor.read(*state), state->desc,
                          inversePerm(layoutOf(program, *state))};
   });

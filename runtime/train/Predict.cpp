@@ -98,7 +98,7 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   const ScalarWriter writer(program);
   for (int64_t first = 0; first < data.rows(); first += batch) {
     const int64_t valid = std::min(batch, data.rows() - first);
-    data.fillMasked(executor, function, first, valid);
+    data.fillMasked(executor, function, {first, valid});
     StepPoint point;
     point.step = progress.step;
     point.optimizerSteps = progress.optimizerSteps;

@@ -1,8 +1,10 @@
 // --init: values from Philox, element by element in the exported file's layout.
+#include "runtime/exec/ThreadPool.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/Philox.h"
 #include "runtime/train/Weights.h"
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 namespace kedge::rt {
@@ -43,43 +45,47 @@ std::array<double, 4> valuesOf(const InitSpec &spec, const PhiloxBlock &words) {
   return values;
 }
 
-/// Index in the exported layout of arena element `index`.
-int64_t fileIndex(const State &state, const std::vector<int64_t> &fileStrides, int64_t index) {
+/// Index in the exported layout of element `index` of the whole tensor in the arena's order of axes.
+int64_t fileIndex(const State &state, const std::vector<int64_t> &whole, const std::vector<int64_t> &fileStrides,
+                  int64_t index) {
   if (state.perm.empty())
     return index;
   int64_t result = 0;
   for (size_t k = state.perm.size(); k-- > 0;) {
-    result += index % state.desc.shape[k] * fileStrides[static_cast<size_t>(state.perm[k])];
-    index /= state.desc.shape[k];
+    result += index % whole[k] * fileStrides[static_cast<size_t>(state.perm[k])];
+    index /= whole[k];
   }
   return result;
 }
 
 } // namespace
 
-void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination) {
+void fillFrom(const InitSpec &spec, const State &state, int64_t seed, int threads, char *destination) {
   const std::vector<int64_t> shape = state.fileShape();
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t axis = shape.size(); axis-- > 1;)
     strides[axis - 1] = strides[axis] * shape[axis];
   const uint32_t key = nameKey(state.onnxName);
-  const int64_t elements = state.desc.elements();
+  const StateView view = state.viewOrWhole();
+  const int64_t elements = view.count;
+  if (state.view)
+    std::memset(destination, 0, state.desc.bytes());
   constexpr int64_t slice = 1 << 14;
-#pragma omp parallel for schedule(static)
-  for (int64_t begin = 0; begin < elements; begin += slice) {
+  parallelParts(threads, (elements + slice - 1) / slice, [&](int64_t part) {
+    const int64_t begin = part * slice;
     int64_t known = -1;
     std::array<double, 4> values{};
     for (int64_t i = begin; i < std::min(elements, begin + slice); ++i) {
-      const int64_t element = fileIndex(state, strides, i);
+      const int64_t element = fileIndex(state, view.whole, strides, view.first + i);
       if (element / 4 != known) {
         known = element / 4;
         values =
             valuesOf(spec, randomBlock(static_cast<uint64_t>(seed), key, 0,
                                        static_cast<uint32_t>(known >> 32), static_cast<uint32_t>(known)));
       }
-      storeDouble(state.desc.type, destination, i, values[static_cast<size_t>(element % 4)]);
+      storeDouble(state.desc.type, destination, view.at + i, values[static_cast<size_t>(element % 4)]);
     }
-  }
+  });
 }
 
 } // namespace kedge::rt

@@ -50,11 +50,11 @@ constexpr Formula kFormulas[] = {
     {"bias_correction1", [](const Context &c) { return c.correction1(); }},
     {"bias_correction2_sqrt", [](const Context &c) { return std::sqrt(c.correction2()); }},
     {"step_size", [](const Context &c) { return c.lr() / c.correction1(); }},
-    {"rank", [](const Context &c) { return static_cast<double>(c.point.rank); }},
+    {"rank", [](const Context &c) { return static_cast<double>(c.point.world.rank); }},
     {"micro", [](const Context &c) { return static_cast<double>(c.point.micro); }},
     {"row_base",
      [](const Context &c) {
-       return static_cast<double>((c.point.micro * c.point.ranks + c.point.rank) * c.options.batch);
+       return static_cast<double>(rowsOfStep(c.point.world, c.options.batch, c.point.micro).first);
      }},
     {"nominal_items", [](const Context &c) { return c.options.nominalItems; }},
     {"items", [](const Context &c) { return c.point.items; }},

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
+#include "runtime/program/World.h"
 
 namespace kedge::rt {
 
@@ -27,7 +28,7 @@ struct StepPoint {
   int64_t step = 0;           ///< s
   int64_t optimizerSteps = 0; ///< done before this step
   int64_t micro = 0;          ///< a
-  int64_t rank = 0, ranks = 1;
+  World world;
   double items = 0; ///< of the step, when known
 };
 

@@ -28,8 +28,8 @@ void checkSingleRank() {
 
 } // namespace
 
-Session::Session(const ProgramImage &image, const Program &program, const Options &options)
-    : image(image), program(program), options(options) {}
+Session::Session(const ProgramImage &image, const Program &program, const Options &options, const World &world)
+    : image(image), program(program), options(options), world(world) {}
 
 void Session::checkOptions() const {
   checkSingleRank();
@@ -95,12 +95,16 @@ void Session::makeExecutor() {
 void Session::setStates() {
   const WeightSources sources{options.model, options.weights, options.init, scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
+  checkpoints.world = world;
+  if (checkpoint || !options.checkpointDir.empty())
+    checkpoints.frozen = frozenTensors(*executor);
   if (checkpoint)
-    loadCheckpoint(*checkpoint, *executor);
+    loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
   setLossScale();
   StepPoint point;
   point.step = progress.step;
   point.optimizerSteps = progress.optimizerSteps;
+  point.world = world;
   const ScalarWriter writer(program);
   writer.write(*executor, scalars, point);
   if (!checkpoint && program.function("init"))
@@ -131,7 +135,7 @@ int Session::run() {
     profile = std::make_unique<Profile>(program, scalars.steps - progress.step);
     executor->setTimer(profile.get());
   }
-  if (!options.log.empty())
+  if (!options.log.empty() && world.isFirst())
     log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.step) : std::nullopt);
   if (!options.checkpointDir.empty())
     removeLeftovers(options.checkpointDir);

@@ -12,7 +12,7 @@ namespace kedge::rt {
 
 class Session {
 public:
-  Session(const ProgramImage &image, const Program &program, const Options &options);
+  Session(const ProgramImage &image, const Program &program, const Options &options, const World &world = {});
   /// Exit code: 0, or 128 + the signal that ended the run.
   int run();
 
@@ -32,10 +32,12 @@ private:
   const ProgramImage &image;
   const Program &program;
   const Options &options;
+  const World world;
   MemoryMeter meter;
   RunScalars scalars;
   Progress progress;
   std::optional<Checkpoint> checkpoint;
+  CheckpointRun checkpoints; ///< of this run
   std::unique_ptr<Dataset> data, evalData;
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Evaluator> evaluator;

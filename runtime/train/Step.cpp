@@ -62,9 +62,9 @@ double readResult(const Executor &executor, const ResultSlot &slot, int64_t elem
   return loadAsDouble(slot.desc.type, executor.read(slot.offset, slot.desc.bytes()), element);
 }
 
-StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars,
+StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
                        bool stopOnNonFinite)
-    : executor(executor), program(executor.program()), data(data), scalars(scalars), writer(program),
+    : executor(executor), program(executor.program()), data(data), scalars(scalars), world(world), writer(program),
       stopOnNonFinite(stopOnNonFinite), forward(program.function("step") ? "step" : "micro") {
   if (!program.function(forward) || (forward == "micro" && !program.function("update")))
     fail("the program '{}' cannot train: it has neither @step nor @micro and @update", program.name);
@@ -75,8 +75,11 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
   gradNorm = program.result(forward == "step" ? "step" : "update", "grad_norm");
 }
 
-int64_t StepRunner::firstRow(const Progress &progress, int64_t micro) const {
-  return progress.samples + micro * program.options.batch;
+/// `micro` may be the number of micro-batches: then of the next step's first.
+RowRange StepRunner::rowsOf(const Progress &progress, int64_t micro) const {
+  RowRange rows = rowsOfStep(world, program.options.batch, micro);
+  rows.first += progress.samples;
+  return rows;
 }
 
 StepPoint StepRunner::pointOf(const Progress &progress, int64_t micro) const {
@@ -84,13 +87,14 @@ StepPoint StepRunner::pointOf(const Progress &progress, int64_t micro) const {
   point.step = progress.step;
   point.optimizerSteps = progress.optimizerSteps;
   point.micro = micro;
+  point.world = world;
   return point;
 }
 
 void StepRunner::fill(const Progress &progress, int64_t micro) {
-  const int64_t first = firstRow(progress, micro);
-  if (stagedRow != first)
-    data.fill(executor, forward, first);
+  const RowRange rows = rowsOf(progress, micro);
+  if (stagedRow != rows.first)
+    data.fill(executor, forward, rows);
   stagedRow.reset();
 }
 
@@ -98,10 +102,10 @@ void StepRunner::fill(const Progress &progress, int64_t micro) {
 void StepRunner::readAhead(const Progress &progress, int64_t micro) {
   if (!executor.device().isAsynchronous())
     return;
-  const int64_t next = firstRow(progress, micro + 1);
+  const RowRange next = rowsOf(progress, micro + 1);
   try {
     data.fill(executor, forward, next);
-    stagedRow = next;
+    stagedRow = next.first;
   } catch (const Error &) {
     stagedRow.reset();
   }
@@ -160,7 +164,7 @@ StepResult StepRunner::run(const Progress &progress) {
 void StepRunner::explain(const Progress &progress, int64_t micro) {
   const double value = readResult(executor, *loss);
   stagedRow.reset();
-  data.fill(executor, forward, firstRow(progress, micro));
+  data.fill(executor, forward, rowsOf(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
   const Function *function = program.function(forward);
   const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);

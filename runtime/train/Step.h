@@ -23,7 +23,8 @@ public:
 
 class StepRunner {
 public:
-  StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, bool stopOnNonFinite);
+  StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
+             bool stopOnNonFinite);
 
   void watch(GradientWatch *gradientWatch) { watcher = gradientWatch; }
 
@@ -42,12 +43,13 @@ private:
   [[noreturn]] void explain(const Progress &progress, int64_t micro);
   double lossOf(const Sums &sums) const;
   StepPoint pointOf(const Progress &progress, int64_t micro) const;
-  int64_t firstRow(const Progress &progress, int64_t micro) const;
+  RowRange rowsOf(const Progress &progress, int64_t micro) const;
 
   Executor &executor;
   const Program &program;
   const Dataset &data;
   const RunScalars &scalars;
+  const World world;
   ScalarWriter writer;
   bool stopOnNonFinite;
   GradientWatch *watcher = nullptr;

@@ -21,7 +21,7 @@ LogLine Session::runStep(StepRunner &runner) {
     warnedEmpty = true;
   }
   const CompileOptions &compiled = program.options;
-  const int64_t rows = compiled.batch * compiled.accumulate;
+  const int64_t rows = rowsInStep(world, compiled.batch, compiled.accumulate);
   LogLine line;
   line.step = progress.step;
   line.loss = result.loss;
@@ -57,8 +57,8 @@ std::optional<double> Session::evaluateIfDue() {
 void Session::checkpointIfDue(bool interrupted) {
   const bool due = progress.step == scalars.steps || interrupted ||
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
-  if (!options.checkpointDir.empty() && due)
-    writeCheckpoint(options.checkpointDir, *executor, progress, scalars, options.keep);
+  if (!options.checkpointDir.empty() && due && world.isFirst())
+    writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
 }
 
 int Session::train() {
@@ -69,7 +69,7 @@ int Session::train() {
   }
   // Dynamic loss scaling skips a step that is not finite.
   const bool stopOnNonFinite = !options.continueOnNan && !LossScaler(*executor).isActive();
-  StepRunner runner(*executor, *data, scalars, stopOnNonFinite);
+  StepRunner runner(*executor, *data, scalars, world, stopOnNonFinite);
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());

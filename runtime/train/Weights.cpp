@@ -3,6 +3,7 @@
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/StateValues.h"
 #include <cstring>
 #include <memory>
 #include <regex>
@@ -82,7 +83,7 @@ private:
   void loadInto(const State &state, char *destination) {
     if (isModelTensor(state)) {
       if (const InitSpec *spec = specFor(state.onnxName)) {
-        fillFrom(*spec, state, sources.seed, destination);
+        fillFrom(*spec, state, sources.seed, executor.threads(), destination);
         return;
       }
       if (given) {
@@ -113,7 +114,7 @@ private:
            "this model's, or leave --weights out to start from {}",
            sources.weights, state.onnxName, dtypeName(view->desc.type), shapeText(view->desc.shape),
            dtypeName(state.desc.type), shapeText(expected), "the model file's");
-    transpose(destination, state.desc.type, state.desc.shape, view->data, view->desc.type, state.perm);
+    fillFromTensor(state, {view->data, view->desc.type, state.perm, given->releaser()}, destination);
   }
 
   void loadInit(const State &state, char *destination) {
@@ -130,14 +131,17 @@ private:
     const bool data = init.kind == StateInit::Kind::Data;
     const char *bytes = data ? reinterpret_cast<const char *>(image.data) : files.file(init.file).data();
     const uint64_t size = data ? image.dataSize : files.file(init.file).size();
-    const uint64_t need = static_cast<uint64_t>(state.desc.elements()) * dtypeSize(init.type);
+    const TensorDesc whole{init.type, state.viewOrWhole().whole};
+    const uint64_t need = whole.bytes();
     if (init.length != need || init.offset > size || need > size - init.offset)
       fail("'{}': its initial value at {}+{} does not fit: {} bytes are needed, its file has {}", state.name,
            init.offset, init.length, need, size);
-    transpose(destination, state.desc.type, state.desc.shape, bytes + init.offset, init.type, init.perm);
-    // A model's weights are not resident twice.
-    if (!data)
-      files.file(init.file).letGo(init.offset, init.length);
+    TensorSource source{bytes + init.offset, init.type, init.perm};
+    if (!data) // a model's weights are not resident twice
+      source.letGo = [&file = files.file(init.file)](const char *begin, size_t count) {
+        file.letGo(static_cast<size_t>(begin - file.data()), count);
+      };
+    fillFromTensor(state, source, destination);
   }
 
   Executor &executor;
@@ -161,11 +165,6 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
 
 void checkModelFile(const Program &program, const std::string &model) { ModelFiles(program, model).file(0); }
 
-bool isSaved(const State &state) {
-  return state.role != StateRole::Constant && state.role != StateRole::Accumulator &&
-         state.role != StateRole::WorkingCopy && state.role != StateRole::Scaler;
-}
-
 bool isModelTensor(const State &state) {
   return !state.onnxName.empty() && (state.role == StateRole::Parameter || state.role == StateRole::Frozen ||
                                      state.role == StateRole::Buffer || state.role == StateRole::State);
@@ -177,7 +176,7 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
     checkSpecsMatch(executor.program(), sources.init);
   Loader loader(executor, image, sources);
   for (const State &state : executor.program().states)
-    if (!onlyUnsaved || !isSaved(state))
+    if (!onlyUnsaved || keptOf(state) != Kept::Values)
       loader.load(state);
 }
 

@@ -12,21 +12,19 @@ struct WeightSources {
   int64_t seed = 0;
 };
 
-/// Gives every state its initial value; with `onlyUnsaved` just those that no checkpoint holds (constants,
-/// accumulators). Opens the model file only if a state needs it, and checks that it is the compiled one.
+/// Gives every state its initial value; with `onlyUnsaved` just those whose values no checkpoint holds (constants,
+/// accumulators, frozen tensors). Opens the model file only if a state needs it, and checks that it is the compiled one.
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
                        bool onlyUnsaved);
 
 /// Throws rt::Error unless the model file (`model`, or where it was compiled) is the compiled one.
 void checkModelFile(const Program &program, const std::string &model);
 
-/// True for what checkpoints hold: parameters, frozen tensors, buffers, optimizer state, counters.
-bool isSaved(const State &state);
 /// True for what has a name in the exported file and safetensors.
 bool isModelTensor(const State &state);
 
 /// --init values: `state` from Philox4x32-10 with key (seed, FNV-1a of the ONNX name), counter = (element /
 /// 4), element = index in the exported file's layout.
-void fillFrom(const InitSpec &spec, const State &state, int64_t seed, char *destination);
+void fillFrom(const InitSpec &spec, const State &state, int64_t seed, int threads, char *destination);
 
 } // namespace kedge::rt

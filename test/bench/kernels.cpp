@@ -1,10 +1,10 @@
 // GFLOP/s of products, convolutions and attention through makeKernel, as programs call them.
 // kedge-bench-kernels --benchmark_filter=Attention
 #include "runtime/calls/LibraryKernel.h"
+#include "runtime/exec/Executor.h"
 #include <benchmark/benchmark.h>
 #include <cstdlib>
 #include <ctime>
-#include <omp.h>
 
 namespace kedge::rt {
 namespace {
@@ -27,7 +27,7 @@ Memory randomFloats(const TensorDesc &desc) {
 }
 
 void measure(benchmark::State &state, const LibraryCall &call, double flops) {
-  auto kernel = makeKernel(call, omp_get_max_threads());
+  auto kernel = makeKernel(call, physicalCores());
   std::vector<Memory> memory;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;

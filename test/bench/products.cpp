@@ -171,7 +171,7 @@ void measure(const Shape &s, const std::vector<Variant> &variants, int rounds) {
     for (Entry &entry : entries) {
       cpu::forceIsa(entry.variant->isa);
       keepLeast(entry.peakTime, entry.threads, [&] {
-        cpu::parallelFor(entry.threads, entry.threads, 1, [&](int64_t, int64_t) { entry.variant->peak(); });
+        parallelParts(entry.threads, entry.threads, [&](int64_t) { entry.variant->peak(); });
       });
       keepLeast(entry.time, entry.threads, [&] { entry.kernel->run(inputs, outputs, scratch.get()); });
     }

@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "passes/Lower/Cpu/KernelEmitter.h"
+#include "runtime/exec/ThreadPool.h"
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -92,14 +93,9 @@ ClusterTiming::ClusterTiming(const std::string &function, int threads) : threads
 
 void ClusterTiming::run() {
   int64_t blocks = (iterations + grain - 1) / grain;
-  if (blocks <= 1 || threads == 1)
-    return kernel(arguments.data(), 0, iterations);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int64_t part = 0; part < threads; ++part) {
-    int64_t begin = blocks * part / threads * grain, end = std::min(iterations, blocks * (part + 1) / threads * grain);
-    if (begin < end)
-      kernel(arguments.data(), begin, end);
-  }
+  rt::parallelFor(threads, blocks, 1, [&](int64_t begin, int64_t end) {
+    kernel(arguments.data(), begin * grain, std::min(iterations, end * grain));
+  });
 }
 
 } // namespace kedge::bench

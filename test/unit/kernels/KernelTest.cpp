@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KEDGE_COUNTS_ALLOCATIONS 0
 #else
 #define KEDGE_COUNTS_ALLOCATIONS 1

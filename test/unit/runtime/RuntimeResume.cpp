@@ -28,7 +28,6 @@ protected:
     if (child == 0) {
       if (chdir(path("").c_str()) != 0)
         _exit(99);
-      setenv("OMP_WAIT_POLICY", "passive", 1);
       dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
       execv(argv[0], argv.data());
       _exit(98);

@@ -19,8 +19,7 @@ void RuntimeTest::SetUp() {
 void RuntimeTest::TearDown() { std::filesystem::remove_all(folder); }
 
 RunResult RuntimeTest::run(const std::string &arguments, const std::string &environment) {
-  const std::string command = "cd '" + folder + "' && OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; " +
-                              environment + " " + KEDGE_TINY_PROGRAM + " " + arguments +
+  const std::string command = "cd '" + folder + "' && " + environment + " " + KEDGE_TINY_PROGRAM + " " + arguments +
                               " >stdout.txt 2>stderr.txt";
   const int status = std::system(command.c_str());
   RunResult result;

@@ -1,0 +1,67 @@
+// How threads wait for each other: they look for a bounded time, then sleep in the kernel.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace kedge::rt {
+
+/// Told of every change that others may wait for. Spinning covers the gap between launches; who waits longer frees the
+/// processor, so that a thread which another process has displaced can be moved there.
+class Signal {
+public:
+  /// After a change, made with memory order release or stronger.
+  void post() {
+    count_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0)
+      futex(FUTEX_WAKE_PRIVATE, INT32_MAX);
+  }
+
+  /// Returns once `ready()`, which changes only before a post(). It loads with memory order acquire or stronger.
+  template <typename Ready> void await(Ready &&ready) {
+    if (ready() || spin(ready))
+      return;
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    for (;;) {
+      const uint32_t seen = count_.load(std::memory_order_seq_cst);
+      if (ready())
+        break;
+      futex(FUTEX_WAIT_PRIVATE, static_cast<int32_t>(seen));
+    }
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+
+private:
+  static constexpr std::chrono::microseconds kSpin{30};
+
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  template <typename Ready> static bool spin(Ready &ready) {
+    const auto end = std::chrono::steady_clock::now() + kSpin;
+    do
+      for (int i = 0; i < 16; ++i) {
+        if (ready())
+          return true;
+        pause();
+      }
+    while (std::chrono::steady_clock::now() < end);
+    return false;
+  }
+
+  void futex(int operation, int32_t value) {
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&count_), operation, value, nullptr, nullptr, 0);
+  }
+
+  std::atomic<uint32_t> count_{0}, sleepers_{0};
+};
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel waits on the word itself");
+
+} // namespace kedge::rt

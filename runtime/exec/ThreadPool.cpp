@@ -1,0 +1,174 @@
+#include "runtime/exec/ThreadPool.h"
+#include "runtime/exec/Signal.h"
+#include "runtime/io/Error.h"
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace kedge::rt {
+namespace {
+
+thread_local int slotOfThread = 0;
+thread_local bool insideLoop = false;
+
+/// The parts of one thread's share that nobody has begun, with the thread count of the loop: to take one is to exchange
+/// the pair for one with a part less. Who succeeds has a part of the loop that is running now, and so reads what the loop
+/// is (ThreadPool::Loop) after that, while it cannot change.
+struct alignas(64) Share {
+  std::atomic<uint64_t> ticket{0};
+  int64_t end = 0; ///< of its parts
+
+  static uint64_t ticketOf(int threads, int64_t left) {
+    return static_cast<uint64_t>(threads) << 32 | static_cast<uint64_t>(left);
+  }
+
+  /// A part, or -1: none is left, or the loop has no place for this thread.
+  int64_t take(int slot) {
+    uint64_t seen = ticket.load(std::memory_order_acquire);
+    while ((seen & UINT32_MAX) != 0 && slot < static_cast<int>(seen >> 32))
+      if (ticket.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire))
+        return end - static_cast<int64_t>(seen & UINT32_MAX);
+    return -1;
+  }
+};
+
+/// Of each slot; pages that no thread uses are never touched.
+constinit Share shares[kMostThreads];
+
+class ThreadPool {
+public:
+  void start(int threads) {
+    const std::scoped_lock lock(owner_);
+    grow(std::clamp(threads, 1, kMostThreads));
+  }
+
+  /// False when another thread has the helpers.
+  bool tryRun(int threads, int64_t parts, PartFunction function, void *body) {
+    const std::unique_lock lock(owner_, std::try_to_lock);
+    if (!lock)
+      return false;
+    threads = std::clamp(threads, 1, kMostThreads);
+    grow(threads);
+    publish(threads, parts, function, body);
+    insideLoop = true;
+    takeParts(0);
+    insideLoop = false;
+    finished_.await([this] { return pending_.load(std::memory_order_acquire) == 0; });
+    if (failure_)
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    return true;
+  }
+
+private:
+  void grow(int threads) {
+    for (; running_ < threads; ++running_) {
+      try {
+        std::thread([this, slot = running_] { help(slot); }).detach();
+      } catch (const std::system_error &error) {
+        fail("cannot start {} threads, only {} run: {}; give fewer by --threads", threads, running_, error.what());
+      }
+    }
+    finished_.await([this] { return alive_.load(std::memory_order_acquire) == running_ - 1; });
+  }
+
+  void publish(int threads, int64_t parts, PartFunction function, void *body) {
+    function_ = function, body_ = body;
+    pending_.store(parts, std::memory_order_relaxed);
+    threads_.store(threads, std::memory_order_relaxed);
+    for (int slot = 0; slot < threads; ++slot) {
+      Share &share = shares[slot];
+      const int64_t begin = parts * slot / threads;
+      share.end = parts * (slot + 1) / threads;
+      share.ticket.store(Share::ticketOf(threads, share.end - begin), std::memory_order_release);
+    }
+    startCount_.fetch_add(1, std::memory_order_release);
+    started_.post();
+  }
+
+  void help(int slot) {
+    slotOfThread = slot;
+    insideLoop = true;
+    uint32_t seen = startCount_.load(std::memory_order_acquire);
+    alive_.fetch_add(1, std::memory_order_release);
+    finished_.post();
+    for (;;) {
+      started_.await([&] { return startCount_.load(std::memory_order_acquire) != seen; });
+      seen = startCount_.load(std::memory_order_acquire);
+      takeParts(slot);
+    }
+  }
+
+  /// The own share first, then the next one's.
+  void takeParts(int slot) {
+    const int threads = threads_.load(std::memory_order_relaxed);
+    int64_t done = 0;
+    for (int step = 0; step < threads; ++step) {
+      Share &share = shares[(slot + step) % threads];
+      for (int64_t part; (part = share.take(slot)) >= 0; ++done)
+        runPart(part);
+    }
+    if (done != 0 && pending_.fetch_sub(done, std::memory_order_acq_rel) == done)
+      finished_.post();
+  }
+
+  void runPart(int64_t part) {
+    try {
+      function_(body_, part);
+    } catch (...) {
+      const std::scoped_lock lock(failing_);
+      if (!failure_ || part < failedPart_)
+        failure_ = std::current_exception(), failedPart_ = part;
+    }
+  }
+
+  std::mutex owner_; ///< held while a loop runs
+  int running_ = 1;  ///< threads, the caller's among them
+  std::atomic<int> alive_{0};
+
+  // The loop, with the shares: set before tickets are given out, constant until all its parts are done.
+  PartFunction function_ = nullptr;
+  void *body_ = nullptr;
+  std::atomic<int> threads_{1}; ///< how many shares to look at; the tickets decide who takes part
+
+  std::mutex failing_;
+  std::exception_ptr failure_;
+  int64_t failedPart_ = 0;
+
+  alignas(64) std::atomic<uint32_t> startCount_{0};
+  Signal started_;
+  alignas(64) std::atomic<int64_t> pending_{0};
+  Signal finished_;
+};
+
+/// Never destroyed: its threads outlive what static objects would leave them.
+ThreadPool &pool() {
+  static auto *const threads = new ThreadPool;
+  return *threads;
+}
+
+} // namespace
+
+void startThreads(int threads) { pool().start(threads); }
+
+int threadSlot() { return slotOfThread; }
+
+void runParts(int threads, int64_t parts, PartFunction function, void *body) {
+  if (threads > 1 && !insideLoop && pool().tryRun(threads, parts, function, body))
+    return;
+  std::exception_ptr failure;
+  for (int64_t part = 0; part < parts; ++part) {
+    try {
+      function(body, part);
+    } catch (...) {
+      if (!failure)
+        failure = std::current_exception();
+    }
+  }
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+} // namespace kedge::rt

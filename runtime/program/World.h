@@ -1,0 +1,31 @@
+// The processes that train together, and the rows of data that each of them takes.
+#pragma once
+#include <cstdint>
+
+namespace kedge::rt {
+
+/// This process among those that train one model. One of one until something starts more.
+struct World {
+  int64_t rank = 0, size = 1;
+
+  /// The rank that logs, and writes what there is one of.
+  bool isFirst() const { return rank == 0; }
+};
+
+/// Rows [first, first + count).
+struct RowRange {
+  int64_t first = 0, count = 0;
+};
+
+/// Contract, section 2: the rows of a step that this rank takes in micro-batch `micro` when a rank's micro-batch has
+/// `batch` rows, counted from the step's first row. Random numbers are keyed by them; data is read at them.
+inline RowRange rowsOfStep(const World &world, int64_t batch, int64_t micro) {
+  return {(micro * world.size + world.rank) * batch, batch};
+}
+
+/// Rows that all ranks take in a step of `accumulate` micro-batches.
+inline int64_t rowsInStep(const World &world, int64_t batch, int64_t accumulate) {
+  return world.size * batch * accumulate;
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,30 @@
+// Programs of the runtime's tests without kernels: a device that notes what each function is given, and runs nothing.
+#pragma once
+#include "RuntimeTest.h"
+#include "runtime/exec/Executor.h"
+#include <memory>
+
+namespace kedge::test {
+
+/// What a function was given before its launches.
+struct Given {
+  std::string function;
+  std::map<std::string, std::string> inputs; ///< bytes
+  std::map<std::string, double> scalars;
+};
+
+/// A program on a RecordingDevice.
+class RecordedProgram {
+public:
+  explicit RecordedProgram(const nlohmann::json &json);
+
+  rt::Program program;
+  rt::ProgramImage image;
+  std::unique_ptr<rt::Executor> executor;
+
+  /// Of all devices of this process, since it was taken last.
+  static std::vector<Given> takeGiven();
+  std::vector<double> values(const std::string &state) const;
+};
+
+} // namespace kedge::test
