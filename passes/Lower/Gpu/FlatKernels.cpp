@@ -5,7 +5,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
 #include "passes/Lower/Cluster/KernelNames.h"
-#include "passes/Lower/Cluster/ScalarOps.h"
+#include "passes/Lower/Gpu/ThreadMemory.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -44,23 +44,14 @@ public:
   }
 
 private:
-  Memory memory(unsigned operand) {
+  ElementMemory memory(unsigned operand) {
     unsigned inputs = nest.inputs.size();
-    const Access &access = operand < inputs ? nest.inputs[operand] : nest.outputs[operand - inputs];
-    return {function.getArgument(operand), ops.registerType(access.element, 1)};
+    return gpuMemory(ops, (operand < inputs ? nest.inputs[operand] : nest.outputs[operand - inputs]).element);
   }
   Value address(unsigned operand, Num at) {
-    Memory place = memory(operand);
-    return LLVM::GEPOp::create(k.b, k.loc, place.pointer.getType(), place.element, place.pointer,
-                               ArrayRef<LLVM::GEPArg>{at.value}, LLVM::GEPNoWrapFlags::inbounds);
+    return memory(operand).address(function.getArgument(operand), at.value);
   }
-  unsigned alignmentOf(unsigned operand, unsigned width) {
-    return std::min(16u, memory(operand).elementBytes() * width);
-  }
-  Value load(unsigned operand, Num at, unsigned width) {
-    return LLVM::LoadOp::create(k.b, k.loc, lanesOf(memory(operand).element, width), address(operand, at),
-                                alignmentOf(operand, width));
-  }
+  Value load(unsigned operand, Num at, unsigned width) { return memory(operand).load(address(operand, at), width); }
 
   /// All is read before anything is written: outputs may lie on inputs.
   void walk(Num at, unsigned width) {
@@ -79,8 +70,7 @@ private:
     }
     for (auto [number, result] : llvm::enumerate(nest.yield().getOperands())) {
       unsigned operand = nest.inputs.size() + number;
-      LLVM::StoreOp::create(k.b, k.loc, ops.splat(env.lookup(result), width), address(operand, at),
-                            alignmentOf(operand, width));
+      memory(operand).store(address(operand, at), ops.splat(env.lookup(result), width));
     }
   }
 
