@@ -5,7 +5,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
 #include "passes/Lower/Cluster/KernelNames.h"
-#include "passes/Lower/Gpu/ThreadMemory.h"
+#include "passes/Lower/Gpu/GpuMemory.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -35,15 +35,23 @@ public:
     for (auto [at, access] : llvm::enumerate(nest.inputs))
       if (isNumber(access))
         numbers[nest.body().getArgument(at)] = load(at, k.index(0), 1);
-    Num from = first + k.thread() * kFlatWidth, to = min(first + kFlatElements, elements);
-    k.loop(from, to, k.index(kFlatThreads * kFlatWidth), [&](Num at) {
-      Num isWhole = at + kFlatWidth <= elements;
-      k.when(isWhole, [&] { walk(at, kFlatWidth); });
+    int64_t width = vectorWidth();
+    Num from = first + k.thread() * width, to = min(first + kFlatElements, elements);
+    k.loop(from, to, k.index(kFlatThreads * width), [&](Num at) {
+      Num isWhole = at + width <= elements;
+      k.when(isWhole, [&] { walk(at, width); });
       k.when(!isWhole, [&] { k.loop(at, elements, k.index(1), [&](Num single) { walk(single, 1); }); });
     });
   }
 
 private:
+  /// 16 bytes of the narrowest row.
+  int64_t vectorWidth() const {
+    auto isShort = [](const Access &access) {
+      return !isNumber(access) && isa<FloatType>(access.element) && access.element.getIntOrFloatBitWidth() == 16;
+    };
+    return llvm::any_of(nest.inputs, isShort) || llvm::any_of(nest.outputs, isShort) ? 8 : 4;
+  }
   ElementMemory memory(unsigned operand) {
     unsigned inputs = nest.inputs.size();
     return gpuMemory(ops, (operand < inputs ? nest.inputs[operand] : nest.outputs[operand - inputs]).element);

@@ -1,14 +1,9 @@
 // Loads and stores of a thread, and the indices that they need.
 #pragma once
-#include "passes/Lower/Cluster/ElementMemory.h"
+#include "passes/Lower/Gpu/GpuMemory.h"
 #include "passes/Lower/Gpu/ThreadPlace.h"
 
 namespace kedge::lower::gpu {
-
-/// Elements of a kernel's tensors, or of shared memory.
-inline ElementMemory gpuMemory(ScalarOps &ops, mlir::Type element) {
-  return {ops, element, ElementMemory::Vectors::AlignedAsAWhole};
-}
 
 class ThreadMemory {
 public:

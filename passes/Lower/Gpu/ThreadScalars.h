@@ -19,6 +19,8 @@ protected:
   unsigned lanesOf(mlir::Value v) const override { return place.lanesOf(v); }
 
 private:
+  mlir::Value joined(mlir::Value low, mlir::Value high);
+
   const ThreadPlace &place;
   ThreadMemory &memory;
 };
