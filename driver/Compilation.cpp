@@ -121,10 +121,8 @@ void Compilation::save(Phase phase) {
   SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
                 composites, facts, {}, rt::physicalCores()};
   OwningOpRef<ModuleOp> copy = ir->clone();
-  if (phase == Phase::Exec) {
+  if (phase == Phase::Exec)
     saved.report = report();
-    copy->push_back(kernelModule->clone());
-  }
   saved.putOn(*copy);
   std::filesystem::create_directories(options.saveIr);
   writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), wholeText(*copy));
@@ -209,7 +207,7 @@ void Compilation::step() {
   run(Phase::Step);
   auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
   composites = countComposites(function);
-  facts = lossFacts(*ir, function, stepOptions());
+  facts = lossFacts(function, stepOptions());
   facts["training_info"] = !model.trainingInfo.empty();
   save(Phase::Step);
 }
@@ -234,20 +232,28 @@ void Compilation::schedule() {
   scheduled = analysis::launchesOf(*ir, device);
 }
 
+void Compilation::toExec(bool withKernels) {
+  if (!options.launchFile.empty())
+    analysis::markLaunches(*ir);
+  run(Phase::Exec, withKernels);
+  checkBudget();
+  if (withKernels)
+    save(Phase::Exec);
+  kernelModule = pipelines::takeKernels(*ir);
+  if (!options.launchFile.empty())
+    numbered = analysis::launchesAsRun(*ir, scheduled);
+}
+
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
-  run(Phase::Exec);
-  checkBudget();
+  toExec(/*withKernels=*/false);
 }
 
 void Compilation::lower() {
   if (done >= Phase::Exec)
     return;
-  run(Phase::Exec, /*withKernels=*/true);
-  kernelModule = pipelines::takeKernels(*ir);
-  checkBudget();
-  save(Phase::Exec);
+  toExec(/*withKernels=*/true);
 }
 
 std::string Compilation::ptx() {

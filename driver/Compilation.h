@@ -34,8 +34,8 @@ public:
   std::string whyNothingFits();
   /// Contract section 5; after plan().
   nlohmann::json report();
-  /// Launches with their predicted times; after schedule().
-  const std::vector<analysis::ScheduledLaunch> &launches() const { return scheduled; }
+  /// The program's launches with their predicted times, for --launches; after plan().
+  const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
   /// Object code, launch table, executable at `output`.
   void link(const std::string &output);
   /// The program's kernels and data as one object file, to be linked with the runtime.
@@ -54,6 +54,7 @@ private:
   bool isWanted(Phase phase) const;
   void build(Phase phase, bool withKernels, mlir::OpPassManager &manager) const;
   void run(Phase phase, bool withKernels = false);
+  void toExec(bool withKernels);
   pipelines::StepOptions stepOptions() const;
   pipelines::TargetOptions targetOptions() const;
   void save(Phase phase);
@@ -74,7 +75,7 @@ private:
   nlohmann::json savedReport; ///< when the plan was made before
   std::map<std::string, int64_t> composites;
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
-  std::vector<analysis::ScheduledLaunch> scheduled;
+  std::vector<analysis::ScheduledLaunch> scheduled, numbered;
 };
 
 } // namespace kedge::driver

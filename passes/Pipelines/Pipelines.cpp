@@ -13,6 +13,7 @@ using namespace mlir;
 namespace kedge::pipelines {
 
 void addRaisePipeline(OpPassManager &manager) {
+  manager.addPass(raise::createBoundIndices());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
@@ -40,6 +41,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   loss.lossOutput = options.lossOutput;
   loss.microBatches = options.accumulate * options.ranks;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
+  if (options.loss == "cross-entropy")
+    manager.addPass(autodiff::createBoundLabels({options.labels}));
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
   manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());

@@ -23,7 +23,10 @@ int runPlan(const CompileOptions &options) {
   compilation.import();
   compilation.step();
   compilation.schedule();
-  compilation.plan();
+  if (!options.launchFile.empty())
+    compilation.lower(); // launches of a GPU join by their kernels
+  else
+    compilation.plan();
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())
     writeText(options.arenaFile, arenaTable(compilation.module()));
