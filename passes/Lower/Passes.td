@@ -6,17 +6,38 @@ include "mlir/Pass/PassBase.td"
 def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
   let summary = "Emit a kernel for each distinct cluster";
   let description = [{
-    Replaces the module's contents by the kernels of its clusters, in arith, math, scf and vector ops with
-    llvm loads and stores: what `compile` translates to machine code. Clusters with the same domain, maps,
-    types and body share a kernel. The kernel's iteration space and grain stand on it as attributes.
+    Puts the kernels of the module's clusters into a module of their own at its end, in arith, math, scf and vector ops
+    with llvm loads and stores: what `compile` translates to machine code. Clusters with the same domain, maps,
+    types and body share a kernel. Each cluster is told its kernel, iteration space and grain, for kedge-plan-memory.
     Statistics: clusters, kernels.
 
-    Example:
+    Example: `--kedge-emit-kernels=kernels-only=true`
+    ```mlir
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+      %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%v: f32):
+          %t = math.tanh %v : f32
+          sched.yield %t : f32
+      } : (tensor<64xf32>) -> tensor<64xf32>
+      return %y : tensor<64xf32>
+    }
     ```
-    kedge-opt step.mlir --kedge-emit-kernels=lower-math=true
+    becomes
+    ```mlir
+    llvm.func @k0_64(%tensors: !llvm.ptr, %begin: i64, %end: i64) attributes {sched.grain = 1 ...iterations = 1 ...
+      ...
+      scf.for %i = %begin to %end step ...
+        ...
+        %x = llvm.load ... : !llvm.ptr -> vector<16xf32>
+        ...
+        %y = math.tanh %x : vector<16xf32>
+        ...
+        llvm.store %y, ... : vector<16xf32>, !llvm.ptr
     ```
   }];
   let options = [
+    Option<"kernelsOnly", "kernels-only", "bool", "false",
+           "Kernels instead of the module's contents; iterations and grain stand on them">,
     Option<"lowerMath", "lower-math", "bool", "false",
            "Expand math ops to polynomials and calls of libm, as for machine code">
   ];
@@ -27,18 +48,44 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
 def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "Emit GPU kernels for each distinct cluster and generated library call";
   let description = [{
-    Replaces the module's contents by one gpu.module with the kernels that `compile --target cuda` runs: their
-    block is a property of the gpu.func, the grid of a launch stands on it as an attribute. Products have none,
-    and neither have convolutions that cuDNN takes: the runtime calls libraries for them. With `arch` the kernels are compiled: PTX and,
+    Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Each
+    launch is told its kernels and workspace, for kedge-plan-memory; a workspace that kedge-note-workspaces has noted must
+    be what the code needs. Products have no kernels, and neither have convolutions that cuDNN takes: the runtime calls
+    libraries for them. With `arch` the kernels are compiled: PTX and,
     where ptxas is installed, registers, shared memory and spills of each kernel go to the standard output.
     Statistics: launches, kernels, workspace bytes.
 
-    Example:
+    Example: `--kedge-emit-gpu-kernels=kernels-only=true`
+    ```mlir
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+      %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%v: f32):
+          %t = math.tanh %v : f32
+          sched.yield %t : f32
+      } : (tensor<64xf32>) -> tensor<64xf32>
+      return %y : tensor<64xf32>
+    }
     ```
-    kedge-opt step.mlir --kedge-emit-gpu-kernels=arch=sm_90
+    becomes
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @k0_64(%x: ..., %y: ...) kernel attributes {known_block_size = array<i32: 256, 1, 1>, sched.grid = "1x1x1"} {
+        %thread = gpu.thread_id x
+        ...
+        scf.if ...
+          ...
+          %from = llvm.getelementptr inbounds %x[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+          %value = llvm.load %from {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+          %result = math.tanh %value : vector<4xf32>
+          %to = llvm.getelementptr inbounds %y[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+          llvm.store %result, %to {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+        }
+        gpu.return
     ```
   }];
   let options = [
+    Option<"kernelsOnly", "kernels-only", "bool", "false",
+           "Kernels instead of the module's contents; the grid of a launch stands on them">,
     Option<"arch", "arch", "std::string", "\"\"", "Compile for this architecture, like sm_90; \"\": print the IR">,
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
@@ -48,6 +95,38 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
                            "mlir::gpu::GPUDialect", "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];
+}
+
+def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
+  let summary = "Make a schedule one for CUDA, whose launches know the bytes they need beside their operands";
+  let description = [{
+    Sets the module's `kedge.target` and on each cluster and library call `kedge.workspace`, which choosing what to
+    compute again and planning memory count. No kernel is emitted: the GPU emitter plans what it would emit. Launches that
+    CUDA lacks are all reported. Results that kedge-insert-recompute computes alone fold nothing and need no workspace.
+    Statistics: launches with a workspace, largest workspace bytes.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<1048576xf32>) -> tensor<f32> {
+      %y = sched.cluster domain [1048576] reduced [0] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> ()>] {
+        ^bb0(%v: f32):
+          %s = sched.reduce add %v : f32
+          sched.yield %s : f32
+      } : (tensor<1048576xf32>) -> tensor<f32>
+      return %y : tensor<f32>
+    }
+    ```
+    becomes, since blocks leave partial sums for a second kernel,
+    ```mlir
+    module attributes {kedge.target = "cuda"} {
+      ...
+      %y = sched.cluster ... kedge.workspace = ...
+    ```
+  }];
+  let options = [
+    Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">
+  ];
+  let dependentDialects = ["kedge::sched::SchedDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
 def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
@@ -62,8 +141,34 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
     those launches ran, are erased. Statistics: launches grouped, groups.
 
     Example:
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @flat0(%p: !llvm.ptr<1>, %g: !llvm.ptr<1>, %n: !llvm.ptr<1>, %elements: i32, %first: i32) {
+        gpu.return
+      }
+    }
+    exec.arena 1024 persistent 1024 align 256
+    exec.function @update {
+      %p0 = exec.buffer "p0" at 0 size 32 live [-1, 2] tensor<8xf32> state @p0
+      %p1 = exec.buffer "p1" at 256 size 64 live [-1, 2] tensor<16xf32> state @p1
+      %g0 = exec.buffer "g0" at 512 size 32 live [-1, 2] tensor<8xf32> state @g0
+      %g1 = exec.buffer "g1" at 768 size 64 live [-1, 2] tensor<16xf32> state @g1
+      exec.launch "sgd" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0
+        types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8} }
+      exec.launch "sgd" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0
+        types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>] {cuda.flat = {function = "flat0", elements = 16} }
+    }
     ```
-    kedge-opt exec.mlir --kedge-group-launches --kedge-check-memory
+    becomes
+    ```mlir
+    gpu.module @kernels {
+      ...
+      gpu.func @group0_2_tensors(...) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    ...
+    exec.function @update {
+      ...
+      exec.launch "group0_2_tensors" ...
+    }
     ```
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",

@@ -43,7 +43,8 @@ ALLOWED = {
     "passes/Lower/Gpu": LANGUAGE + ["Analysis", "passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen",
                                     "runtime/io", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
-    "tools": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "driver": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver"] + RUNTIME_FACTS,
     "runtime/abi": [],
     "runtime/io": [],
     "runtime/format": ["runtime/io"],
@@ -55,6 +56,14 @@ ALLOWED = {
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
     "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data"],
 }
+
+# Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.
+WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Model", "Lint", "Export/Skeleton",
+                *(room for room in ALLOWED if room.startswith("runtime/"))]
+WITH_FLAGS = ["tools", "runtime/program"]
+LIBRARIES = {"mlir/": [room for room in ALLOWED if room not in WITHOUT_MLIR],
+             "llvm/": [room for room in ALLOWED if room not in WITHOUT_MLIR],
+             "CLI/": WITH_FLAGS}
 
 # Includes that the rules above forbid and that are wanted, each with its reason.
 EXCEPTIONS = {
@@ -71,14 +80,14 @@ def home(path):
         parts = parts[1:]
     if parts[0] in ("kedge", "lib"):
         parts = parts[1:]
-    elif parts[0] not in ("passes", "runtime", "tools"):
+    elif parts[0] not in ("passes", "driver", "runtime", "tools"):
         return None
     folders = parts[:-1]
     if folders[:1] == ["tools"]:
         return "tools"
     rooms = ["/".join(folders[:n]) for n in range(len(folders), 0, -1)]
-    return next((room for room in rooms if room in ALLOWED), rooms[-2] if folders[:1] == ["passes"] and len(rooms) > 1 else
-                rooms[-1] if rooms else None)
+    phase = rooms[-2:-1] if folders[:1] == ["passes"] else []
+    return next((room for room in rooms if room in ALLOWED and room != "passes"), (phase + rooms[-1:] + [None])[0])
 
 
 def rule_of(folder):
@@ -96,7 +105,7 @@ def may_include(folder, included):
 
 def includes_of(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        found = re.match(r'\s*#\s*include\s*"([^"]+)"', line) or re.match(r'\s*include\s*"([^"]+)"', line)
+        found = re.match(r'\s*#?\s*include\s*["<]([^">]+)[">]', line)
         if found:
             yield number, found.group(1)
 
@@ -106,6 +115,9 @@ def check_includes(root, path):
     folder = home(name)
     for number, included in includes_of(path):
         target = home(included)
+        rooms = next((rooms for library, rooms in LIBRARIES.items() if included.startswith(library)), None)
+        if folder and rooms is not None and (folder if folder in ALLOWED else folder.split("/")[0]) not in rooms:
+            yield f"{name}:{number}: {folder} includes {included}, which is for {', '.join(rooms)}"
         if folder is None or target is None or may_include(folder, target) or (name, included) in EXCEPTIONS:
             continue
         yield f"{name}:{number}: {folder} includes {included}, expected only " \
@@ -145,7 +157,7 @@ def check_passes(root):
 def main():
     root = pathlib.Path(sys.argv[1])
     problems = []
-    for folder in ("include", "lib", "passes", "runtime", "tools"):
+    for folder in ("include", "lib", "passes", "driver", "runtime", "tools"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".cpp", ".h", ".inc", ".td"):
                 problems += [*check_includes(root, path), *check_size(root, path)]

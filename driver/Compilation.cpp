@@ -1,9 +1,9 @@
-#include "Compilation.h"
-#include "Algorithms.h"
-#include "ProgramOptions.h"
+#include "driver/Compilation.h"
+#include "driver/Algorithms.h"
+#include "driver/GpuTarget.h"
+#include "driver/ProgramOptions.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Export/Plan/PlanReport.h"
@@ -13,7 +13,6 @@
 #include "kedge/Import/LintOps.h"
 #include "kedge/Support/Error.h"
 #include "passes/Lower/Codegen/Codegen.h"
-#include "passes/Lower/Cpu/KernelEmitter.h"
 #include "runtime/exec/Executor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -21,7 +20,7 @@
 
 using namespace mlir;
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 
 DialectRegistry &dialects() {
@@ -73,11 +72,47 @@ Compilation::Compilation(const CompileOptions &options)
 
 Compilation::~Compilation() = default;
 
-void Compilation::run(Phase phase, llvm::function_ref<void(OpPassManager &)> build) {
+bool Compilation::isWanted(Phase phase) const {
+  return phase > done && (phase != Phase::Rematerialize || options.rematerializes());
+}
+
+pipelines::TargetOptions Compilation::targetOptions() const {
+  return {options.onGpu(), options.convolution == "generated", rt::physicalCores()};
+}
+
+void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) const {
+  switch (phase) {
+  case Phase::None:
+  case Phase::Import: return;
+  case Phase::Model: return pipelines::addRaisePipeline(manager);
+  case Phase::Step: return pipelines::addStepPipeline(manager, stepOptions());
+  case Phase::Schedule: return pipelines::addSchedulePipeline(manager, targetOptions());
+  case Phase::Rematerialize: return buildRematerialize(manager);
+  case Phase::Exec:
+    return withKernels ? pipelines::addLowerPipeline(manager, targetOptions())
+                       : pipelines::addMemoryPipeline(manager, rt::physicalCores());
+  }
+}
+
+void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
-  build(manager);
+  build(phase, withKernels, manager);
   if (failed(manager.run(*ir)))
     fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
+}
+
+std::string Compilation::pipelineText() {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (Phase phase : kPhases)
+    if (phase != Phase::Import && isWanted(phase)) {
+      PassManager manager(&context);
+      build(phase, /*withKernels=*/true, manager);
+      stream << nameOf(phase) << ' ';
+      manager.printAsTextualPipeline(stream);
+      stream << '\n';
+    }
+  return text;
 }
 
 void Compilation::save(Phase phase) {
@@ -86,18 +121,14 @@ void Compilation::save(Phase phase) {
   SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
                 composites, facts, {}, rt::physicalCores()};
   OwningOpRef<ModuleOp> copy = ir->clone();
-  if (phase == Phase::Exec) {
+  if (phase == Phase::Exec)
     saved.report = report();
-    copy->push_back(kernelModule->clone());
-  }
   saved.putOn(*copy);
   std::filesystem::create_directories(options.saveIr);
   writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), wholeText(*copy));
 }
 
 void Compilation::resume() {
-  if (options.onGpu())
-    GpuTarget::loadDialects(context);
   ir = parseIr(context, options.resumedFrom);
   SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
   if (saved.graphHash != model.graphHash)
@@ -112,25 +143,23 @@ void Compilation::resume() {
   if (saved.threads != rt::physicalCores())
     fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
          options.resumedFrom, saved.threads, rt::physicalCores());
-  auto kernels = ir->getOps<ModuleOp>();
-  if (kernels.empty())
+  kernelModule = pipelines::takeKernels(*ir);
+  if (!kernelModule)
     fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
-  kernelModule = *kernels.begin();
-  kernelModule.get()->remove();
-  if (options.onGpu())
-    gpu = makeTarget(*kernelModule);
 }
 
 void Compilation::import() {
+  if (done < Phase::Import) {
+    ImportOptions importing;
+    importing.shapes = options.model.shapes;
+    importing.roles = lint::rolesOf(findings);
+    ir = importModel(context, model, importing);
+    applyParameterOptions();
+    save(Phase::Import);
+  }
   if (done >= Phase::Model)
     return;
-  ImportOptions importing;
-  importing.shapes = options.model.shapes;
-  importing.roles = lint::rolesOf(findings);
-  ir = importModel(context, model, importing);
-  applyParameterOptions();
-  recordBounds(*ir, options.model.labels);
-  run(Phase::Model, [](OpPassManager &manager) { pipelines::addRaisePipeline(manager); });
+  run(Phase::Model);
   save(Phase::Model);
 }
 
@@ -148,9 +177,7 @@ void Compilation::applyParameterOptions() {
   }
 }
 
-void Compilation::step() {
-  if (done >= Phase::Step)
-    return;
+pipelines::StepOptions Compilation::stepOptions() const {
   pipelines::StepOptions step;
   const ModelOptions &m = options.model;
   step.loss = !m.loss.empty() ? m.loss : m.lossOutput.empty() ? "cross-entropy" : "none";
@@ -171,10 +198,16 @@ void Compilation::step() {
   step.nesterov = options.nesterov;
   step.clipNorm = options.clipNorm;
   step.logitsChunk = options.logitsChunk;
-  run(Phase::Step, [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
+  return step;
+}
+
+void Compilation::step() {
+  if (done >= Phase::Step)
+    return;
+  run(Phase::Step);
   auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
   composites = countComposites(function);
-  facts = lossFacts(*ir, function, step);
+  facts = lossFacts(function, stepOptions());
   facts["training_info"] = !model.trainingInfo.empty();
   save(Phase::Step);
 }
@@ -187,68 +220,45 @@ void Compilation::schedule() {
   options.hostLimit(); // an error before the work
   if (options.convolution != "cudnn" && !options.onGpu())
     fail("--convolution {} needs --target cuda", options.convolution);
-  if (done < Phase::Schedule) {
-    run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
-    if (options.onGpu())
-      (*ir)->setAttr("kedge.target", StringAttr::get(&context, "cuda"));
-    noteWorkspaces();
+  if (isWanted(Phase::Schedule)) {
+    run(Phase::Schedule);
     save(Phase::Schedule);
   }
-  if (options.rematerializes() && done < Phase::Rematerialize) {
-    if (!options.offload.empty())
-      offloadStates();
-    rematerialize();
+  if (isWanted(Phase::Rematerialize)) {
+    run(Phase::Rematerialize);
+    noteWithoutEffect();
     save(Phase::Rematerialize);
   }
   scheduled = analysis::launchesOf(*ir, device);
 }
 
-std::unique_ptr<GpuTarget> Compilation::makeTarget(ModuleOp host) const {
-  using lower::gpu::Convolutions;
-  return std::make_unique<GpuTarget>(host, architectureOf(options.target),
-                                     options.convolution == "generated" ? Convolutions::Generated : Convolutions::Cudnn);
-}
-
-void Compilation::noteWorkspaces() {
-  if (!options.onGpu())
-    return;
-  OwningOpRef<ModuleOp> scratch = ModuleOp::create(UnknownLoc::get(&context));
-  makeTarget(*scratch)->emit(*ir);
-}
-
-std::string Compilation::ptx() { return ptxText(gpu->compile(), gpu->arch()); }
-
-void Compilation::emitKernels() {
-  if (done >= Phase::Exec)
-    return;
-  kernelModule = ModuleOp::create(UnknownLoc::get(&context));
-  if (options.onGpu()) {
-    gpu = makeTarget(*kernelModule);
-    return gpu->emit(*ir);
-  }
-  lower::KernelEmitter emitter(*kernelModule);
-  bool ok = true;
-  Builder builder(&context);
-  ir->walk([&](sched::ClusterOp cluster) {
-    auto kernel = emitter.emit(cluster);
-    if (failed(kernel))
-      return void(ok = false);
-    cluster->setAttr("kedge.kernel", builder.getStringAttr(kernel->name));
-    cluster->setAttr("kedge.iterations", builder.getI64IntegerAttr(kernel->iterations));
-    cluster->setAttr("kedge.grain", builder.getI64IntegerAttr(kernel->grain));
-  });
-  if (!ok)
-    fail("{}: not compiled: a kernel could not be generated (above)", options.model.model);
+void Compilation::toExec(bool withKernels) {
+  if (!options.launchFile.empty())
+    analysis::markLaunches(*ir);
+  run(Phase::Exec, withKernels);
+  checkBudget();
+  if (withKernels)
+    save(Phase::Exec);
+  kernelModule = pipelines::takeKernels(*ir);
+  if (!options.launchFile.empty())
+    numbered = analysis::launchesAsRun(*ir, scheduled);
 }
 
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
-  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlanPipeline(manager, rt::physicalCores()); });
-  if (gpu)
-    gpu->group(*ir);
-  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlacementPipeline(manager); });
-  save(Phase::Exec);
+  toExec(/*withKernels=*/false);
+}
+
+void Compilation::lower() {
+  if (done >= Phase::Exec)
+    return;
+  toExec(/*withKernels=*/true);
+}
+
+std::string Compilation::ptx() {
+  const std::string arch = architectureOf(options.target);
+  return ptxText(compileForGpu(*kernelModule, arch), arch);
 }
 
 nlohmann::json Compilation::report() {
@@ -280,7 +290,7 @@ Compilation::Objects Compilation::compileObjects() {
   std::vector<std::string> names;
   for (auto function : ir->getOps<exec::FunctionOp>())
     for (auto launch : function.getBody().getOps<exec::LaunchOp>())
-      if (!gpu && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
+      if (!options.onGpu() && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
         names.push_back(launch.getKernel().str());
   ProgramFacts program;
   program.name = std::filesystem::path(options.output).filename().string();
@@ -291,7 +301,7 @@ Compilation::Objects Compilation::compileObjects() {
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
   program.skeleton = exportSkeletons(*ir, findings, options.embedWeights, data);
-  if (gpu)
+  if (options.onGpu())
     program.target = gpuTargetJson(data);
   else
     program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
@@ -301,7 +311,7 @@ Compilation::Objects Compilation::compileObjects() {
     embedAlgorithms(options.algorithms, parts.json);
   std::string json = parts.json.dump();
   Objects objects;
-  if (!gpu) {
+  if (!options.onGpu()) {
     auto kernels = lower::compileKernels(*kernelModule, target);
     if (failed(kernels))
       fail("{}: not compiled: code generation failed (above)", options.model.model);
@@ -313,10 +323,11 @@ Compilation::Objects Compilation::compileObjects() {
 }
 
 nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
-  lower::gpu::GpuCode code = gpu->compile();
+  const std::string arch = architectureOf(options.target);
+  lower::gpu::GpuCode code = compileForGpu(*kernelModule, arch);
   if (!code.note.empty() && !options.isTrial)
     fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
-  nlohmann::json target = {{"kind", "cuda"}, {"arch", gpu->arch()}};
+  nlohmann::json target = {{"kind", "cuda"}, {"arch", arch}};
   const auto add = [&](const char *key, llvm::StringRef bytes) {
     if (bytes.empty())
       return;
@@ -335,4 +346,4 @@ void Compilation::link(const std::string &output) {
 
 void Compilation::emitObject(const std::string &output) { linkObjects(compileObjects().files, output); }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

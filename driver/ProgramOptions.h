@@ -1,6 +1,6 @@
 // Small facts of a compilation that go into the program.
 #pragma once
-#include "CompileOptions.h"
+#include "driver/CompileOptions.h"
 #include "kedge/Model/Model.h"
 #include "kedge/Support/TextFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 /// ECMAScript expressions of an option; an error names the option and the expression.
 std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option);
@@ -16,10 +16,8 @@ std::vector<std::regex> patterns(const std::vector<std::string> &texts, const ch
 std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std::string> &texts);
 bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name);
 
-/// Marks inputs that are indices with the values they may have (module attribute train.bounds).
-void recordBounds(mlir::ModuleOp module, const std::string &labels);
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
-nlohmann::json lossFacts(mlir::ModuleOp module, mlir::func::FuncOp step, const pipelines::StepOptions &options);
+nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);
 /// `options` of the program (runtime/abi/program.md).
 nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts, mlir::ModuleOp module);
 /// The exported file as skeletons, in inference and in training mode; literals go to `data`.
@@ -33,4 +31,4 @@ std::string kernelText(mlir::ModuleOp module);
 /// fine.
 void checkFolder(const char *option, const std::string &path);
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,0 +1,17 @@
+// --target cuda: from kernels to code.
+#pragma once
+#include "passes/Lower/Gpu/GpuKernels.h"
+
+namespace kedge::driver {
+
+/// "sm_90" of "cuda:sm_90" and of "cuda". Throws kedge::Error on what is no such target, or when this build lacks
+/// the runtime for it.
+std::string architectureOf(const std::string &target);
+
+/// Machine code of the gpu.module in `kernels`, which is used up. Throws kedge::Error.
+lower::gpu::GpuCode compileForGpu(mlir::ModuleOp kernels, const std::string &arch);
+
+/// The PTX after a comment with what ptxas says of each kernel.
+std::string ptxText(const lower::gpu::GpuCode &code, const std::string &arch);
+
+} // namespace kedge::driver
