@@ -1,9 +1,9 @@
 #include "driver/Compilation.h"
 #include "driver/Algorithms.h"
+#include "driver/GpuTarget.h"
 #include "driver/ProgramOptions.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Link/Link.h"
@@ -14,7 +14,6 @@
 #include "kedge/Import/LintOps.h"
 #include "kedge/Support/Error.h"
 #include "passes/Lower/Codegen/Codegen.h"
-#include "passes/Lower/Cpu/KernelEmitter.h"
 #include "runtime/exec/Executor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -76,11 +75,47 @@ Compilation::Compilation(const CompileOptions &options)
 
 Compilation::~Compilation() = default;
 
-void Compilation::run(Phase phase, llvm::function_ref<void(OpPassManager &)> build) {
+bool Compilation::isWanted(Phase phase) const {
+  return phase > done && (phase != Phase::Rematerialize || options.rematerializes());
+}
+
+pipelines::TargetOptions Compilation::targetOptions() const {
+  return {options.onGpu(), options.convolution == "generated", rt::physicalCores()};
+}
+
+void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) const {
+  switch (phase) {
+  case Phase::None:
+  case Phase::Import: return;
+  case Phase::Model: return pipelines::addRaisePipeline(manager);
+  case Phase::Step: return pipelines::addStepPipeline(manager, stepOptions());
+  case Phase::Schedule: return pipelines::addSchedulePipeline(manager, targetOptions());
+  case Phase::Rematerialize: return buildRematerialize(manager);
+  case Phase::Exec:
+    return withKernels ? pipelines::addLowerPipeline(manager, targetOptions())
+                       : pipelines::addMemoryPipeline(manager, rt::physicalCores());
+  }
+}
+
+void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
-  build(manager);
+  build(phase, withKernels, manager);
   if (failed(manager.run(*ir)))
     fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
+}
+
+std::string Compilation::pipelineText() {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (Phase phase : kPhases)
+    if (phase != Phase::Import && isWanted(phase)) {
+      PassManager manager(&context);
+      build(phase, /*withKernels=*/true, manager);
+      stream << nameOf(phase) << ' ';
+      manager.printAsTextualPipeline(stream);
+      stream << '\n';
+    }
+  return text;
 }
 
 void Compilation::save(Phase phase) {
@@ -89,18 +124,14 @@ void Compilation::save(Phase phase) {
   SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
                 composites, facts, {}, rt::physicalCores()};
   OwningOpRef<ModuleOp> copy = ir->clone();
-  if (phase == Phase::Exec) {
+  if (phase == Phase::Exec)
     saved.report = report();
-    copy->push_back(kernelModule->clone());
-  }
   saved.putOn(*copy);
   std::filesystem::create_directories(options.saveIr);
   writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), wholeText(*copy));
 }
 
 void Compilation::resume() {
-  if (options.onGpu())
-    GpuTarget::loadDialects(context);
   ir = parseIr(context, options.resumedFrom);
   SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
   if (saved.graphHash != model.graphHash)
@@ -115,25 +146,23 @@ void Compilation::resume() {
   if (saved.threads != rt::physicalCores())
     fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
          options.resumedFrom, saved.threads, rt::physicalCores());
-  auto kernels = ir->getOps<ModuleOp>();
-  if (kernels.empty())
+  kernelModule = pipelines::takeKernels(*ir);
+  if (!kernelModule)
     fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
-  kernelModule = *kernels.begin();
-  kernelModule.get()->remove();
-  if (options.onGpu())
-    gpu = makeTarget(*kernelModule);
 }
 
 void Compilation::import() {
+  if (done < Phase::Import) {
+    ImportOptions importing;
+    importing.shapes = options.model.shapes;
+    importing.roles = lint::rolesOf(findings);
+    ir = importModel(context, model, importing);
+    applyParameterOptions();
+    save(Phase::Import);
+  }
   if (done >= Phase::Model)
     return;
-  ImportOptions importing;
-  importing.shapes = options.model.shapes;
-  importing.roles = lint::rolesOf(findings);
-  ir = importModel(context, model, importing);
-  applyParameterOptions();
-  recordBounds(*ir, options.model.labels);
-  run(Phase::Model, [](OpPassManager &manager) { pipelines::addRaisePipeline(manager); });
+  run(Phase::Model);
   save(Phase::Model);
 }
 
@@ -151,9 +180,7 @@ void Compilation::applyParameterOptions() {
   }
 }
 
-void Compilation::step() {
-  if (done >= Phase::Step)
-    return;
+pipelines::StepOptions Compilation::stepOptions() const {
   pipelines::StepOptions step;
   const ModelOptions &m = options.model;
   step.loss = !m.loss.empty() ? m.loss : m.lossOutput.empty() ? "cross-entropy" : "none";
@@ -178,11 +205,17 @@ void Compilation::step() {
   step.precisionPolicy = options.precisionPolicy;
   step.lossScale = options.lossScale;
   step.lossScale.scales |= options.precision == "fp16";
-  run(Phase::Step, [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
+  return step;
+}
+
+void Compilation::step() {
+  if (done >= Phase::Step)
+    return;
+  run(Phase::Step);
   using train::FunctionKind;
   func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
   composites = countComposites(function);
-  facts = lossFacts(*ir, function, step);
+  facts = lossFacts(function, stepOptions());
   facts["training_info"] = !model.trainingInfo.empty();
   save(Phase::Step);
 }
@@ -195,72 +228,45 @@ void Compilation::schedule() {
   options.hostLimit(); // an error before the work
   if (options.convolution != "cudnn" && !options.onGpu())
     fail("--convolution {} needs --target cuda", options.convolution);
-  if (done < Phase::Schedule) {
-    run(Phase::Schedule, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
-    if (options.onGpu())
-      (*ir)->setAttr("kedge.target", StringAttr::get(&context, "cuda"));
-    noteWorkspaces();
+  if (isWanted(Phase::Schedule)) {
+    run(Phase::Schedule);
     save(Phase::Schedule);
   }
-  if (options.rematerializes() && done < Phase::Rematerialize) {
-    if (!options.offload.empty())
-      offloadStates();
-    rematerialize();
+  if (isWanted(Phase::Rematerialize)) {
+    run(Phase::Rematerialize);
+    noteWithoutEffect();
     save(Phase::Rematerialize);
   }
   scheduled = analysis::launchesOf(*ir, device);
 }
 
-std::unique_ptr<GpuTarget> Compilation::makeTarget(ModuleOp host) const {
-  using lower::gpu::Convolutions;
-  return std::make_unique<GpuTarget>(host, architectureOf(options.target),
-                                     options.convolution == "generated" ? Convolutions::Generated : Convolutions::Cudnn);
-}
-
-void Compilation::noteWorkspaces() {
-  if (!options.onGpu())
-    return;
-  OwningOpRef<ModuleOp> scratch = ModuleOp::create(UnknownLoc::get(&context));
-  makeTarget(*scratch)->emit(*ir);
-}
-
-std::string Compilation::ptx() { return ptxText(gpu->compile(), gpu->arch()); }
-
-void Compilation::emitKernels() {
-  if (done >= Phase::Exec)
-    return;
-  kernelModule = ModuleOp::create(UnknownLoc::get(&context));
-  if (options.onGpu()) {
-    gpu = makeTarget(*kernelModule);
-    return gpu->emit(*ir);
-  }
-  lower::KernelEmitter emitter(*kernelModule);
-  bool ok = true;
-  Builder builder(&context);
-  ir->walk([&](sched::ClusterOp cluster) {
-    auto kernel = emitter.emit(cluster);
-    if (failed(kernel))
-      return void(ok = false);
-    cluster->setAttr("kedge.kernel", builder.getStringAttr(kernel->name));
-    cluster->setAttr("kedge.iterations", builder.getI64IntegerAttr(kernel->iterations));
-    cluster->setAttr("kedge.grain", builder.getI64IntegerAttr(kernel->grain));
-  });
-  if (!ok)
-    fail("{}: not compiled: a kernel could not be generated (above)", options.model.model);
+void Compilation::toExec(bool withKernels) {
+  if (!options.launchFile.empty())
+    analysis::markLaunches(*ir);
+  run(Phase::Exec, withKernels);
+  checkBudget();
+  if (withKernels)
+    save(Phase::Exec);
+  kernelModule = pipelines::takeKernels(*ir);
+  if (!options.launchFile.empty())
+    numbered = analysis::launchesAsRun(*ir, scheduled);
 }
 
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
-  if (!options.launchFile.empty())
-    analysis::markLaunches(*ir);
-  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlanPipeline(manager, rt::physicalCores()); });
-  if (gpu)
-    gpu->group(*ir);
-  run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlacementPipeline(manager); });
-  if (!options.launchFile.empty())
-    numbered = analysis::launchesAsRun(*ir, scheduled);
-  save(Phase::Exec);
+  toExec(/*withKernels=*/false);
+}
+
+void Compilation::lower() {
+  if (done >= Phase::Exec)
+    return;
+  toExec(/*withKernels=*/true);
+}
+
+std::string Compilation::ptx() {
+  const std::string arch = architectureOf(options.target);
+  return ptxText(compileForGpu(*kernelModule, arch), arch);
 }
 
 nlohmann::json Compilation::report() {
@@ -292,7 +298,7 @@ Compilation::Objects Compilation::compileObjects() {
   std::vector<std::string> names;
   for (auto function : ir->getOps<exec::FunctionOp>())
     for (auto launch : function.getBody().getOps<exec::LaunchOp>())
-      if (!gpu && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
+      if (!options.onGpu() && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
         names.push_back(launch.getKernel().str());
   ProgramFacts program;
   program.name = std::filesystem::path(options.output).filename().string();
@@ -303,7 +309,7 @@ Compilation::Objects Compilation::compileObjects() {
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
   program.skeleton = exportSkeletons(*ir, findings, options.embedWeights, data);
-  if (gpu)
+  if (options.onGpu())
     program.target = gpuTargetJson(data);
   else
     program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
@@ -313,7 +319,7 @@ Compilation::Objects Compilation::compileObjects() {
     embedAlgorithms(options.algorithms, parts.json);
   std::string json = parts.json.dump();
   Objects objects;
-  if (!gpu) {
+  if (!options.onGpu()) {
     auto kernels = lower::compileKernels(*kernelModule, target);
     if (failed(kernels))
       fail("{}: not compiled: code generation failed (above)", options.model.model);
@@ -325,10 +331,11 @@ Compilation::Objects Compilation::compileObjects() {
 }
 
 nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
-  lower::gpu::GpuCode code = gpu->compile();
+  const std::string arch = architectureOf(options.target);
+  lower::gpu::GpuCode code = compileForGpu(*kernelModule, arch);
   if (!code.note.empty() && !options.isTrial)
     fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
-  nlohmann::json target = {{"kind", "cuda"}, {"arch", gpu->arch()}};
+  nlohmann::json target = {{"kind", "cuda"}, {"arch", arch}};
   const auto add = [&](const char *key, llvm::StringRef bytes) {
     if (bytes.empty())
       return;

@@ -1,7 +1,6 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
 #include "driver/CompileOptions.h"
-#include "driver/GpuTarget.h"
 #include "driver/SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
@@ -22,7 +21,10 @@ public:
   void import();   ///< level 1, composites raised
   void step();     ///< level 2
   void schedule(); ///< level 3, with what is computed again
-  void plan();     ///< level 4
+  void plan();     ///< level 4: where bytes lie, without kernels
+  void lower();    ///< level 4, with the kernels that its launches name
+  /// The passes of each phase that is still ahead, as kedge-opt takes them: a line a phase, "NAME PIPELINE".
+  std::string pipelineText();
 
   mlir::ModuleOp module() { return *ir; }
   /// Whether the plan stays within --memory-budget, and within --host-memory-budget once plan() has run; after
@@ -34,15 +36,13 @@ public:
   nlohmann::json report();
   /// The program's launches with their predicted times, for --launches; after plan().
   const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
-  /// Emits kernels (before plan()) so that launches name them.
-  void emitKernels();
   /// Object code, launch table, executable at `output`.
   void link(const std::string &output);
   /// The program's kernels and data as one object file, to be linked with the runtime.
   void emitObject(const std::string &output);
-  /// Kernels as LLVM-ready IR, for --emit llvm.
+  /// Kernels as LLVM-ready IR, for --emit llvm; after lower().
   mlir::ModuleOp kernels() { return *kernelModule; }
-  /// Kernels as PTX with what ptxas says of them, for --emit ptx; after emitKernels().
+  /// Kernels as PTX with what ptxas says of them, for --emit ptx; after lower().
   std::string ptx();
 
 private:
@@ -50,17 +50,21 @@ private:
   Objects compileObjects();
   /// Generates the GPU's code, appends it to the program's data and tells where it is.
   nlohmann::json gpuTargetJson(std::vector<uint8_t> &data);
-  void run(Phase phase, llvm::function_ref<void(mlir::OpPassManager &)> build);
+  /// Whether a phase has something to do.
+  bool isWanted(Phase phase) const;
+  void build(Phase phase, bool withKernels, mlir::OpPassManager &manager) const;
+  void run(Phase phase, bool withKernels = false);
+  void toExec(bool withKernels);
+  pipelines::StepOptions stepOptions() const;
+  pipelines::TargetOptions targetOptions() const;
   void save(Phase phase);
   void resume();
   void applyParameterOptions();
-  void rematerialize();
-  /// Kernels for the GPU are generated to learn what they need beside their operands.
-  void noteWorkspaces();
-  void offloadStates();
+  void buildRematerialize(mlir::OpPassManager &manager) const;
+  void noteWithoutEffect();
+  void checkBudget();
   int64_t hostBytes();
   std::string whyHostDoesNotFit();
-  std::unique_ptr<GpuTarget> makeTarget(mlir::ModuleOp host) const;
 
   const CompileOptions &options;
   mlir::MLIRContext context;
@@ -72,7 +76,6 @@ private:
   std::map<std::string, int64_t> composites;
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
   std::vector<analysis::ScheduledLaunch> scheduled, numbered;
-  std::unique_ptr<GpuTarget> gpu; ///< with --target cuda, once kernelModule is there
 };
 
 } // namespace kedge::driver

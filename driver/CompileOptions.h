@@ -28,7 +28,7 @@ struct CompileOptions {
   int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::string algorithms; ///< an algorithm table that goes into the program; empty: none
-  bool embedWeights = false;
+  bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;
   bool json = false, compare = false;
   std::string maxBatchInput; ///< --max-batch

@@ -1,6 +1,4 @@
 #include "driver/ProgramOptions.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -8,7 +6,6 @@
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Skeleton/ModelDiff.h"
 #include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/Error.h"
 #include "mlir/IR/AsmState.h"
 #include <filesystem>
@@ -80,37 +77,9 @@ void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edit
   }
 }
 
-/// Size of the dim that a value's elements index, followed through casts and views; -1 when they index none.
-int64_t indexedSize(Value value) {
-  int64_t size = -1;
-  auto narrow = [&](int64_t candidate) { size = candidate < 0 ? size : size < 0 ? candidate : std::min(size, candidate); };
-  for (OpOperand &use : value.getUses()) {
-    if (auto gather = dyn_cast<onnx::GatherOp>(use.getOwner()); gather && use.getOperandNumber() == 1)
-      narrow(shapeOf(gather->getOperand(0))[gather.getAxis()]);
-    else if (isa<ViewOpInterface, onnx::CastOp>(use.getOwner()))
-      narrow(indexedSize(use.getOwner()->getResult(0)));
-  }
-  return size;
-}
 } // namespace
 
-void recordBounds(ModuleOp module, const std::string &labels) {
-  Builder builder(module.getContext());
-  SmallVector<NamedAttribute> bounds;
-  auto function = train::functionOf(module, train::FunctionKind::Model);
-  for (BlockArgument argument : function.getArguments()) {
-    auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input);
-    if (!input || !isa<IntegerType>(elementOf(argument)))
-      continue;
-    if (int64_t size = indexedSize(argument); size > 0)
-      bounds.push_back(builder.getNamedAttr(
-          input.getName(), builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
-                                           builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
-  }
-  module->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
-}
-
-json lossFacts(ModuleOp module, func::FuncOp step, const pipelines::StepOptions &options) {
+json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   json facts = {{"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
@@ -132,18 +101,7 @@ json lossFacts(ModuleOp module, func::FuncOp step, const pipelines::StepOptions 
   double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
   facts["nominal_items"] = nominal;
   facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * options.ranks);
-  step.walk([&](train::CrossEntropyOp loss) {
-    facts["ignore_index"] = loss.getIgnoreIndex();
-    Builder builder(module.getContext());
-    auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-    NamedAttrList bounds(module->getAttrOfType<DictionaryAttr>("train.bounds"));
-    bounds.set(options.labels, builder.getDictionaryAttr(
-                                   {builder.getNamedAttr("lo", number(0)),
-                                    builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
-                                    builder.getNamedAttr("allowed", builder.getDenseI64ArrayAttr(
-                                                                        {static_cast<int64_t>(loss.getIgnoreIndex())}))}));
-    module->setAttr("train.bounds", bounds.getDictionary(module.getContext()));
-  });
+  step.walk([&](train::CrossEntropyOp loss) { facts["ignore_index"] = loss.getIgnoreIndex(); });
   return facts;
 }
 

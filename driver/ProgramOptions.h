@@ -16,10 +16,8 @@ std::vector<std::regex> patterns(const std::vector<std::string> &texts, const ch
 std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std::string> &texts);
 bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name);
 
-/// Marks inputs that are indices with the values they may have (module attribute train.bounds).
-void recordBounds(mlir::ModuleOp module, const std::string &labels);
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
-nlohmann::json lossFacts(mlir::ModuleOp module, mlir::func::FuncOp step, const pipelines::StepOptions &options);
+nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);
 /// `options` of the program (runtime/abi/program.md).
 nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts, mlir::ModuleOp module);
 /// The exported file as skeletons, in inference and in training mode; literals go to `data`.

@@ -8,40 +8,16 @@
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include "runtime/exec/Executor.h"
-#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
 namespace kedge::driver {
 namespace {
 
-/// Bytes of the arena that a level-3 module gets, with what is reserved beside it.
-int64_t peakBytes(ModuleOp module, int threads) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  PassManager manager(module.getContext());
-  pipelines::addMemoryPipeline(manager, threads);
-  if (failed(manager.run(*copy)))
-    fail("the memory plan could not be made (above)");
-  int64_t bytes = 0;
-  for (auto arena : copy->getOps<exec::ArenaOp>())
-    bytes = arena.getBytes();
-  return bytes + analysis::sumOf(analysis::reservationsOf(analysis::targetOf(module).str(), threads));
-}
-
 int64_t fact(ModuleOp module, llvm::StringRef name) {
   auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
   auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
   return number ? number.getInt() : -1;
-}
-
-/// A policy that changes nothing should not look as if it had.
-void noteWithoutEffect(const CompileOptions &options, ModuleOp module) {
-  std::string policy = options.recomputePolicy();
-  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
-  auto ops = facts ? facts.getAs<IntegerAttr>("ops") : IntegerAttr();
-  if (ops && ops.getInt() == 0 && policy != "none" && policy != "auto" && !options.isTrial)
-    fprintf(stderr, "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
-            policy.c_str());
 }
 
 bool fitsDevice(ModuleOp module) {
@@ -52,37 +28,45 @@ bool fitsDevice(ModuleOp module) {
 
 } // namespace
 
-void Compilation::rematerialize() {
+/// States move first: what is computed again fills what they leave.
+void Compilation::buildRematerialize(OpPassManager &manager) const {
   int threads = rt::physicalCores();
-  pipelines::RecomputeOptions recompute{options.recomputePolicy(), options.memoryBudget, options.deviceName(), options.effort,
-                                        0, threads, options.offloads("activations"), options.hostMemoryBudget};
-  OwningOpRef<ModuleOp> before = ir->clone();
-  // What the pass foresees and what is packed in the end are the same; should they ever differ, the difference is
-  // left unused.
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    run(Phase::Rematerialize, [&](OpPassManager &manager) { pipelines::addRematerializePipeline(manager, recompute); });
-    noteWorkspaces();
-    int64_t excess = fitsDevice(*ir) && !options.memoryBudget.empty() ? peakBytes(*ir, threads) - fact(*ir, "budget_bytes") : 0;
-    if (excess <= 0)
-      return noteWithoutEffect(options, *ir);
-    recompute.slack += excess;
-    ir = before->clone();
-  }
-  fail("{}: not compiled: the packed arena stays above the memory budget", options.model.model);
-}
-
-/// With --accumulate 1 there are no accumulators: gradients are values that end with their update.
-void Compilation::offloadStates() {
   std::vector<std::string> states;
   for (const std::string &kind : options.offload)
     if (kind != "activations")
       states.push_back(kind);
-  run(Phase::Rematerialize, [&](OpPassManager &manager) {
-    pipelines::addOffloadPipeline(manager, states, options.deviceName(), rt::physicalCores());
-  });
-  if (options.offloads("gradients") && options.accumulate == 1 && !options.isTrial)
+  if (!options.offload.empty())
+    pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
+  pipelines::addRematerializePipeline(manager, {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
+                                                options.effort, 0, threads, options.offloads("activations"),
+                                                options.hostMemoryBudget});
+}
+
+/// What changes nothing should not look as if it had.
+void Compilation::noteWithoutEffect() {
+  if (options.isTrial)
+    return;
+  // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
+  if (options.offloads("gradients") && options.accumulate == 1)
     fprintf(stderr, "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
                     "offload\n");
+  std::string policy = options.recomputePolicy();
+  if (fact(*ir, "ops") == 0 && policy != "none" && policy != "auto")
+    fprintf(stderr, "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
+            policy.c_str());
+}
+
+/// What kedge-choose-recompute foresees is what is packed in the end.
+void Compilation::checkBudget() {
+  if (options.memoryBudget.empty() || !fitsDevice(*ir))
+    return;
+  int64_t bytes = analysis::sumOf(analysis::reservationsOf(analysis::targetOf(*ir).str(), rt::physicalCores()));
+  for (auto arena : ir->getOps<exec::ArenaOp>())
+    bytes += arena.getBytes();
+  if (bytes > fact(*ir, "budget_bytes"))
+    fail("{}: not compiled: the plan takes {} bytes, above the memory budget of {}, which what is computed again was to "
+         "keep",
+         options.model.model, bytes, fact(*ir, "budget_bytes"));
 }
 
 int64_t Compilation::hostBytes() {

@@ -1,7 +1,9 @@
 #include "driver/SavedIr.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Support/Error.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
@@ -15,11 +17,11 @@ namespace kedge::driver {
 namespace {
 
 constexpr llvm::StringLiteral kSaved = "kedge.saved";
-constexpr const char *kPhases[] = {"", "model", "step", "schedule", "rematerialize", "exec"};
+constexpr const char *kPhaseNames[] = {"import", "model", "step", "schedule", "rematerialize", "exec"};
 
 } // namespace
 
-const char *nameOf(Phase phase) { return kPhases[static_cast<int>(phase)]; }
+const char *nameOf(Phase phase) { return phase == Phase::None ? "" : kPhaseNames[static_cast<int>(phase)]; }
 
 bool isSavedIr(const std::string &path) { return std::filesystem::path(path).extension() == ".mlir"; }
 
@@ -49,11 +51,11 @@ SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
   };
   SavedIr saved;
   std::string phase = text("phase");
-  for (Phase candidate : {Phase::Model, Phase::Step, Phase::Schedule, Phase::Rematerialize, Phase::Exec})
+  for (Phase candidate : kPhases)
     if (phase == nameOf(candidate))
       saved.phase = candidate;
   if (saved.phase == Phase::None)
-    fail("{}: '{}' is no phase: expected model, step, schedule, rematerialize or exec", path, phase);
+    fail("{}: '{}' is no phase: expected import, model, step, schedule, rematerialize or exec", path, phase);
   saved.model = text("model");
   saved.graphHash = text("graph_hash");
   if (auto threads = attribute.getAs<IntegerAttr>("threads"))
@@ -80,7 +82,7 @@ SavedIr SavedIr::of(const std::string &path) {
 
 OwningOpRef<ModuleOp> parseIr(MLIRContext &context, const std::string &path) {
   // Of kernels, which no registry of ours holds.
-  context.loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
+  context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, mlir::gpu::GPUDialect, scf::SCFDialect, vector::VectorDialect>();
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     fail("{}: no IR that can be read (above); expected a file of --save-ir", path);

@@ -47,6 +47,29 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
   ];
 }
 
+def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
+  let summary = "Which classes the labels of a cross-entropy may name";
+  let description = [{
+    The input `labels` of @model that a cross-entropy reads gets its range of classes in the module's `train.bounds`, with
+    the label that does not count as the one allowed outside of it. Statistic: labels bounded.
+
+    Example:
+    ```mlir
+    func.func @model(%x: tensor<2x5xf32> {train.input = "x"}, %y: tensor<2xi64> {train.input = "labels"}) -> tensor<2xf32> {
+      %0:3 = train.cross_entropy %x, %y {axis = 1 : i64, ignore_index = -100 : i64} : (tensor<2x5xf32>, tensor<2xi64>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
+      return %0#0 : tensor<2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {train.bounds = {labels = {allowed = array<i64: -100>, hi = 4 : i64, lo = 0 : i64}}} {
+      ...
+    }
+    ```
+  }];
+  let options = [Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">];
+}
+
 def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{

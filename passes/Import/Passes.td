@@ -9,6 +9,28 @@ class RaisePass<string name, string text> : Pass<name, "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
+def BoundIndices : Pass<"kedge-bound-indices", "mlir::ModuleOp"> {
+  let summary = "Which values an input may have whose elements are indices";
+  let description = [{
+    Inputs of @model that `onnx.Gather` takes as indices, directly or behind casts and views, get the smallest range that
+    all its uses allow in the module's `train.bounds`: data outside of it is refused by the program, not read past a
+    table's end. Runs before composites are raised, which may hide the Gather. Statistic: inputs bounded.
+
+    Example:
+    ```mlir
+    func.func @model(%ids: tensor<2x3xi64> {train.input = "ids"}, %table: tensor<5x4xf32>) -> tensor<2x3x4xf32> {
+      %0 = onnx.Gather %table, %ids {axis = 0 : i64} : (tensor<5x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
+      return %0 : tensor<2x3x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {train.bounds = {ids = {hi = 4 : i64, lo = 0 : i64}}} {
+      ...
+    }
+    ```
+  }];
+}
 def RaiseGelu : RaisePass<"kedge-raise-gelu", "Gelu from erf or tanh"> {
   let description = [{
     0.5 x (1 + erf(x / sqrt 2)) and 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), with factors in any order

@@ -1,4 +1,5 @@
 #pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

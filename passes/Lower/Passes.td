@@ -6,12 +6,12 @@ include "mlir/Pass/PassBase.td"
 def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
   let summary = "Emit a kernel for each distinct cluster";
   let description = [{
-    Replaces the module's contents by the kernels of its clusters, in arith, math, scf and vector ops with
-    llvm loads and stores: what `compile` translates to machine code. Clusters with the same domain, maps,
-    types and body share a kernel. The kernel's iteration space and grain stand on it as attributes.
+    Puts the kernels of the module's clusters into a module of their own at its end, in arith, math, scf and vector ops
+    with llvm loads and stores: what `compile` translates to machine code. Clusters with the same domain, maps,
+    types and body share a kernel. Each cluster is told its kernel, iteration space and grain, for kedge-plan-memory.
     Statistics: clusters, kernels.
 
-    Example:
+    Example: `--kedge-emit-kernels=kernels-only=true`
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {train.kind = #train.kind<step>} {
       %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
@@ -36,6 +36,8 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
+    Option<"kernelsOnly", "kernels-only", "bool", "false",
+           "Kernels instead of the module's contents; iterations and grain stand on them">,
     Option<"lowerMath", "lower-math", "bool", "false",
            "Expand math ops to polynomials and calls of libm, as for machine code">
   ];
@@ -46,13 +48,14 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
 def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "Emit GPU kernels for each distinct cluster and generated library call";
   let description = [{
-    Replaces the module's contents by one gpu.module with the kernels that `compile --target cuda` runs: their
-    block is a property of the gpu.func, the grid of a launch stands on it as an attribute. Products have none,
-    and neither have convolutions that cuDNN takes: the runtime calls libraries for them. With `arch` the kernels are compiled: PTX and,
+    Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Each
+    launch is told its kernels and workspace, for kedge-plan-memory; a workspace that kedge-note-workspaces has noted must
+    be what the code needs. Products have no kernels, and neither have convolutions that cuDNN takes: the runtime calls
+    libraries for them. With `arch` the kernels are compiled: PTX and,
     where ptxas is installed, registers, shared memory and spills of each kernel go to the standard output.
     Statistics: launches, kernels, workspace bytes.
 
-    Example:
+    Example: `--kedge-emit-gpu-kernels=kernels-only=true`
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {train.kind = #train.kind<step>} {
       %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
@@ -81,6 +84,8 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
+    Option<"kernelsOnly", "kernels-only", "bool", "false",
+           "Kernels instead of the module's contents; the grid of a launch stands on them">,
     Option<"arch", "arch", "std::string", "\"\"", "Compile for this architecture, like sm_90; \"\": print the IR">,
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
@@ -90,6 +95,38 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
                            "mlir::gpu::GPUDialect", "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];
+}
+
+def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
+  let summary = "Make a schedule one for CUDA, whose launches know the bytes they need beside their operands";
+  let description = [{
+    Sets the module's `kedge.target` and on each cluster and library call `kedge.workspace`, which choosing what to
+    compute again and planning memory count. No kernel is emitted: the GPU emitter plans what it would emit. Launches that
+    CUDA lacks are all reported. Results that kedge-insert-recompute computes alone fold nothing and need no workspace.
+    Statistics: launches with a workspace, largest workspace bytes.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<1048576xf32>) -> tensor<f32> {
+      %y = sched.cluster domain [1048576] reduced [0] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> ()>] {
+        ^bb0(%v: f32):
+          %s = sched.reduce add %v : f32
+          sched.yield %s : f32
+      } : (tensor<1048576xf32>) -> tensor<f32>
+      return %y : tensor<f32>
+    }
+    ```
+    becomes, since blocks leave partial sums for a second kernel,
+    ```mlir
+    module attributes {kedge.target = "cuda"} {
+      ...
+      %y = sched.cluster ... kedge.workspace = ...
+    ```
+  }];
+  let options = [
+    Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">
+  ];
+  let dependentDialects = ["kedge::sched::SchedDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
 def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {

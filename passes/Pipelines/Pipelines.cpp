@@ -1,6 +1,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
+#include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Precision/Passes.h"
@@ -13,6 +14,7 @@ using namespace mlir;
 namespace kedge::pipelines {
 
 void addRaisePipeline(OpPassManager &manager) {
+  manager.addPass(raise::createBoundIndices());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
@@ -54,6 +56,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   loss.lossOutput = options.lossOutput;
   loss.microBatches = options.accumulate * options.ranks;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
+  if (options.loss == "cross-entropy")
+    manager.addPass(autodiff::createBoundLabels({options.labels}));
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
   if (options.lossScale.scales)
     manager.addPass(precision::createScaleLoss({options.lossScale.init, options.lossScale.hysteresis}));
@@ -76,7 +80,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
-void addSchedulePipeline(OpPassManager &manager) {
+void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(schedule::createDecompose());
   functions.addPass(createCSEPass());
@@ -84,6 +88,8 @@ void addSchedulePipeline(OpPassManager &manager) {
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
   functions.addPass(memory::createBindResults());
+  if (target.gpu)
+    manager.addPass(lower::createNoteWorkspaces({target.generatedConvolutions}));
 }
 
 void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
@@ -112,16 +118,37 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
 }
 
-void addPlanPipeline(OpPassManager &manager, int threads) { manager.addPass(memory::createPlanMemory({threads})); }
-
-void addPlacementPipeline(OpPassManager &manager) {
+static void addPlacement(OpPassManager &manager) {
   manager.addPass(memory::createPlaceCopies());
   manager.addPass(memory::createCheckMemory());
 }
 
 void addMemoryPipeline(OpPassManager &manager, int threads) {
-  addPlanPipeline(manager, threads);
-  addPlacementPipeline(manager);
+  manager.addPass(memory::createPlanMemory({threads}));
+  addPlacement(manager);
+}
+
+void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
+  if (!target.gpu) {
+    manager.addPass(lower::createEmitKernels());
+    return addMemoryPipeline(manager, target.threads);
+  }
+  lower::EmitGpuKernelsOptions kernels;
+  kernels.generatedConvolutions = target.generatedConvolutions;
+  manager.addPass(lower::createEmitGpuKernels(kernels));
+  manager.addPass(memory::createPlanMemory({target.threads}));
+  // Kernels of joined launches follow from where tensors lie.
+  manager.addPass(lower::createGroupLaunches());
+  addPlacement(manager);
+}
+
+OwningOpRef<ModuleOp> takeKernels(ModuleOp lowered) {
+  auto modules = lowered.getOps<ModuleOp>();
+  if (modules.empty())
+    return {};
+  ModuleOp kernels = *modules.begin();
+  kernels->remove();
+  return kernels;
 }
 
 } // namespace kedge::pipelines

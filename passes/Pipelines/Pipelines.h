@@ -1,5 +1,7 @@
 // The phases in order, as pipelines that read as prose.
 #pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include <string>
 #include <vector>
@@ -28,6 +30,13 @@ struct StepOptions {
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
 };
 
+/// What a schedule is for.
+struct TargetOptions {
+  bool gpu = false;
+  bool generatedConvolutions = false; ///< none is cuDNN's
+  int threads = 0;                    ///< that library workspaces are sized for
+};
+
 /// Level 1: composites back from primitives.
 void addRaisePipeline(mlir::OpPassManager &manager);
 /// Level 1: what is 16-bit, and the casts; nothing for fp32.
@@ -35,7 +44,7 @@ void addPrecisionPipeline(mlir::OpPassManager &manager, const StepOptions &optio
 /// Level 1 -> 2: precision, loss, functions of a run, gradients, optimizer.
 void addStepPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 2 -> 3: clusters, library calls, their order.
-void addSchedulePipeline(mlir::OpPassManager &manager);
+void addSchedulePipeline(mlir::OpPassManager &manager, const TargetOptions &target = {});
 /// Level 3: states of these kinds (optimizer, gradients, params) go to host memory. What the module took before that is
 /// noted first: budgets and overheads are shares of it.
 void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
@@ -50,12 +59,13 @@ struct RecomputeOptions {
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
-/// Level 3 -> 4: one arena.
-void addPlanPipeline(mlir::OpPassManager &manager, int threads);
-/// Level 4, once launches are what they will be: copies beside them, all checked.
-void addPlacementPipeline(mlir::OpPassManager &manager);
-/// Both.
+/// Level 3 -> 4: one arena, copies beside the launches, all checked.
 void addMemoryPipeline(mlir::OpPassManager &manager, int threads);
+/// The same with kernels, which stand in a module at the end; on a GPU, launches of equal updates are joined.
+void addLowerPipeline(mlir::OpPassManager &manager, const TargetOptions &target);
+
+/// Takes the kernels of a lowered module out of it; null when it has none.
+mlir::OwningOpRef<mlir::ModuleOp> takeKernels(mlir::ModuleOp lowered);
 
 /// All passes, for kedge-opt.
 void registerPasses();

@@ -57,6 +57,14 @@ ALLOWED = {
     "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data"],
 }
 
+# Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.
+WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Model", "Lint", "Export/Skeleton",
+                *(room for room in ALLOWED if room.startswith("runtime/"))]
+WITH_FLAGS = ["tools", "runtime/program"]
+LIBRARIES = {"mlir/": [room for room in ALLOWED if room not in WITHOUT_MLIR],
+             "llvm/": [room for room in ALLOWED if room not in WITHOUT_MLIR],
+             "CLI/": WITH_FLAGS}
+
 # Includes that the rules above forbid and that are wanted, each with its reason.
 EXCEPTIONS = {
     ("lib/Model/ModelLoad.cpp", "runtime/format/GraphHash.h"): "compiler and program compare one hash of the graph",
@@ -97,7 +105,7 @@ def may_include(folder, included):
 
 def includes_of(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        found = re.match(r'\s*#\s*include\s*"([^"]+)"', line) or re.match(r'\s*include\s*"([^"]+)"', line)
+        found = re.match(r'\s*#?\s*include\s*["<]([^">]+)[">]', line)
         if found:
             yield number, found.group(1)
 
@@ -107,6 +115,9 @@ def check_includes(root, path):
     folder = home(name)
     for number, included in includes_of(path):
         target = home(included)
+        rooms = next((rooms for library, rooms in LIBRARIES.items() if included.startswith(library)), None)
+        if folder and rooms is not None and (folder if folder in ALLOWED else folder.split("/")[0]) not in rooms:
+            yield f"{name}:{number}: {folder} includes {included}, which is for {', '.join(rooms)}"
         if folder is None or target is None or may_include(folder, target) or (name, included) in EXCEPTIONS:
             continue
         yield f"{name}:{number}: {folder} includes {included}, expected only " \

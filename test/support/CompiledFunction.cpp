@@ -1,5 +1,4 @@
 #include "test/support/CompiledFunction.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Export/Program/ProgramJson.h"
@@ -8,7 +7,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "passes/Lower/Codegen/JitProgram.h"
-#include "passes/Lower/Cpu/KernelEmitter.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/train/Weights.h"
 #include <cstring>
@@ -31,21 +29,10 @@ void runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build)
     fail("not compiled: {}", messages);
 }
 
-ObjectFiles emitKernels(ModuleOp module) {
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  lower::KernelEmitter emitter(*kernels);
-  Builder builder(module.getContext());
-  module.walk([&](sched::ClusterOp cluster) {
-    auto kernel = emitter.emit(cluster);
-    if (failed(kernel))
-      fail("a kernel is not generated");
-    cluster->setAttr("kedge.kernel", builder.getStringAttr(kernel->name));
-    cluster->setAttr("kedge.iterations", builder.getI64IntegerAttr(kernel->iterations));
-    cluster->setAttr("kedge.grain", builder.getI64IntegerAttr(kernel->grain));
-  });
-  if (emitter.emitted().empty())
+ObjectFiles compileKernels(ModuleOp kernels) {
+  if (kernels.getBody()->empty())
     return {};
-  auto objects = lower::compileKernels(*kernels, lower::KernelTarget::host(), 1);
+  auto objects = lower::compileKernels(kernels, lower::KernelTarget::host(), 1);
   if (failed(objects))
     fail("kernels are not compiled");
   return std::move(*objects);
@@ -75,9 +62,11 @@ CompiledFunction::CompiledFunction(OwningOpRef<ModuleOp> module, const std::stri
   for (unsigned k = 0; k < function.getNumResults(); ++k)
     if (auto output = train::bindingOfResult(function, k, train::BindingKind::Output))
       loaded->outputs[output.getName().str()] = cast<RankedTensorType>(function.getResultTypes()[k]);
-  runPasses(*module, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
-  ObjectFiles objects = emitKernels(*module);
-  runPasses(*module, [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, threads); });
+  runPasses(*module, [](OpPassManager &manager) {
+    pipelines::addSchedulePipeline(manager);
+    pipelines::addLowerPipeline(manager, {.threads = threads});
+  });
+  ObjectFiles objects = compileKernels(*pipelines::takeKernels(*module));
   ProgramFacts facts;
   facts.name = "test";
   facts.modelPath = modelPath.empty() ? "/dev/null" : modelPath;

@@ -25,7 +25,7 @@ void output(const CompileOptions &options, const std::string &text) {
 
 int runCompile(const CompileOptions &options) {
   bool object = options.emit == "obj";
-  if ((options.emit == "exe" || object) && options.output.empty())
+  if ((options.emit == "exe" || object) && options.output.empty() && !options.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : "PROGRAM");
   if (options.emit == "ptx" && !options.onGpu())
     fail("--emit ptx needs --target cuda");
@@ -38,6 +38,8 @@ int runCompile(const CompileOptions &options) {
   checkFolder("-o", options.output);
   checkReportFile(options.report);
   Compilation compilation(options);
+  if (options.printPipeline)
+    return output(options, compilation.pipelineText()), 0;
   compilation.import();
   if (options.emit == "onnx")
     return output(options, irText(compilation.module())), 0;
@@ -47,8 +49,7 @@ int runCompile(const CompileOptions &options) {
   compilation.schedule();
   if (options.emit == "schedule")
     return output(options, irText(compilation.module())), 0;
-  compilation.emitKernels();
-  compilation.plan(); // joins launches of a GPU, whose kernels follow from where tensors lie
+  compilation.lower();
   if (options.emit == "llvm")
     return output(options, kernelText(compilation.kernels())), 0;
   if (options.emit == "ptx")

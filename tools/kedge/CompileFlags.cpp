@@ -145,6 +145,7 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
       ->group(group)
       ->capture_default_str();
   command.add_option("--save-ir", o.saveIr, "DIR: the IR after each phase, numbered; compile goes on from such a file")->group(group);
+  command.add_flag("--print-pipeline", o.printPipeline, "print the passes of each phase, as kedge-opt takes them, and compile nothing")->group(group);
   command.add_option("--algorithms", o.algorithms, "FILE.json: algorithms of a GPU's products that go into the program, as kedge-bench tune wrote them")->group(group);
   command.add_flag("--embed-weights", o.embedWeights, "put the weights into the program")->group(group);
 }

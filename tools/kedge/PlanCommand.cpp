@@ -24,8 +24,9 @@ int runPlan(const CompileOptions &options) {
   compilation.step();
   compilation.schedule();
   if (!options.launchFile.empty())
-    compilation.emitKernels(); // launches of a GPU join by their kernels
-  compilation.plan();
+    compilation.lower(); // launches of a GPU join by their kernels
+  else
+    compilation.plan();
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())
     writeText(options.arenaFile, arenaTable(compilation.module()));

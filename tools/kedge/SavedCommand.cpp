@@ -56,7 +56,7 @@ SavedArguments argumentsOf(const CLI::App &command) {
   SavedArguments arguments;
   for (const CLI::Option *option : command.get_options()) {
     const std::string name = option->get_name();
-    bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report";
+    bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report" || name == "--print-pipeline";
     if (option->count() == 0 || name == "MODEL" || name == "--help" || ofFiles)
       continue;
     std::vector<std::string> values = option->results();
@@ -93,7 +93,7 @@ CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &giv
   }
   options.arguments = saved.arguments;
   options.resumedFrom = path;
-  options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr, options.report = given.report;
+  options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr, options.report = given.report, options.printPipeline = given.printPipeline;
   return options;
 }
 

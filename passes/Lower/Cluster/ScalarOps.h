@@ -20,6 +20,10 @@ public:
   mlir::Value intConstant(unsigned bits, int64_t value, unsigned width);
   /// The result of `op`; operands have `width` lanes. Not for index, random, reduce.
   mlir::Value emit(mlir::Operation *op, mlir::ValueRange operands, unsigned width);
+  /// A 16-bit float of a register as f32.
+  mlir::Value widen(mlir::Value value, mlir::Type from);
+  /// f32, rounded once, as a register holds a 16-bit float.
+  mlir::Value narrow(mlir::Value value, mlir::Type to);
   /// sched.random with operands of `width` lanes.
   mlir::Value random(sched::RandomOp op, mlir::ValueRange operands, unsigned width);
   /// sched.random of the `copies` (at most 4) vectors of elements that follow `first`, a scalar multiple of 4:
@@ -40,8 +44,6 @@ public:
 
 private:
   mlir::Value uniform(mlir::Value word);
-  mlir::Value widen(mlir::Value value, mlir::Type from);
-  mlir::Value narrow(mlir::Value value, mlir::Type to);
   mlir::Value roundToBFloat(mlir::Value value);
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value clone(mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultScalar);

@@ -20,19 +20,40 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
     int64_t clusters = 0;
     auto emitted = module.walk([&](sched::ClusterOp cluster) {
       ++clusters;
-      return failed(emitter.emit(cluster)) ? WalkResult::interrupt() : WalkResult::advance();
+      FailureOr<KernelInfo> kernel = emitter.emit(cluster);
+      if (failed(kernel))
+        return WalkResult::interrupt();
+      if (!kernelsOnly)
+        note(cluster, *kernel);
+      return WalkResult::advance();
     });
     if (emitted.wasInterrupted() || (lowerMath && failed(lower::lowerMath(*kernels))))
       return signalPassFailure();
+    if (kernelsOnly)
+      replaceBy(*kernels, emitter.emitted());
+    else
+      module.push_back(kernels.release());
+    addStatistic("kedge-emit-kernels", "clusters", clusters);
+    addStatistic("kedge-emit-kernels", "kernels", emitter.emitted().size());
+  }
+
+  /// Writes on the cluster what the plan and the launch table ask of it.
+  static void note(sched::ClusterOp cluster, const KernelInfo &kernel) {
+    Builder b(cluster.getContext());
+    cluster->setAttr("kedge.kernel", b.getStringAttr(kernel.name));
+    cluster->setAttr("kedge.iterations", b.getI64IntegerAttr(kernel.iterations));
+    cluster->setAttr("kedge.grain", b.getI64IntegerAttr(kernel.grain));
+  }
+
+  /// Kernels alone, with what their clusters would have been told.
+  void replaceBy(ModuleOp kernels, ArrayRef<KernelInfo> emitted) {
     Builder b(&getContext());
-    for (const KernelInfo &info : emitter.emitted()) {
-      auto function = kernels->lookupSymbol<LLVM::LLVMFuncOp>(info.name);
+    for (const KernelInfo &info : emitted) {
+      auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(info.name);
       function->setAttr("sched.iterations", b.getI64IntegerAttr(info.iterations));
       function->setAttr("sched.grain", b.getI64IntegerAttr(info.grain));
     }
-    module.getBodyRegion().takeBody(kernels->getBodyRegion());
-    addStatistic("kedge-emit-kernels", "clusters", clusters);
-    addStatistic("kedge-emit-kernels", "kernels", emitter.emitted().size());
+    getOperation().getBodyRegion().takeBody(kernels.getBodyRegion());
   }
 };
 

@@ -1,168 +1,147 @@
 #include "passes/Lower/Cpu/NestEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower;
 
-namespace {
-bool isSubset(const llvm::SmallBitVector &part, const llvm::SmallBitVector &whole) { return !part.test(whole); }
-} // namespace
-
-//===- Scalars of the body ------------------------------------------------------------------------------===//
-
-Value NestEmitter::at(Value v, unsigned copy) const {
-  const Values &values = env.find(v)->second;
-  return values.size() == 1 ? values[0] : values[copy];
-}
-
-void NestEmitter::want(Value v) {
-  if (!wanted.insert(v).second)
-    return;
-  if (Operation *op = v.getDefiningOp(); op && !isa<sched::ReduceOp>(op))
-    for (Value operand : op->getOperands())
-      want(operand);
-}
-
-bool NestEmitter::isReady(Operation &op) const {
-  Value result = op.getResult(0);
-  return !isa<sched::ReduceOp>(op) && wanted.contains(result) && !env.contains(result) &&
-         isSubset(nest.dims.find(result)->second, entered) &&
-         llvm::all_of(op.getOperands(), [&](Value operand) { return env.contains(operand); });
-}
-
-// Numbers of consecutive elements from a multiple of four on come from one draw a block.
-bool NestEmitter::emitRandomRun(sched::RandomOp random) {
-  if (plan.width != 16 || plan.copies > 4 || !nest.has(random, plan.lanesDim))
-    return false;
-  for (Value scalar : {random.getSeed(), random.getStep(), random.getRow()})
-    if (nest.has(scalar, plan.lanesDim))
-      return false;
-  auto element = nest.runOf(random.getElement(), plan.lanesDim);
-  if (!element || element->stride != 1 || element->restDivisor % 4 != 0)
-    return false;
-  Value first = vector::ExtractOp::create(b, loc, at(random.getElement(), 0), 0);
-  env[random] = ops.randomRun(random, at(random.getSeed(), 0), at(random.getStep(), 0), at(random.getRow(), 0), first,
-                              plan.width, step.copies);
-  return true;
-}
-
-void NestEmitter::emitOp(Operation &op) {
-  Value result = op.getResult(0);
-  if (auto random = dyn_cast<sched::RandomOp>(op); random && emitRandomRun(random))
-    return;
-  unsigned width = widthFor(result);
-  Values values;
-  for (unsigned copy = 0; copy < copiesOf(result); ++copy) {
-    if (auto index = dyn_cast<sched::IndexOp>(op)) {
-      values.push_back(expand(nest.index[index.getDim()], copy, 64, width > 1));
-      continue;
+void NestEmitter::emit(Value begin, Value end) {
+  scalars.wantAll();
+  scalars.emitAvailable();
+  loops.loop(begin, end, 1, {}, [&](Value iteration, Values) {
+    // Row-major over the outer loops: the last one runs fastest.
+    SmallVector<Value> outer(plan.outer);
+    for (unsigned level = plan.outer; level-- > 0;) {
+      if (level == 0) {
+        outer[0] = iteration;
+        break;
+      }
+      int64_t size = level < plan.parallel.size() ? nest.sizes[plan.parallel[level]] : plan.blocks(nest);
+      outer[level] = arith::RemUIOp::create(b, loc, iteration, number(size));
+      iteration = arith::DivUIOp::create(b, loc, iteration, number(size));
     }
-    Values operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(ops.splat(at(operand, copy), width));
-    auto random = dyn_cast<sched::RandomOp>(op);
-    values.push_back(random ? ops.random(random, operands, width) : ops.emit(&op, operands, width));
-  }
-  env[result] = std::move(values);
+    unsigned dims = std::min<unsigned>(plan.outer, plan.parallel.size());
+    for (unsigned level = 0; level < dims; ++level)
+      enterParallel(level, outer[level]);
+    if (plan.outer <= plan.parallel.size()) {
+      parallelLoops(plan.outer);
+    } else {
+      int64_t size = nest.sizes[plan.lanesDim], full = size / plan.block;
+      Value start = arith::MulIOp::create(b, loc, outer.back(), number(plan.block));
+      if (full == 0 || size % plan.block == 0) {
+        laneBlock(start, full ? plan.block : size);
+      } else {
+        auto saved = scalars.known;
+        Value whole = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, outer.back(), number(full));
+        auto branch = scf::IfOp::create(b, loc, whole, true);
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(branch.thenBlock());
+        laneBlock(start, plan.block);
+        scalars.known = saved;
+        b.setInsertionPointToStart(branch.elseBlock());
+        laneBlock(number(full * plan.block), size % plan.block);
+        scalars.known = saved;
+      }
+    }
+    for (unsigned level = 0; level < dims; ++level)
+      place.leave(plan.parallel[level]);
+    return Values();
+  });
 }
 
-void NestEmitter::emitAvailable() {
-  for (BlockArgument argument : nest.body().getArguments())
-    if (wanted.contains(argument) && !env.contains(argument) && isSubset(nest.dims.find(argument)->second, entered))
-      env[argument] = load(argument.getArgNumber());
-  for (Operation &op : nest.body().without_terminator())
-    if (isReady(op))
-      emitOp(op);
+void NestEmitter::enterParallel(unsigned level, Value index) {
+  unsigned dim = plan.parallel[level];
+  place.enter(dim, index);
+  scalars.emitAvailable();
+}
+
+void NestEmitter::parallelLoops(unsigned level) {
+  if (level < plan.parallel.size()) {
+    loops.loop(number(0), number(nest.sizes[plan.parallel[level]]), 1, {}, [&](Value index, Values) {
+      enterParallel(level, index);
+      parallelLoops(level + 1);
+      place.leave(plan.parallel[level]);
+      return Values();
+    });
+    return;
+  }
+  if (plan.lanesReduced) {
+    row();
+    return;
+  }
+  int64_t size = nest.sizes[plan.lanesDim], full = size / plan.block;
+  if (full > 1)
+    loops.loop(number(0), number(full * plan.block), plan.block, {}, [&](Value start, Values) {
+      laneBlock(start, plan.block);
+      return Values();
+    });
+  else if (full == 1)
+    laneBlock(number(0), plan.block);
+  if (size % plan.block)
+    laneBlock(number(full * plan.block), size % plan.block);
+}
+
+void NestEmitter::tile(Value start, unsigned count) {
+  auto saved = scalars.known;
+  place.indices[*plan.tileDim] = start;
+  llvm::MapVector<Value, Values> transposed;
+  for (auto [argument, access] : llvm::zip(nest.body().getArguments(), nest.inputs))
+    if (plan.isTransposed(access))
+      transposed[argument] = memory.loadTransposed(argument.getArgNumber(), count);
+  for (unsigned at = 0; at < count; ++at) {
+    scalars.known = saved;
+    place.enter(*plan.tileDim, at ? Value(arith::AddIOp::create(b, loc, start, number(at))) : start);
+    for (auto &[argument, vectors] : transposed)
+      scalars.known[argument] = {vectors[at]};
+    scalars.emitAvailable();
+    row();
+  }
+  place.leave(*plan.tileDim);
+  scalars.known = std::move(saved);
+}
+
+void NestEmitter::laneBlock(Value start, int64_t count) {
+  if (plan.tileDim) {
+    int64_t size = nest.sizes[*plan.tileDim], whole = size / plan.width * plan.width;
+    auto tiles = [&](Value from, unsigned each) {
+      loops.overLanes(start, count, {}, [&](Values) {
+        tile(from, each);
+        return Values();
+      });
+    };
+    if (whole)
+      loops.loop(number(0), number(whole), plan.width, {}, [&](Value from, Values) {
+        tiles(from, plan.width);
+        return Values();
+      });
+    if (size > whole)
+      tiles(number(whole), size - whole);
+    return;
+  }
+  loops.overLanes(start, count, {}, [&](Values) {
+    row();
+    return Values();
+  });
 }
 
 //===- One row ------------------------------------------------------------------------------------------===//
 
-unsigned NestEmitter::slotsOf(sched::ReduceOp fold) const {
-  return plan.lanesReduced ? plan.copies : copiesOf(fold.getInput());
-}
-
-NestEmitter::Values NestEmitter::identities() {
-  Values values;
-  for (sched::ReduceOp fold : folds) {
-    bool vectors = plan.lanesReduced || nest.has(fold.getInput(), plan.lanesDim);
-    Value identity = ops.identity(fold.getKind(), fold.getType(), vectors ? plan.width : 1);
-    values.append(slotsOf(fold), identity);
-  }
-  return values;
-}
-
-NestEmitter::Values NestEmitter::combine(const Values &a, const Values &b) {
-  Values values;
-  for (sched::ReduceOp fold : folds)
-    for (unsigned slot = 0; slot < slotsOf(fold); ++slot)
-      values.push_back(ops.combine(fold.getKind(), a[values.size()], b[values.size()]));
-  return values;
-}
-
-NestEmitter::Values NestEmitter::accumulate(Values accumulators) {
-  unsigned position = 0;
-  for (sched::ReduceOp fold : folds) {
-    unsigned slots = slotsOf(fold);
-    unsigned used = plan.lanesReduced ? step.copies : slots;
-    for (unsigned copy = 0; copy < used; ++copy) {
-      Value value = at(fold.getInput(), copy);
-      if (plan.lanesReduced) {
-        value = ops.splat(value, plan.width);
-        if (isMasked(copy))
-          value = arith::SelectOp::create(b, loc, mask(copy), value,
-                                          ops.identity(fold.getKind(), fold.getType(), plan.width));
-      }
-      Value &accumulator = accumulators[position + copy];
-      accumulator = ops.combine(fold.getKind(), accumulator, value);
-    }
-    position += slots;
-  }
-  return accumulators;
-}
-
-// Halves 64 partial results until one is left; absent ones are neutral, so the tree is the same for any width.
-Value NestEmitter::horizontal(sched::FoldKind kind, ArrayRef<Value> partials) {
-  Values values(partials);
-  for (size_t half = llvm::PowerOf2Ceil(values.size()) / 2; half >= 1; half /= 2) {
-    for (size_t at = half; at < values.size(); ++at)
-      values[at - half] = ops.combine(kind, values[at - half], values[at]);
-    values.resize(std::min(values.size(), half));
-  }
-  Value vector = values[0];
-  for (unsigned half = plan.width / 2; half >= 1; half /= 2) {
-    SmallVector<int64_t> low, high;
-    for (unsigned lane = 0; lane < half; ++lane)
-      low.push_back(lane), high.push_back(lane + half);
-    vector = ops.combine(kind, vector::ShuffleOp::create(b, loc, vector, vector, low),
-                         vector::ShuffleOp::create(b, loc, vector, vector, high));
-  }
-  return plan.width == 1 ? vector : Value(vector::ExtractOp::create(b, loc, vector, 0));
-}
-
 void NestEmitter::foldPass(unsigned pass) {
-  folds.clear();
-  auto outside = std::exchange(wanted, {});
-  for (auto fold : nest.body().getOps<sched::ReduceOp>())
-    if (nest.passOf(fold) == pass) {
-      folds.push_back(fold);
-      want(fold.getInput());
-    }
-  emitAvailable();
-  Values results = reducedLoops(0, identities(), [&](Values accumulators) {
-    emitAvailable();
-    return accumulate(std::move(accumulators));
-  });
-  unsigned position = 0;
-  for (sched::ReduceOp fold : folds) {
-    unsigned slots = slotsOf(fold);
-    ArrayRef<Value> partials = ArrayRef(results).slice(position, slots);
-    env[fold.getResult()] = plan.lanesReduced ? Values{horizontal(fold.getKind(), partials)} : Values(partials);
-    position += slots;
-  }
-  folds.clear();
-  wanted = std::move(outside);
+  auto outside = std::exchange(scalars.wanted, {});
+  folds.begin(pass);
+  scalars.emitAvailable();
+  folds.finish(loops.overReduced(folds.identities(), [&](Values accumulators) {
+    scalars.emitAvailable();
+    return folds.accumulate(std::move(accumulators));
+  }));
+  scalars.wanted = std::move(outside);
+}
+
+void NestEmitter::store(unsigned output) {
+  Value result = nest.yield().getOperand(output);
+  memory.store(output, [&](unsigned copy) { return scalars.at(result, copy); });
 }
 
 void NestEmitter::pointPass() {
@@ -172,22 +151,22 @@ void NestEmitter::pointPass() {
       points.push_back(number);
   if (points.empty())
     return;
-  auto outside = std::exchange(wanted, {});
+  auto outside = std::exchange(scalars.wanted, {});
   for (unsigned output : points)
-    want(nest.yield().getOperand(output));
-  reducedLoops(0, {}, [&](Values) {
-    emitAvailable();
+    scalars.want(nest.yield().getOperand(output));
+  loops.overReduced({}, [&](Values) {
+    scalars.emitAvailable();
     for (unsigned output : points)
       store(output);
     return Values();
   });
-  wanted = std::move(outside);
+  scalars.wanted = std::move(outside);
 }
 
 void NestEmitter::row() {
   for (unsigned pass = 0; pass < nest.passes; ++pass) {
     foldPass(pass);
-    emitAvailable();
+    scalars.emitAvailable();
   }
   pointPass();
   for (auto [number, output] : llvm::enumerate(nest.outputs))

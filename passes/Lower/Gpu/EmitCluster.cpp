@@ -4,6 +4,7 @@
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
 #include "passes/Lower/Gpu/ThreadEmitter.h"
+#include "passes/Lower/Gpu/TileEmitter.h"
 #include "passes/Lower/Cluster/KernelNames.h"
 
 using namespace mlir;
@@ -67,7 +68,10 @@ private:
     KernelLaunch launch;
     launch.name = emitter.kernel(kernelText(cluster), kernelHint(cluster) + suffix.str(), operands.size(), plan.block(),
                                  [&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel) {
-                                   ThreadEmitter(b, kernel, nest, plan).emit();
+                                   if (plan.tileDim)
+                                     TileEmitter(b, kernel, nest, plan).emit();
+                                   else
+                                     ThreadEmitter(b, kernel, nest, plan).emit();
                                  });
     launch.grid = plan.grid();
     launch.block = plan.block();

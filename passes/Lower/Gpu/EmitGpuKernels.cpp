@@ -1,6 +1,7 @@
+#include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Support/Statistics.h"
-#include "passes/Lower/Gpu/GpuKernels.h"
-#include "passes/Lower/Gpu/LibraryKernels.h"
+#include "passes/Lower/Gpu/GpuLaunches.h"
+#include "passes/Lower/Gpu/LaunchGroups.h"
 #include "passes/Lower/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,39 +25,67 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
     auto b = OpBuilder::atBlockBegin(result->getBody());
     auto kernels = mlir::gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     gpu::GpuEmitter emitter(kernels);
+    bool alone = kernelsOnly || !arch.empty();
+    auto take = [&](Operation *launch, const gpu::LaunchCode &code) {
+      count(code);
+      if (!alone)
+        return note(launch, code, emitter);
+      for (const gpu::KernelLaunch &kernel : code.kernels)
+        kernels.lookupSymbol(kernel.name)->setAttr("sched.grid", b.getStringAttr(sizesOf(kernel.grid)));
+      return success();
+    };
     gpu::Convolutions convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
-    auto emitted = module.walk([&](Operation *op) {
-      FailureOr<gpu::LaunchCode> code = gpu::LaunchCode();
-      if (auto cluster = dyn_cast<sched::ClusterOp>(op))
-        code = emitter.emit(cluster);
-      else if (auto call = dyn_cast<sched::LibraryOp>(op);
-               call && !clustersOnly && !gpu::GpuEmitter::isRuntimeCall(call, convolutions))
-        code = emitter.emit(call);
-      else
-        return WalkResult::advance();
-      if (failed(code))
-        return WalkResult::interrupt();
-      launches += 1;
-      record(*code, kernels);
-      return WalkResult::advance();
-    });
-    if (emitted.wasInterrupted())
+    if (failed(gpu::forEachLaunch(module, emitter, convolutions, !clustersOnly, take)))
       return signalPassFailure();
     addStatistic("kedge-emit-gpu-kernels", "launches", launches);
     addStatistic("kedge-emit-gpu-kernels", "kernels", emitter.kernelCount());
     addStatistic("kedge-emit-gpu-kernels", "workspace bytes", workspace);
     if (!arch.empty())
-      return compile(kernels);
-    module.getBodyRegion().takeBody(result->getBodyRegion());
+      compile(kernels);
+    else if (kernelsOnly)
+      module.getBodyRegion().takeBody(result->getBodyRegion());
+    else
+      module.push_back(result.release());
   }
 
 private:
-  /// Writes the launch on its kernels, for who reads the result.
-  void record(const gpu::LaunchCode &code, mlir::gpu::GPUModuleOp kernels) {
+  void count(const gpu::LaunchCode &code) {
+    launches += !code.isRuntimeCall;
+    workspace += code.isRuntimeCall ? 0 : code.workspaceBytes;
+  }
+
+  /// Writes on the launch what the plan and the launch table ask of it.
+  LogicalResult note(Operation *launch, const gpu::LaunchCode &code, gpu::GpuEmitter &emitter) {
     Builder b(&getContext());
-    workspace += code.workspaceBytes;
-    for (const gpu::KernelLaunch &launch : code.kernels)
-      kernels.lookupSymbol(launch.name)->setAttr("sched.grid", b.getStringAttr(sizesOf(launch.grid)));
+    int64_t planned = plannedBytes(launch, code.workspaceBytes);
+    if (planned != code.workspaceBytes)
+      return launch->emitOpError("needs a workspace of ") << code.workspaceBytes << " bytes, planned were " << planned;
+    launch->setAttr("kedge.workspace", b.getI64IntegerAttr(code.workspaceBytes));
+    if (code.isRuntimeCall)
+      return success();
+    SmallVector<Attribute> kernels;
+    for (const gpu::KernelLaunch &kernel : code.kernels)
+      kernels.push_back(gpu::kernelAttr(b, kernel));
+    launch->setAttr("cuda.kernels", b.getArrayAttr(kernels));
+    launch->setAttr("kedge.kernel", b.getStringAttr(code.kernels.empty() ? "nothing" : code.kernels.front().name));
+    if (auto cluster = dyn_cast<sched::ClusterOp>(launch))
+      noteFlat(cluster, emitter.emitFlat(cluster));
+    return success();
+  }
+
+  /// What kedge-note-workspaces wrote, from which memory may have been planned; `otherwise` where it has not run.
+  static int64_t plannedBytes(Operation *launch, int64_t otherwise) {
+    if (auto noted = launch->getAttrOfType<IntegerAttr>("kedge.workspace"))
+      return noted.getInt();
+    return analysis::targetOf(launch->getParentOfType<ModuleOp>()) == "cuda" ? 0 : otherwise;
+  }
+
+  static void noteFlat(sched::ClusterOp cluster, const std::optional<gpu::FlatCode> &flat) {
+    Builder b(cluster.getContext());
+    if (flat)
+      cluster->setAttr("cuda.flat", b.getDictionaryAttr(
+                                        {b.getNamedAttr("function", b.getStringAttr(flat->function)),
+                                         b.getNamedAttr("elements", b.getI64IntegerAttr(flat->elements))}));
   }
 
   /// Prints PTX and statistics instead of IR; an empty module stays.

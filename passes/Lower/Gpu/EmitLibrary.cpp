@@ -1,6 +1,7 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "runtime/calls/LibraryWork.h"
+#include "runtime/io/Error.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -18,4 +19,20 @@ FailureOr<LaunchCode> GpuEmitter::emit(sched::LibraryOp call) {
     return generate(*this, call);
   return call.emitOpError("has no kernel for CUDA: ")
          << call.getKernel() << " runs with --target cpu only; compile for it, or replace the operator";
+}
+
+FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions convolutions) {
+  if (auto cluster = dyn_cast<sched::ClusterOp>(launch))
+    return emit(cluster);
+  auto call = cast<sched::LibraryOp>(launch);
+  if (!isRuntimeCall(call, convolutions))
+    return emit(call);
+  LaunchCode code;
+  code.isRuntimeCall = true;
+  try {
+    code.workspaceBytes = static_cast<int64_t>(rt::cuda::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
+  } catch (const rt::Error &error) {
+    return call.emitOpError("has no kernel for CUDA: ") << error.what();
+  }
+  return code;
 }

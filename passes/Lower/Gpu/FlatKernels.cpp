@@ -5,7 +5,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
 #include "passes/Lower/Cluster/KernelNames.h"
-#include "passes/Lower/Cluster/ScalarOps.h"
+#include "passes/Lower/Gpu/GpuMemory.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -35,32 +35,31 @@ public:
     for (auto [at, access] : llvm::enumerate(nest.inputs))
       if (isNumber(access))
         numbers[nest.body().getArgument(at)] = load(at, k.index(0), 1);
-    Num from = first + k.thread() * kFlatWidth, to = min(first + kFlatElements, elements);
-    k.loop(from, to, k.index(kFlatThreads * kFlatWidth), [&](Num at) {
-      Num isWhole = at + kFlatWidth <= elements;
-      k.when(isWhole, [&] { walk(at, kFlatWidth); });
+    int64_t width = vectorWidth();
+    Num from = first + k.thread() * width, to = min(first + kFlatElements, elements);
+    k.loop(from, to, k.index(kFlatThreads * width), [&](Num at) {
+      Num isWhole = at + width <= elements;
+      k.when(isWhole, [&] { walk(at, width); });
       k.when(!isWhole, [&] { k.loop(at, elements, k.index(1), [&](Num single) { walk(single, 1); }); });
     });
   }
 
 private:
-  Memory memory(unsigned operand) {
+  /// 16 bytes of the narrowest row.
+  int64_t vectorWidth() const {
+    auto isShort = [](const Access &access) {
+      return !isNumber(access) && isa<FloatType>(access.element) && access.element.getIntOrFloatBitWidth() == 16;
+    };
+    return llvm::any_of(nest.inputs, isShort) || llvm::any_of(nest.outputs, isShort) ? 8 : 4;
+  }
+  ElementMemory memory(unsigned operand) {
     unsigned inputs = nest.inputs.size();
-    const Access &access = operand < inputs ? nest.inputs[operand] : nest.outputs[operand - inputs];
-    return {function.getArgument(operand), ops.registerType(access.element, 1)};
+    return gpuMemory(ops, (operand < inputs ? nest.inputs[operand] : nest.outputs[operand - inputs]).element);
   }
   Value address(unsigned operand, Num at) {
-    Memory place = memory(operand);
-    return LLVM::GEPOp::create(k.b, k.loc, place.pointer.getType(), place.element, place.pointer,
-                               ArrayRef<LLVM::GEPArg>{at.value}, LLVM::GEPNoWrapFlags::inbounds);
+    return memory(operand).address(function.getArgument(operand), at.value);
   }
-  unsigned alignmentOf(unsigned operand, unsigned width) {
-    return std::min(16u, memory(operand).elementBytes() * width);
-  }
-  Value load(unsigned operand, Num at, unsigned width) {
-    return LLVM::LoadOp::create(k.b, k.loc, lanesOf(memory(operand).element, width), address(operand, at),
-                                alignmentOf(operand, width));
-  }
+  Value load(unsigned operand, Num at, unsigned width) { return memory(operand).load(address(operand, at), width); }
 
   /// All is read before anything is written: outputs may lie on inputs.
   void walk(Num at, unsigned width) {
@@ -79,8 +78,7 @@ private:
     }
     for (auto [number, result] : llvm::enumerate(nest.yield().getOperands())) {
       unsigned operand = nest.inputs.size() + number;
-      LLVM::StoreOp::create(k.b, k.loc, ops.splat(env.lookup(result), width), address(operand, at),
-                            alignmentOf(operand, width));
+      memory(operand).store(address(operand, at), ops.splat(env.lookup(result), width));
     }
   }
 

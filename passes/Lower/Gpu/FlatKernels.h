@@ -13,10 +13,10 @@ bool isFlat(const ClusterNest &nest);
 std::string flatText(const ClusterNest &nest);
 
 /// A function (no kernel) of the cluster's tensors, the number of elements and the first element of this block, for
-/// blocks of kFlatThreads threads that take kFlatElements each.
+/// blocks of kFlatThreads threads that take kFlatElements each, in accesses of 16 bytes.
 mlir::gpu::GPUFuncOp emitFlatFunction(mlir::gpu::GPUModuleOp module, const ClusterNest &nest, llvm::StringRef name);
 
-constexpr int64_t kFlatThreads = 256, kFlatWidth = 4, kFlatElements = 4096;
+constexpr int64_t kFlatThreads = 256, kFlatElements = 4096;
 
 /// A set of tensors: bytes from the kernel's argument to each, in the order of the function's arguments.
 struct FlatTensors {

@@ -23,6 +23,8 @@ std::string GpuEmitter::kernel(StringRef key, StringRef hint, unsigned pointers,
     return entry->second;
   std::string name = "k" + std::to_string(byKey.size() - 1) + "_" + hint.str();
   entry->second = name;
+  if (!module)
+    return name;
   MLIRContext *context = module.getContext();
   Location loc = NameLoc::get(StringAttr::get(context, name));
   auto builder = OpBuilder::atBlockEnd(module.getBody());

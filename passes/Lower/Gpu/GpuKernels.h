@@ -29,6 +29,7 @@ struct KernelLaunch {
 struct LaunchCode {
   llvm::SmallVector<KernelLaunch> kernels; ///< empty: nothing to do (tensors without elements)
   int64_t workspaceBytes = 0;              ///< contents undefined before and after the launch; 256-byte aligned
+  bool isRuntimeCall = false;              ///< no kernels: the runtime calls a library
 };
 
 /// Who computes the convolutions and their gradients.
@@ -50,7 +51,11 @@ struct FlatCode {
 class GpuEmitter {
 public:
   explicit GpuEmitter(mlir::gpu::GPUModuleOp module);
+  /// Plans only: what launches consist of, and the workspaces they need, without code. The decisions are the same ones.
+  static GpuEmitter planner() { return GpuEmitter(); }
 
+  /// A cluster or a library call, emitted or as a call of the runtime. Fails after a diagnostic at the op.
+  mlir::FailureOr<LaunchCode> emitLaunch(mlir::Operation *launch, Convolutions convolutions);
   /// Fails after a diagnostic at the op.
   mlir::FailureOr<LaunchCode> emit(sched::ClusterOp cluster);
   /// Kernels of the generator that passes/Lower/Gpu/library has for the call.
@@ -69,7 +74,9 @@ public:
   size_t kernelCount() const { return byKey.size(); }
 
 private:
-  mlir::gpu::GPUModuleOp module;
+  GpuEmitter() = default;
+
+  mlir::gpu::GPUModuleOp module; ///< null: nothing is emitted
   llvm::StringMap<std::string> byKey;
   llvm::StringMap<LaunchCode> clusters;
   llvm::StringMap<std::string> flatFunctions;

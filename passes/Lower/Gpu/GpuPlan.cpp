@@ -51,11 +51,23 @@ unsigned chooseThreadDim(const ClusterNest &nest) {
 }
 
 unsigned chooseWidth(const ClusterNest &nest, GpuPlan plan) {
-  if (nest.sizes[plan.lanesDim] % 4 != 0 || nest.sizes[plan.lanesDim] == 0)
+  int64_t size = nest.sizes[plan.lanesDim];
+  auto vectors = [&](unsigned width) {
+    SmallVector<const Access *> found;
+    plan.width = width;
+    for (const auto *list : {&nest.inputs, &nest.outputs})
+      for (const Access &access : *list)
+        if (isVector(plan, access, nest.sizes))
+          found.push_back(&access);
+    return found;
+  };
+  if (size % 4 != 0 || size == 0 || vectors(4).empty())
     return 1;
-  plan.width = 4;
-  auto fits = [&](const Access &access) { return isVector(plan, access, nest.sizes); };
-  return llvm::any_of(nest.inputs, fits) || llvm::any_of(nest.outputs, fits) ? 4 : 1;
+  // Eight elements of 16 bits are 16 bytes; of wider ones they are two accesses.
+  bool isShort = llvm::any_of(vectors(4), [](const Access *access) {
+    return isa<FloatType>(access->element) && access->element.getIntOrFloatBitWidth() == 16;
+  });
+  return isShort && size % 8 == 0 && vectors(8).size() == vectors(4).size() ? 8 : 4;
 }
 
 /// Inputs with an element of their own for every unit of a group.
@@ -112,7 +124,7 @@ void planColumns(const ClusterNest &nest, GpuPlan &plan) {
     plan.groupsPerBlock = 128;
   int64_t each = llvm::divideCeil(plan.units, plan.team);
   plan.inRegisters = each * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(plan.team) / 2;
-  plan.slots = plan.inRegisters ? each : 4;
+  plan.slots = plan.inRegisters ? each : plan.width == 8 ? 2 : 4;
 }
 
 /// Nothing but one pass of folds, each result an output that names every parallel dim once; partial results of an

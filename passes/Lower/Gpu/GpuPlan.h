@@ -13,7 +13,7 @@ namespace kedge::lower::gpu {
 struct GpuPlan {
   unsigned lanesDim = 0;     ///< dim along which neighbouring threads, and the lanes of one, lie
   bool lanesReduced = false; ///< and it is a reduced one
-  unsigned width = 1;        ///< elements of it in one access of a thread: 1 or 4
+  unsigned width = 1;        ///< elements of it in one access of a thread: 1, 4 or, of 16 bits each, 8
   llvm::SmallVector<unsigned> parallel, reduced; ///< dims, outermost first
   int64_t groups = 1, units = 1;
   int64_t team = 1;          ///< threads of a group; a power of two

@@ -11,11 +11,11 @@ using namespace mlir;
 
 struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
   void runOnOperation() override {
-    for (auto kernels : getOperation().getOps<mlir::gpu::GPUModuleOp>()) {
+    getOperation().walk([&](mlir::gpu::GPUModuleOp kernels) {
       gpu::GroupCounts counts = gpu::groupLaunches(getOperation(), kernels);
       addStatistic("kedge-group-launches", "launches grouped", counts.launches);
       addStatistic("kedge-group-launches", "groups", counts.groups);
-    }
+    });
   }
 };
 

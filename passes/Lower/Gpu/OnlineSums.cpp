@@ -3,7 +3,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "passes/Lower/Gpu/ThreadEmitter.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -54,38 +53,4 @@ Value OnlineSum::rescaled(Value sum, Value maximum, Value reference) {
 Value OnlineSum::finished(Value sum, Value maximum) {
   Value zero = arith::SubFOp::create(ops.builder, ops.loc, maximum, maximum);
   return arith::AddFOp::create(ops.builder, ops.loc, sum, zero);
-}
-
-//===- In a thread --------------------------------------------------------------------------------------===//
-
-// One maximum for all that a thread holds, so that a step costs one exponential beside those of its elements.
-void ThreadEmitter::accumulatePair(sched::ReduceOp sum, Value &maximum, MutableArrayRef<Value> sums) {
-  OnlineSum online(ops);
-  sched::ReduceOp fold = nest.maximumOf.lookup(sum);
-  Values elements;
-  for (unsigned slot = 0; slot < slots.size(); ++slot)
-    elements.push_back(foldedOfSlot(fold, slot));
-  Value top = ops.combine(fold.getKind(), maximum, ofThread(fold, elements));
-  Value reference = online.reference(top), scale = online.term(maximum, reference);
-  for (auto [slot, value] : llvm::enumerate(sums)) {
-    Value scales = ops.splat(scale, kedge::lower::widthOf(value));
-    value = arith::MulFOp::create(b, loc, value, scales);
-    if (slot < elements.size())
-      value = ops.combine(sum.getKind(), value, online.term(elements[slot], reference));
-  }
-  maximum = top;
-}
-
-// The team's maxima are known: each thread's sum as seen from there, then a plain sum over the team.
-void ThreadEmitter::joinPairs(ArrayRef<Value> maxima, Values results) {
-  OnlineSum online(ops);
-  folds = onlineSums;
-  for (auto [sum, maximum, value] : llvm::zip(onlineSums, maxima, results))
-    value = online.rescaled(value, maximum, online.reference(at(nest.maximumOf.lookup(sum).getResult(), 0)));
-  joinTeam(results);
-  for (auto [sum, value] : llvm::zip(onlineSums, results)) {
-    Value maximum = at(nest.maximumOf.lookup(sum).getResult(), 0);
-    // A part of a row may hold nothing but -inf: who joins the parts finishes their sum.
-    env[sum.getResult()] = {plan.splits > 1 ? value : online.finished(value, maximum)};
-  }
 }

@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels | FileCheck %s
+// RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels=kernels-only=true | FileCheck %s
 // RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels="arch=sm_90 opt-level=2" | FileCheck %s --check-prefix=PTX --implicit-check-not=.extern
 
 // Two equal clusters share a kernel: a thread takes four neighbours.

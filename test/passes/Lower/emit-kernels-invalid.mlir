@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --split-input-file --kedge-emit-kernels --verify-diagnostics
+// RUN: kedge-opt %s --split-input-file --kedge-emit-kernels=kernels-only=true --verify-diagnostics
 
 func.func @short(%a: tensor<8x70xbf16>) -> tensor<8xbf16> {
   %0 = sched.cluster domain [8, 70] reduced [1] (%a)

@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --split-input-file --kedge-emit-kernels | FileCheck %s
+// RUN: kedge-opt %s --split-input-file --kedge-emit-kernels=kernels-only=true | FileCheck %s
 
 // Two equal clusters share a kernel; a whole tensor is one long loop of four vectors a step.
 // CHECK-LABEL: llvm.func @k0_act_128x96(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)

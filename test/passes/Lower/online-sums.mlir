@@ -1,6 +1,6 @@
 // A row of a softmax that no registers hold is read twice: once for its maximum and its sum of exponentials, which the
 // new maxima rescale, once for the outputs. A sum of other exponentials needs a pass of its own.
-// RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels | FileCheck %s
+// RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels=kernels-only=true | FileCheck %s
 // REQUIRES: ptxas
 // RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels=arch=sm_90 | FileCheck %s --check-prefix=PTX
 

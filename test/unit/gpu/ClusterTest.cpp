@@ -179,6 +179,30 @@ TEST(GpuCluster, TypesAndBooleans) {
   }
 }
 
+/// Vectors of eight 16-bit elements, and shapes that allow only four or one; sums and functions in f32.
+TEST(GpuCluster, HalfWidths) {
+  for (const char *type : {"f16", "bf16"})
+    for (auto [rows, columns] : {std::pair(7, 64), {5, 1032}, {9, 20}, {3, 37}})
+      for (const char *reduced : {"1", "0"}) {
+        Case c;
+        std::string tensor = fmt::format("tensor<{}x{}x{}>", rows, columns, type);
+        c.inputs = fmt::format("{0} {0} tensor<{1}xf32>", tensor, columns);
+        c.outputs = fmt::format("{} tensor<{}xf32>", tensor, reduced[0] == '1' ? rows : columns);
+        c.domain = fmt::format("{}, {}", rows, columns);
+        c.reduced = reduced;
+        c.inputMaps = fmt::format("{0}, {0}, {1}", kSame, kColumn);
+        c.outputMaps = fmt::format("{}, {}", kSame, reduced[0] == '1' ? kRow : kColumn);
+        c.arguments = fmt::format("%x: {0}, %y: {0}, %w: f32", type);
+        c.body = fmt::format("%a = arith.extf %x : {0} to f32\n %b = arith.extf %y : {0} to f32\n"
+                             "%q = arith.mulf %a, %b : f32\n %s = sched.reduce add %q : f32\n"
+                             "%p = arith.mulf %a, %w : f32\n %z = arith.addf %p, %s : f32\n"
+                             "%r = arith.truncf %z : f32 to {0}", type);
+        c.yield = "%r, %s";
+        c.yieldTypes = fmt::format("{}, f32", type);
+        check(textOf(c));
+      }
+}
+
 TEST(GpuCluster, FoldKinds) {
   for (const char *kind : {"add", "mul", "max", "min", "umax", "umin", "and", "or"})
     for (const char *type : {"i32", "i64", "f64"}) {
@@ -223,6 +247,21 @@ TEST(GpuCluster, RandomNumbers) {
     c.yield = "%y";
     check(textOf(c));
   }
+}
+
+TEST(GpuCluster, RandomNumbersOfHalfWidth) {
+  Case c;
+  c.inputs = "tensor<6x16xbf16> tensor<i64> tensor<i64>";
+  c.outputs = "tensor<6x16xbf16>";
+  c.domain = "6, 16";
+  c.inputMaps = fmt::format("{}, affine_map<(r, c) -> ()>, affine_map<(r, c) -> ()>", kSame);
+  c.outputMaps = kSame;
+  c.arguments = "%x: bf16, %seed: i64, %step: i64";
+  c.body = "%r = sched.index 0\n %e = sched.index 1\n %u = sched.random 7 (%seed, %step, %r, %e)\n"
+           "%w = arith.extf %x : bf16 to f32\n %s = arith.addf %w, %u : f32\n %y = arith.truncf %s : f32 to bf16";
+  c.yield = "%y";
+  c.yieldTypes = "bf16";
+  check(textOf(c));
 }
 
 TEST(GpuCluster, NothingToDo) {

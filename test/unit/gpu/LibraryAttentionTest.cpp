@@ -13,11 +13,12 @@ struct Attention {
   std::string mask = {}; ///< type
   std::string layout = "bthd";
   double softcap = 0, ratio = 0;
+  std::string type = "f32";
 
   std::string tensor(int64_t heads, int64_t length, int64_t depth) const {
     auto number = [](int64_t n) { return std::to_string(n) + "x"; };
     std::string middle = layout == "bthd" ? number(length) + number(heads) : number(heads) + number(length);
-    return "tensor<" + number(batch) + middle + number(depth) + "f32>";
+    return "tensor<" + number(batch) + middle + number(depth) + type + ">";
   }
   /// `tensors`: operands that are always there, besides mask and counters.
   std::string attrs(int tensors) const {
@@ -176,6 +177,32 @@ TEST(GpuAttention, Dropout) {
             .softcap = 1.5,
             .ratio = 0.1}
       .check();
+}
+
+TEST(GpuAttention, HalfWidths) {
+  for (std::string type : {"f16", "bf16"}) {
+    Attention{.batch = 2,
+              .queryHeads = 4,
+              .keyHeads = 2,
+              .queries = 37,
+              .keys = 40,
+              .depth = 64,
+              .valueDepth = 64,
+              .causal = true,
+              .type = type}
+        .check();
+    Attention{.batch = 1,
+              .queryHeads = 1,
+              .keyHeads = 1,
+              .queries = 20,
+              .keys = 33,
+              .depth = 12,
+              .valueDepth = 9,
+              .mask = "tensor<1x1x20x33x" + type + ">",
+              .layout = "bhtd",
+              .type = type}
+        .check();
+  }
 }
 
 TEST(GpuAttention, SpillsNothingButOnTheOldest) {

@@ -7,6 +7,8 @@
 #include "runtime/calls/LibraryWork.h"
 #include "test/support/GpuSimulator.h"
 #include "test/unit/gpu/GuardedMemory.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -22,6 +24,26 @@ namespace {
 using Bytes = std::vector<char>;
 using Tensors = std::vector<Bytes>;
 
+bool isShort(DType type) { return type == DType::F16 || type == DType::BF16; }
+const llvm::fltSemantics &semanticsOf(DType type) {
+  return type == DType::F16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat();
+}
+
+float widened(DType type, const char *data, int64_t i) {
+  uint16_t bits;
+  std::memcpy(&bits, data + 2 * i, 2);
+  llvm::APFloat value(semanticsOf(type), llvm::APInt(16, bits));
+  bool inexact;
+  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return value.convertToFloat();
+}
+uint16_t rounded(DType type, float number) {
+  llvm::APFloat value(number);
+  bool inexact;
+  value.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue());
+}
+
 Bytes randomTensor(const rt::TensorDesc &tensor, const CaseOptions &options, std::mt19937 &random) {
   Bytes bytes(tensor.bytes());
   std::uniform_real_distribution<double> real(-1, 1);
@@ -31,6 +53,8 @@ Bytes randomTensor(const rt::TensorDesc &tensor, const CaseOptions &options, std
   for (int64_t i = 0; i < tensor.elements(); ++i) {
     if (tensor.type == DType::F32)
       put(i, static_cast<float>(real(random)));
+    else if (isShort(tensor.type))
+      put(i, rounded(tensor.type, static_cast<float>(real(random))));
     else if (tensor.type == DType::F64)
       put(i, real(random));
     else if (tensor.type == DType::I64 || tensor.type == DType::I32)
@@ -44,13 +68,19 @@ Bytes randomTensor(const rt::TensorDesc &tensor, const CaseOptions &options, std
 }
 
 double valueOf(DType type, const char *data, int64_t i) {
+  if (isShort(type))
+    return widened(type, data, i);
   return type == DType::F32 ? reinterpret_cast<const float *>(data)[i] : reinterpret_cast<const double *>(data)[i];
 }
+
+/// Between neighbouring numbers around 1.
+double unitOf(DType type) { return type == DType::F16 ? 0x1p-10 : type == DType::BF16 ? 0x1p-7 : 0; }
 
 /// The first element that is too far away; "" when none is.
 std::string difference(const rt::TensorDesc &tensor, const Bytes &actual, const Bytes &expected, double tolerance) {
   size_t element = rt::dtypeSize(tensor.type);
-  bool byBits = tolerance == 0 || (tensor.type != DType::F32 && tensor.type != DType::F64);
+  bool isFloat = tensor.type == DType::F32 || tensor.type == DType::F64 || isShort(tensor.type);
+  bool byBits = !isFloat || (tolerance == 0 && !isShort(tensor.type));
   for (int64_t i = 0; i < tensor.elements(); ++i) {
     if (std::memcmp(actual.data() + i * element, expected.data() + i * element, element) == 0)
       continue;
@@ -59,7 +89,8 @@ std::string difference(const rt::TensorDesc &tensor, const Bytes &actual, const 
     double a = valueOf(tensor.type, actual.data(), i), e = valueOf(tensor.type, expected.data(), i);
     if (a == e && !byBits)
       continue;
-    if (byBits || !(std::abs(a - e) <= tolerance * (1 + std::abs(e))))
+    double unit = unitOf(tensor.type) * std::abs(e);
+    if (byBits || !(std::abs(a - e) <= tolerance * (1 + std::abs(e)) + unit))
       return "element " + std::to_string(i) + " is " + std::to_string(a) + ", expected " + std::to_string(e);
   }
   return "";
@@ -80,6 +111,34 @@ Tensors runOnCpu(const rt::LibraryCall &call, const Tensors &inputs) {
                                                         &std::free);
   kernel->run(in.data(), out.data(), workspace.get());
   return outputs;
+}
+
+/// 16-bit floats as f32, before or after a call.
+Tensors converted(const std::vector<rt::TensorDesc> &tensors, const Tensors &all, bool widen) {
+  Tensors results = all;
+  for (auto [tensor, from, to] : llvm::zip(tensors, all, results)) {
+    if (!isShort(tensor.type))
+      continue;
+    to.resize(tensor.elements() * (widen ? sizeof(float) : 2));
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      if (widen)
+        reinterpret_cast<float *>(to.data())[i] = widened(tensor.type, from.data(), i);
+      else
+        reinterpret_cast<uint16_t *>(to.data())[i] =
+            rounded(tensor.type, reinterpret_cast<const float *>(from.data())[i]);
+  }
+  return results;
+}
+
+/// What the call gives when it computes in f32 and rounds its results once.
+Tensors expectedOf(const rt::LibraryCall &call, const Tensors &inputs) {
+  rt::LibraryCall single = call;
+  for (auto *list : {&single.inputs, &single.outputs})
+    for (rt::TensorDesc &tensor : *list)
+      if (isShort(tensor.type))
+        tensor.type = DType::F32;
+  Tensors outputs = runOnCpu(single, converted(call.inputs, inputs, true));
+  return converted(call.outputs, outputs, false);
 }
 
 /// The generated kernels of one call.
@@ -174,7 +233,7 @@ std::string compareWithCpu(sched::LibraryOp op, const CaseOptions &options) {
        {gpu.run(inputs, GuardedMemory::Guard::End, first), gpu.run(inputs, GuardedMemory::Guard::Begin, second)})
     if (!wrong.empty())
       return wrong;
-  Tensors expected = runOnCpu(call, inputs);
+  Tensors expected = expectedOf(call, inputs);
   for (size_t i = 0; i < expected.size(); ++i) {
     std::string wrong = difference(call.outputs[i], first[i], expected[i], options.tolerance);
     if (!wrong.empty())

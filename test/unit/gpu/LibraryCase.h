@@ -11,7 +11,8 @@ struct CaseOptions {
   double tolerance = 0;      ///< |actual - expected| <= tolerance (1 + |expected|); 0: equal bits
 };
 
-/// Floats are in [-1, 1). "" when the outputs agree, two runs of the GPU's kernels (whose threads take turns in another
+/// Floats are in [-1, 1). Calls on 16-bit floats are compared with the CPU's kernel on the same numbers in f32, whose
+/// results are rounded once: they may be a unit in the last place apart, besides the tolerance. "" when the outputs agree, two runs of the GPU's kernels (whose threads take turns in another
 /// order) give equal bits, nothing is written outside of outputs and workspace. Else what is wrong.
 std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options);
 

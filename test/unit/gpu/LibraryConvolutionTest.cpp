@@ -140,6 +140,15 @@ TEST(GpuConvolution, Doubles) {
   expectAllSame({2, 20, 18, {4, 6}, {1, 1}}, "f64");
 }
 
+TEST(GpuConvolution, HalfWidths) {
+  for (std::string type : {"f16", "bf16"}) {
+    expectAllSame({2, 40, 36, {6, 6}, {3, 3}, 1, {}, {1, 1, 1, 1}}, type);
+    expectAllSame({2, 24, 20, {4, 8}, {1, 1}}, type);
+    expectAllSame({8, 4, 9, {12, 12}, {3, 3}, 1, {}, {1, 1, 1, 1}}, type); // in parts
+    expectAllSame({2, 6, 6, {7, 6}, {3, 3}, 6, {2, 1}, {1, 1, 1, 1}}, type);
+  }
+}
+
 TEST(GpuConvolution, NothingToSum) {
   expectAllSame({0, 3, 8, {5, 5}, {3, 3}});
   expectAllSame({2, 0, 8, {5, 5}, {3, 3}});
@@ -170,4 +179,7 @@ TEST(GpuConvolution, Assembles) {
           for (const std::string &call : shape.calls(type))
             if (call.starts_with("onnx.Conv ") || call.starts_with("train.ConvGrad"))
               EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
+  for (std::string arch : {"sm_80", "sm_90"})
+    for (const std::string &call : {pointwise.calls("bf16")[0], resnet.calls("bf16")[2], resnet.calls("f16")[3]})
+      EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
 }

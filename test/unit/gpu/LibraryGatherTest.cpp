@@ -42,6 +42,31 @@ TEST(GpuGather, RowGradients) {
       {-5, 4, 1e-14});
 }
 
+TEST(GpuGather, HalfWidths) {
+  for (std::string type : {"f16", "bf16"}) {
+    auto tensor = [&](const std::string &shape) { return "tensor<" + shape + "x" + type + ">"; };
+    expectSameAsCpu("onnx.Gather {axis = 0 : i64} : (" + tensor("256x48") + ", tensor<4x32xi64>) -> " +
+                        tensor("4x32x48"),
+                    {0, 255});
+    // Vectors of eight, of one, and in parts.
+    for (std::string columns : {"48", "33"})
+      expectSameAsCpu("train.GatherGrad {axis = 0 : i64} : (" + tensor("3x50x" + columns) + ", tensor<3x50xi64>) -> " +
+                          tensor("520x" + columns),
+                      {-30, 30, 1e-6});
+    expectSameAsCpu("train.GatherGrad {axis = 0 : i64} : (" + tensor("8x120x48") + ", tensor<8x120xi64>) -> " +
+                        tensor("2x48"),
+                    {0, 1, 1e-5});
+    for (std::string size : {"3", "30"})
+      expectSameAsCpu("train.GatherElementsGrad {axis = 1 : i64} : (" + tensor("4x" + size + "x5") + ", tensor<4x" +
+                          size + "x5xi64>) -> " + tensor("4x40x7"),
+                      {-10, 9});
+    for (std::string reduction : {"none", "add", "mul", "max"})
+      expectSameAsCpu("onnx.ScatterElements {axis = 1 : i64, reduction = \"" + reduction + "\"} : (" +
+                          tensor("4x10x7") + ", tensor<4x30x5xi64>, " + tensor("4x30x5") + ") -> " + tensor("4x10x7"),
+                      {-10, 9});
+  }
+}
+
 TEST(GpuGather, ElementGradients) {
   for (std::string size : {"3", "30"})
     expectSameAsCpu("train.GatherElementsGrad {axis = 1 : i64} : (tensor<4x" + size + "x5xf32>, tensor<4x" + size +

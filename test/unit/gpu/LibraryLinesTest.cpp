@@ -67,6 +67,22 @@ TEST(GpuPools, AllWindows) {
       }
 }
 
+TEST(GpuLines, HalfWidths) {
+  for (std::string type : {"f16", "bf16"}) {
+    std::string x = "tensor<2x3x9x8x" + type + ">", y = "tensor<2x3x4x4x" + type + ">";
+    expectSameAsCpu("onnx.CumSum {axis = 2 : i64, exclusive = true} : (" + x + ") -> " + x);
+    expectSameAsCpu("onnx.TopK {axis = 3 : i64} : (" + x + ") -> (tensor<2x3x9x3x" + type + ">, tensor<2x3x9x3xi64>)");
+    expectSameAsCpu("onnx.Hardmax {axis = -1 : i64} : (" + x + ") -> " + x);
+    std::string attrs = "{kernel_shape = array<i64: 3, 2>, strides = array<i64: 2, 2>";
+    expectSameAsCpu("onnx.MaxPool " + attrs + "} : (" + x + ") -> (" + y + ", tensor<2x3x4x4xi64>)");
+    expectSameAsCpu("train.MaxPoolGrad " + attrs + "} : (" + y + ", " + x + ") -> " + x);
+    expectSameAsCpu("onnx.AveragePool " + attrs + "} : (" + x + ") -> " + y);
+    expectSameAsCpu("train.AveragePoolGrad " + attrs + "} : (" + y + ") -> " + x);
+    expectSameAsCpu("onnx.Resize {mode = \"linear\", scales = array<f32: 1.0, 1.0, 2.0, 0.5>} : (" + x +
+                    ") -> tensor<2x3x18x4x" + type + ">");
+  }
+}
+
 TEST(GpuPools, OtherRanksAndTypes) {
   expectSameAsCpu("onnx.MaxPool {kernel_shape = array<i64: 3>, strides = array<i64: 2>, storage_order = 1 : i64} : "
                   "(tensor<2x3x9xf64>) -> (tensor<2x3x4xf64>, tensor<2x3x4xi64>)");

@@ -1,4 +1,5 @@
 #include "passes/Lower/Gpu/library/Attention.h"
+#include "passes/Lower/Gpu/library/Copies.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -24,10 +25,9 @@ int64_t paddedDepth(int64_t depth) {
 Share depthShare(Num thread, int64_t padded) { return Share::of(thread, 16, padded, 4); }
 
 GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count, int64_t depth) {
-  bool aligned = llvm::all_of(ArrayRef<int64_t>{view.offset, view.batch, view.head, view.row, depth},
-                              [](int64_t stride) { return stride % 4 == 0; });
+  unsigned width = vectorWidth(memory.element, {view.offset, view.batch, view.head, view.row, depth});
   Num place = batch * view.batch + head * view.head + first * view.row + view.offset;
-  return {memory, place, view.row, count, depth, aligned ? 4u : 1u};
+  return {memory, place, view.row, count, depth, width < 4 ? 1 : width};
 }
 
 void appendOptional(const CallKernels &kernels, const AttentionShape &shape, SmallVectorImpl<Operand> &operands) {
@@ -37,12 +37,13 @@ void appendOptional(const CallKernels &kernels, const AttentionShape &shape, Sma
     operands.push_back(kernels.input(shape.dropout.firstInput + counter));
 }
 
-void expectSingles(const CallKernels &kernels) {
+void expectTypes(const CallKernels &kernels) {
+  using rt::DType;
   for (const auto *list : {&kernels.call.inputs, &kernels.call.outputs})
     for (const rt::TensorDesc &tensor : *list)
-      if (tensor.type != rt::DType::F32 && tensor.type != rt::DType::Bool && tensor.type != rt::DType::I64)
-        rt::cpu::failCall(kernels.call, "attention for CUDA computes in f32, and masks are f32 or bool: compile with "
-                                        "--precision fp32, or for --target cpu");
+      if (!llvm::is_contained({DType::F32, DType::F16, DType::BF16, DType::Bool, DType::I64}, tensor.type))
+        rt::cpu::failCall(kernels.call, "attention for CUDA computes in f32 on f16, bf16 or f32, and masks are floats "
+                                        "or bool: cast before it, or compile for --target cpu");
 }
 
 Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries) {
@@ -68,7 +69,7 @@ Num Scores::maskValue(const ScorePlace &place, Num query, Num key) {
   query = min(query, k.index(shape.queries - 1)), key = min(key, k.index(shape.keys - 1));
   Num at = place.batch * mask.batch + place.head * mask.head + query * mask.query + key * mask.key;
   Num value = k.load(*maskMemory, at);
-  if (maskMemory->element.isF32())
+  if (isa<FloatType>(maskMemory->element))
     return value * kLog2e;
   return select(value != 0, k.f32(0), k.f32(-std::numeric_limits<double>::infinity()));
 }

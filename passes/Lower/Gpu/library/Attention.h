@@ -91,8 +91,8 @@ struct OptionalOperands {
 /// need more.
 inline int64_t residentBlocks(const AttentionShape &shape) { return shape.drops() ? 2 : 3; }
 
-/// Checks the types; f32 only.
-void expectSingles(const CallKernels &kernels);
+/// Checks the types: kernels compute in f32 on floats of 16 or 32 bits.
+void expectTypes(const CallKernels &kernels);
 /// min(keys, what the last of `queries` queries from `query` on sees): where a block's walk over keys ends.
 Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries);
 

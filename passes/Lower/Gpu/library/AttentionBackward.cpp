@@ -288,7 +288,7 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
   if (rt::cpu::boolAttr(call, "packed", false))
     rt::cpu::failCall(call, "packed gradients have no kernel for CUDA: give Q, K and V as operands of their own");
   rt::cpu::expectCounts(call, 6, 10, 3, 3);
-  expectSingles(kernels);
+  expectTypes(kernels);
   AttentionShape shape = rt::cpu::readAttention(call, 1, call.inputs[4], 6);
   rt::cpu::expectShape(call, call.inputs[0], call.inputs[4].shape, "dO");
   Backward plan{shape, shape.o, paddedDepth(shape.depth), paddedDepth(shape.valueDepth)};

@@ -169,7 +169,7 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   const rt::LibraryCall &call = kernels.call;
   bool packed = rt::cpu::boolAttr(call, "packed", false);
   rt::cpu::expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
-  expectSingles(kernels);
+  expectTypes(kernels);
   Forward plan(kernels, rt::cpu::readAttention(call, 0, call.outputs[0], packed ? 1 : 3));
   SmallVector<Operand> operands = {kernels.output(0), kernels.output(1), kernels.input(0)};
   if (!packed)

@@ -52,8 +52,9 @@ Operand CallKernels::workspace(Type element, int64_t count) {
 }
 
 void CallKernels::expectFloat(Operand operand) const {
-  if (!operand.element.isF32() && !operand.element.isF64())
-    rt::cpu::failCall(call, "kernels for CUDA compute in f32 or f64: compile with --precision fp32, or for "
+  Type type = operand.element;
+  if (!type.isF32() && !type.isF64() && !type.isF16() && !type.isBF16())
+    rt::cpu::failCall(call, "kernels for CUDA take f16, bf16, f32 or f64 here: cast before it, or compile for "
                             "--target cpu");
 }
 
@@ -69,7 +70,7 @@ void CallKernels::kernel(StringRef hint, int64_t blocks, int64_t threads, ArrayR
     KernelBuilder k(b, function, wide);
     SmallVector<Memory> memories;
     for (auto [at, operand] : llvm::enumerate(operands))
-      memories.push_back({function.getArgument(at), operand.element});
+      memories.push_back({function.getArgument(at), operand.element, operand.compute});
     body(k, memories);
   });
   code.kernels.push_back(std::move(launch));

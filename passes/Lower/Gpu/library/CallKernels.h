@@ -8,8 +8,16 @@ namespace kedge::lower::gpu {
 
 /// An argument of a kernel: a tensor of the call or a piece of its workspace.
 struct Operand {
+  Operand() = default;
+  Operand(KernelLaunch::Operand place, mlir::Type element)
+      : place(place), element(element), compute(computeTypeOf(element)) {}
+
+  /// Whether numbers are rounded when they are stored.
+  bool isRounded() const { return element != compute; }
+
   KernelLaunch::Operand place;
   mlir::Type element; ///< as in memory: signless, bool is i8
+  mlir::Type compute; ///< of the numbers that kernels load and store
 };
 
 class CallKernels {
@@ -25,7 +33,7 @@ public:
 
   mlir::Type f32() const { return mlir::Float32Type::get(context); }
   mlir::Type integer(unsigned bits) const { return mlir::IntegerType::get(context, bits); }
-  /// Fails when the operand is neither f32 nor f64, in which kernels compute.
+  /// Fails when the operand is no float of 16, 32 or 64 bits.
   void expectFloat(Operand operand) const;
 
   /// One kernel of `blocks` blocks of `threads` threads; nothing without blocks. `body` gets a memory an operand.

@@ -67,7 +67,7 @@ Convolution::Convolution(const CallKernels &kernels)
     rt::cpu::expectShape(kernels.call, kernels.call.inputs[at], {isBack ? shape.channels : shape.filters}, "the bias");
   }
   kernels.expectFloat(result);
-  storage = sum = result.element;
+  storage = result.element, sum = result.compute;
 }
 
 int64_t partsOf(int64_t blocks, int64_t steps, int64_t stepsOfPart, int64_t result, int64_t operands) {
@@ -84,7 +84,7 @@ void joinParts(CallKernels &kernels, const Operand &partials, const Operand &res
                const std::optional<Operand> &bias, int64_t channels, int64_t plane) {
   if (parts == 1)
     return;
-  unsigned width = vectorWidth(partials.element, {elements, bias ? plane : elements});
+  unsigned width = vectorWidth(result.element, {elements, bias ? plane : elements});
   SmallVector<Operand> operands = {partials, result};
   if (bias)
     operands.push_back(*bias);

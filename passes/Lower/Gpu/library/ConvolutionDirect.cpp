@@ -69,7 +69,7 @@ private:
     Num weights = at[1] * p.groupWeights() + p.tap(phases, tap);
     if (p.depth == 1) { // depthwise: no branch around so little
       Num value = k.load(source, select(inside, from, k.index(0)));
-      return addChannel(select(inside, value, k.zeros(p.storage, 1)), weights, sums);
+      return addChannel(select(inside, value, k.zeros(p.sum, 1)), weights, sums);
     }
     auto addChannels = [&] {
       return nest(k, {k.index(p.depth)}, {}, sums, [&](Nums channel, Nums so) {
@@ -139,7 +139,7 @@ private:
     ArrayRef<Num> space = ArrayRef<Num>(at).drop_front();
     Num dy = k.load(result, (at[0] * c.filters + row) * c.outSize() + flatten(space, c.out));
     Num channel = row / c.groupFilters() * c.groupChannels() + column;
-    Num plane = (at[0] * c.channels + channel) * c.inSize(), zero = k.zeros(image.element, 1);
+    Num plane = (at[0] * c.channels + channel) * c.inSize(), zero = k.zeros(sum, 1);
     for (int64_t tap = 0; tap < plan.taps; ++tap) {
       Num inside = always(k);
       Nums read;

@@ -180,7 +180,7 @@ private:
     // What lies outside reads the first channels instead: no branch around the load.
     Memory base = k.shifted(source, select(inside, from, k.index(0)));
     Num value = k.load(base, k.index(further), sourceMoves.width);
-    return select(inside, value, k.zeros(p.storage, sourceMoves.width));
+    return select(inside, value, k.zeros(p.sum, sourceMoves.width));
   }
 
   void put(Num buffer, const Nums &values) {

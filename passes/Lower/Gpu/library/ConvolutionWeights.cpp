@@ -125,7 +125,7 @@ private:
   /// Zeros where there is nothing, without a branch around the load.
   Num loadIf(Num inside, Memory from, Num at, int64_t width) const {
     Num value = k.load(from, select(inside, at, k.index(0)), width);
-    return select(inside, value, k.zeros(from.element, width));
+    return select(inside, value, k.zeros(from.compute, width));
   }
 
   void put(Num buffer, const Nums &values) {

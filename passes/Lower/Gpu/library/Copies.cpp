@@ -224,6 +224,18 @@ void kedge::lower::gpu::copyInset(CallKernels &kernels, Operand src, Operand dst
   });
 }
 
+Operand kedge::lower::gpu::accumulatorOf(CallKernels &kernels, const Operand &result, int64_t count) {
+  return result.isRounded() ? kernels.workspace(result.compute, count) : result;
+}
+
+void kedge::lower::gpu::convertElements(CallKernels &kernels, const Operand &from, const Operand &to, int64_t count) {
+  unsigned width = std::max(vectorWidth(from.element, {count}), vectorWidth(to.element, {count}));
+  kernels.forEach("convert", count / width, {from, to}, [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
+    Num at = flat * int64_t(width);
+    k.store(memory[1], at, k.load(memory[0], at, width));
+  });
+}
+
 void kedge::lower::gpu::generateCopies(CallKernels &kernels) {
   std::vector<rt::cpu::CopyPlan> plans = *rt::cpu::planCopies(kernels.call);
   RowCopies rows;

@@ -20,6 +20,12 @@ struct Inset {
 void copyInset(CallKernels &kernels, Operand src, Operand dst, std::vector<Inset> dims,
                std::optional<Operand> outside = {}, int64_t constant = 0);
 
+/// Memory in which sums may be added up in place for `result`: itself, or `count` elements of the workspace where each
+/// store would round.
+Operand accumulatorOf(CallKernels &kernels, const Operand &result, int64_t count);
+/// to[i] = from[i] in another type.
+void convertElements(CallKernels &kernels, const Operand &from, const Operand &to, int64_t count);
+
 /// The widest vector of 16 bytes or less whose width divides all of `strides`.
 unsigned vectorWidth(mlir::Type element, llvm::ArrayRef<int64_t> strides);
 

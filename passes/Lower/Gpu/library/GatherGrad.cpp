@@ -57,7 +57,7 @@ void compareElements(CallKernels &kernels, const LineMap &lines, const Shape &dx
       if (int64_t(d) != axis && indexShape[d] < dxShape[d])
         inside = inside & (index[d] < indexShape[d]);
     index[axis] = k.index(0);
-    Num line = k.dot(index, indexStrides), zero = k.zeros(memory[0].element, 1);
+    Num line = k.dot(index, indexStrides), zero = k.zeros(memory[0].compute, 1);
     Nums sum = k.choose(
         inside,
         [&]() -> Nums {
@@ -77,7 +77,7 @@ void compareElements(CallKernels &kernels, const LineMap &lines, const Shape &dx
 
 /// One thread a line, in order of position, on dX full of zeros.
 void walkLines(CallKernels &kernels, const LineMap &lines, int64_t elements) {
-  Operand dx = kernels.output(0);
+  Operand result = kernels.output(0), dx = accumulatorOf(kernels, result, elements);
   copyInset(kernels, dx, dx, {{elements, 0, 0}});
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num line) {
     Nums index = k.split(line, lines.sizes);
@@ -89,6 +89,8 @@ void walkLines(CallKernels &kernels, const LineMap &lines, int64_t elements) {
     });
   };
   kernels.forEach("elements_grad", lines.count, {kernels.input(0), kernels.input(1), dx}, body);
+  if (result.isRounded())
+    convertElements(kernels, dx, result, elements);
 }
 
 } // namespace

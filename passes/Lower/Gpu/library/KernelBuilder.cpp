@@ -6,12 +6,18 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/GpuMemory.h"
 
 using namespace mlir;
 using namespace kedge::lower::gpu;
 
+Type kedge::lower::gpu::computeTypeOf(Type element) {
+  bool isShort = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return isShort ? Float32Type::get(element.getContext()) : element;
+}
+
 KernelBuilder::KernelBuilder(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, bool wide)
-    : b(builder), loc(kernel.getLoc()), indexType(builder.getIntegerType(wide ? 64 : 32)), kernel(kernel) {
+    : b(builder), loc(kernel.getLoc()), scalars(b, loc), indexType(builder.getIntegerType(wide ? 64 : 32)), kernel(kernel) {
   auto place = [&](Value index) { return Num(*this, arith::IndexCastOp::create(b, loc, indexType, index)); };
   threadX = place(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x));
   blockX = place(mlir::gpu::BlockIdOp::create(b, loc, mlir::gpu::Dimension::x));
@@ -72,7 +78,7 @@ Num KernelBuilder::exp2(Num x) {
 Num KernelBuilder::log(Num x) { return {*this, math::LogOp::create(b, loc, x.value)}; }
 
 Memory KernelBuilder::shifted(KernelBuilder &k, Memory from, Num elements) {
-  return {k.address(from, elements), from.element};
+  return {k.address(from, elements), from.element, from.compute};
 }
 
 Value KernelBuilder::address(Memory memory, Num at) {
@@ -81,14 +87,13 @@ Value KernelBuilder::address(Memory memory, Num at) {
 }
 
 Num KernelBuilder::load(Memory from, Num at, unsigned width) {
-  Type type = width == 1 ? from.element : VectorType::get({int64_t(width)}, from.element);
-  return {*this, LLVM::LoadOp::create(b, loc, type, address(from, at), width * from.elementBytes())};
+  Value value = gpuMemory(scalars, from.element).load(address(from, at), width);
+  return {*this, from.compute == from.element ? value : scalars.widen(value, from.element)};
 }
 
 void KernelBuilder::store(Memory to, Num at, Num value) {
-  auto vector = dyn_cast<VectorType>(value.type());
-  unsigned width = vector ? vector.getNumElements() : 1;
-  LLVM::StoreOp::create(b, loc, value.value, address(to, at), width * to.elementBytes());
+  Value stored = to.compute == to.element ? value.value : scalars.narrow(value.value, to.element);
+  gpuMemory(scalars, to.element).store(address(to, at), stored);
 }
 
 Memory KernelBuilder::shared(Type element, int64_t count) {

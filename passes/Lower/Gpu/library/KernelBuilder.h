@@ -1,7 +1,7 @@
 // Writes one GPU kernel: numbers with operators, loops, memory, the threads of a block working together.
 #pragma once
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/IR/Builders.h"
+#include "passes/Lower/Cluster/ScalarOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <type_traits>
 
@@ -80,12 +80,19 @@ Num fma(Num a, Num b, Num c);
 using Nums = llvm::SmallVector<Num>;
 template <typename T> using Fn = llvm::function_ref<T>;
 
-/// Elements of one type in global or shared memory. bool is i8, 0 or 1.
-struct Memory {
-  mlir::Value pointer;
-  mlir::Type element;
+/// The type in which kernels compute with elements of a type: f32 for floats of 16 bits.
+mlir::Type computeTypeOf(mlir::Type element);
 
-  unsigned elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
+/// Elements of one type in global or shared memory, and the type of the numbers that are loaded from there and stored
+/// there, each rounded once. bool is i8, 0 or 1.
+struct Memory {
+  Memory() = default;
+  Memory(mlir::Value pointer, mlir::Type element) : Memory(pointer, element, computeTypeOf(element)) {}
+  Memory(mlir::Value pointer, mlir::Type element, mlir::Type compute)
+      : pointer(pointer), element(element), compute(compute) {}
+
+  mlir::Value pointer;
+  mlir::Type element, compute;
 };
 
 class KernelBuilder {
@@ -106,7 +113,7 @@ public:
   Num log(Num x);
 
   // Memory
-  Num load(Memory from, Num at, unsigned width = 1); ///< width > 1: a vector, aligned to its size
+  Num load(Memory from, Num at, unsigned width = 1); ///< width > 1: a vector, aligned to its size or 16 bytes
   void store(Memory to, Num at, Num value);
   Memory shared(mlir::Type element, int64_t count); ///< 16-byte aligned
   /// `values` in the module's constant data.
@@ -143,6 +150,7 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  ScalarOps scalars;
   mlir::Type indexType;
 
 private:

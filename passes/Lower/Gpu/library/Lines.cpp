@@ -53,7 +53,7 @@ void kedge::lower::gpu::generateCumSum(CallKernels &kernels) {
     kernels.expectFloat(kernels.input(0));
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num line) {
     Num first = lineStart(view, line);
-    k.loop(k.index(0), k.index(view.size), k.index(1), {k.zeros(memory[0].element, 1)}, [&](Num i, Nums sum) -> Nums {
+    k.loop(k.index(0), k.index(view.size), k.index(1), {k.zeros(memory[0].compute, 1)}, [&](Num i, Nums sum) -> Nums {
       Num at = first + (reverse ? view.size - 1 - i : i) * view.inner;
       Num next = sum[0] + k.load(memory[0], at);
       k.store(memory[1], at, exclusive ? sum[0] : next);
@@ -85,7 +85,7 @@ void kedge::lower::gpu::generateHardmax(CallKernels &kernels) {
   kernels.expectFloat(kernels.input(0));
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num line) {
     Num first = lineStart(view, line), best = extremeOf(k, memory[0], first, view, true, false);
-    Num zero = k.zeros(memory[1].element, 1), one = literalOf(zero, 1);
+    Num zero = k.zeros(memory[1].compute, 1), one = literalOf(zero, 1);
     k.loop(k.index(0), k.index(view.size), k.index(1),
            [&](Num i) { k.store(memory[1], first + i * view.inner, select(i == best, one, zero)); });
   };
@@ -107,7 +107,7 @@ void kedge::lower::gpu::generateTopK(CallKernels &kernels) {
       Num isAfter = precedes(b, a, largest);
       return precedes(a, b, largest) | select(isAfter, literalOf(isAfter, 0), aPlace < bPlace);
     };
-    Nums start = {k.zeros(memory[0].element, 1), k.index(-1)};
+    Nums start = {k.zeros(memory[0].compute, 1), k.index(-1)};
     k.loop(k.index(0), k.index(chosen.size), one, start, [&](Num rank, Nums last) {
       Nums best = k.loop(k.index(0), k.index(view.size), one, start, [&](Num i, Nums best) -> Nums {
         Num value = k.load(memory[0], first + i * view.inner);
@@ -150,7 +150,7 @@ void kedge::lower::gpu::generateEyeLike(CallKernels &kernels) {
   int64_t diagonal = intAttr(call, "k", 0);
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
     Nums index = k.split(flat, y.shape);
-    Num zero = k.zeros(memory[0].element, 1);
+    Num zero = k.zeros(memory[0].compute, 1);
     k.store(memory[0], flat, select(index[0] + diagonal == index[1], literalOf(zero, 1), zero));
   };
   kernels.forEach("eye", y.elements(), {kernels.output(0)}, body);
@@ -179,7 +179,7 @@ void kedge::lower::gpu::generateRange(CallKernels &kernels) {
     kernels.expectFloat(y);
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
     Num start = k.load(memory[0], k.index(0)), delta = k.load(memory[1], k.index(0));
-    k.store(memory[2], flat, start + k.convert(flat, y.element) * delta);
+    k.store(memory[2], flat, start + k.convert(flat, y.compute) * delta);
   };
   kernels.forEach("range", kernels.call.outputs[0].elements(), {kernels.input(0), kernels.input(1), y}, body);
 }

@@ -48,7 +48,7 @@ Nums walkTaps(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, Nums carr
 
 /// Place of the first largest element of a window in its plane, -1 for an empty window; a NaN is larger than all.
 Nums largest(KernelBuilder &k, const PoolShape &p, Memory plane, ArrayRef<Num> out) {
-  Num none = literalOf(k.zeros(plane.element, 1), 0);
+  Num none = literalOf(k.zeros(plane.compute, 1), 0);
   return walkTaps(k, p, out, {k.index(-1), none}, [&](Nums place, Nums best) -> Nums {
     Num x = k.load(plane, place[0]);
     Num first = best[0]<0, larger = x> best[1];
@@ -147,7 +147,7 @@ void kedge::lower::gpu::generateMaxPoolGrad(CallKernels &kernels) {
     Nums index = k.split(flat, sizesOf(p.planes, p.in));
     Memory dy = k.shifted(memory[0], index[0] * p.outSize()), x = k.shifted(memory[1], index[0] * p.inSize());
     ArrayRef<Num> place = ArrayRef<Num>(index).drop_front();
-    Num own = flatten(k, place, p.in), zero = k.zeros(dy.element, 1);
+    Num own = flatten(k, place, p.in), zero = k.zeros(dy.compute, 1);
     Num sum = walkWindows(k, p, place, {zero}, [&](Nums out, Nums sum) -> Nums {
       Num mine = largest(k, p, x, out)[0] == own;
       return {sum[0] + select(mine, k.load(dy, flatten(k, out, p.out)), zero)};
@@ -167,9 +167,9 @@ void kedge::lower::gpu::generateAveragePool(CallKernels &kernels) {
     Nums index = k.split(flat, sizesOf(p.planes, p.out));
     Memory x = k.shifted(memory[0], index[0] * p.inSize());
     ArrayRef<Num> out = ArrayRef<Num>(index).drop_front();
-    Num sum = walkTaps(k, p, out, {k.zeros(x.element, 1)},
+    Num sum = walkTaps(k, p, out, {k.zeros(x.compute, 1)},
                        [&](Nums place, Nums sum) -> Nums { return {sum[0] + k.load(x, place[0])}; })[0];
-    k.store(memory[1], flat, sum / k.convert(tapsOf(k, p, out, includePad), x.element));
+    k.store(memory[1], flat, sum / k.convert(tapsOf(k, p, out, includePad), x.compute));
   };
   kernels.forEach("average_pool", p.planes * p.outSize(), {kernels.input(0), kernels.output(0)}, body);
 }
@@ -183,8 +183,8 @@ void kedge::lower::gpu::generateAveragePoolGrad(CallKernels &kernels) {
     Nums index = k.split(flat, sizesOf(p.planes, p.in));
     Memory dy = k.shifted(memory[0], index[0] * p.outSize());
     ArrayRef<Num> place = ArrayRef<Num>(index).drop_front();
-    Num sum = walkWindows(k, p, place, {k.zeros(dy.element, 1)}, [&](Nums out, Nums sum) -> Nums {
-      Num taps = k.convert(tapsOf(k, p, out, includePad), dy.element);
+    Num sum = walkWindows(k, p, place, {k.zeros(dy.compute, 1)}, [&](Nums out, Nums sum) -> Nums {
+      Num taps = k.convert(tapsOf(k, p, out, includePad), dy.compute);
       return {sum[0] + k.load(dy, flatten(k, out, p.out)) / taps};
     })[0];
     k.store(memory[1], flat, sum);

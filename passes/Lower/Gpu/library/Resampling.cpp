@@ -112,9 +112,9 @@ private:
       Num value = along(d + 1, index, base + k.asIndex(k.load(*data[d].sources, entry)));
       if (!data[d].weights)
         return value;
-      return k.convert(k.load(*data[d].weights, entry), source.element) * value;
+      return k.convert(k.load(*data[d].weights, entry), source.compute) * value;
     };
-    Num zero = k.zeros(source.element, 1);
+    Num zero = k.zeros(source.compute, 1);
     if (int64_t count = axes[d].evenCount()) {
       if (count == 1)
         return term(index[d]);
@@ -153,7 +153,7 @@ void resample(CallKernels &kernels, llvm::StringRef hint, std::vector<Axis> axes
     WeightedSum sums(k, axes, memory[0]);
     Nums index = k.split(flat, sizes);
     Nums value = k.choose(
-        sums.isOutside(index), [&]() -> Nums { return {literalOf(k.zeros(to.element, 1), extrapolation)}; },
+        sums.isOutside(index), [&]() -> Nums { return {literalOf(k.zeros(to.compute, 1), extrapolation)}; },
         [&]() -> Nums { return {sums.sum(index)}; });
     k.store(memory[1], flat, value[0]);
   });

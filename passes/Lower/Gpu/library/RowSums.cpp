@@ -12,7 +12,8 @@ using namespace kedge::lower::gpu;
 namespace {
 
 constexpr int64_t kBuckets = 512; ///< wanted: each reads all indices
-constexpr int64_t kMostRows = 64; ///< of a bucket: what fits shared memory
+constexpr int64_t kMostRows = 64; ///< of a bucket
+constexpr int64_t kTableBytes = 32 * 1024; ///< of shared memory, for a bucket's rows of a slab
 constexpr int64_t kWantedWarps = 512;
 constexpr int64_t kListThreads = 256;
 constexpr int64_t kAhead = 16; ///< rows loaded before the first is added
@@ -23,10 +24,11 @@ struct Plan {
   unsigned width;
   int64_t slabs, parts, partPositions;
 
-  Plan(const RowSums &sums, Type element) : sums(sums) {
-    rows = std::clamp<int64_t>(ceilDiv(sums.slots, kBuckets), 1, kMostRows);
+  Plan(const RowSums &sums, const Operand &dst) : sums(sums) {
+    width = vectorWidth(dst.element, {sums.columns});
+    int64_t rowBytes = 32 * width * dst.compute.getIntOrFloatBitWidth() / 8;
+    rows = std::clamp<int64_t>(ceilDiv(sums.slots, kBuckets), 1, std::min(kMostRows, kTableBytes / rowBytes));
     buckets = ceilDiv(sums.slots, rows);
-    width = vectorWidth(element, {sums.columns});
     slabs = ceilDiv(sums.columns, 32 * width);
     int64_t warps = buckets * slabs * sums.outer;
     // Parts cost memory: at most twice what is summed.
@@ -109,12 +111,12 @@ void sumLists(KernelBuilder &k, const Plan &plan, ArrayRef<Memory> memory) {
   Nums index = k.split(k.block(), {plan.parts, sums.outer, plan.buckets, plan.slabs});
   Num part = index[0], outer = index[1], bucket = index[2], lane = k.thread();
   Num column = (index[3] * 32 + lane) * int64_t(plan.width);
-  Memory table = k.shared(src.element, plan.rows * 32 * plan.width);
+  Memory table = k.shared(src.compute, plan.rows * 32 * plan.width);
   auto cell = [&](Num row) { return (row * 32 + lane) * int64_t(plan.width); };
   k.when(column < sums.columns, [&] {
     Num one = k.index(1);
     k.loop(k.index(0), k.index(plan.rows), one,
-           [&](Num row) { k.store(table, cell(row), k.zeros(src.element, plan.width)); });
+           [&](Num row) { k.store(table, cell(row), k.zeros(src.compute, plan.width)); });
     Num list = (part * plan.buckets + bucket) * 2;
     Num begin = k.asIndex(k.load(bounds, list)), end = k.asIndex(k.load(bounds, list + 1));
     k.loop(begin, end, k.index(kAhead), [&](Num start) {
@@ -123,7 +125,7 @@ void sumLists(KernelBuilder &k, const Plan &plan, ArrayRef<Memory> memory) {
         Num at = start + ahead, position = k.asIndex(k.load(order, min(at, end - 1)));
         rows.push_back(sums.slotOf(k, indices, position, Checks::None) - bucket * plan.rows);
         Num value = k.load(src, (outer * sums.positions + position) * sums.columns + column, plan.width);
-        values.push_back(select(at < end, value, k.zeros(src.element, plan.width)));
+        values.push_back(select(at < end, value, k.zeros(src.compute, plan.width)));
       }
       for (int64_t ahead = 0; ahead < kAhead; ++ahead) {
         Num at = cell(rows[ahead]);
@@ -150,10 +152,10 @@ void kedge::lower::gpu::sumRows(CallKernels &kernels, Operand src, Operand indic
     copyInset(kernels, dst, dst, {{sums.outer * sums.slots * sums.columns, 0, 0}});
     return;
   }
-  Plan plan(sums, dst.element);
+  Plan plan(sums, dst);
   Operand order = kernels.workspace(kernels.integer(32), sums.positions);
   Operand bounds = kernels.workspace(kernels.integer(32), 2 * plan.buckets * plan.parts);
-  Operand tables = plan.parts == 1 ? dst : kernels.workspace(dst.element, plan.parts * plan.tableElements());
+  Operand tables = plan.parts == 1 ? dst : kernels.workspace(dst.compute, plan.parts * plan.tableElements());
   kernels.kernel(
       "row_lists", plan.buckets * plan.parts, kListThreads, {indices, order, bounds},
       [&](KernelBuilder &k, ArrayRef<Memory> memory) { writeLists(k, plan, memory[0], memory[1], memory[2]); });

@@ -48,15 +48,25 @@ Num combine(Reduction reduction, Num place, Num update) {
 }
 
 struct Operands {
-  Operand data, indices, updates, result;
+  Operand data, indices, updates, result; ///< result: what is updated in place
   Reduction reduction;
 
   explicit Operands(CallKernels &kernels)
       : data(kernels.input(0)), indices(kernels.input(1)), updates(kernels.input(2)), result(kernels.output(0)),
         reduction(readReduction(kernels)) {
+    int64_t elements = kernels.call.inputs[0].elements();
     if (reduction == Reduction::None)
       data = kernels.bits(data), updates = kernels.bits(updates), result = kernels.bits(result);
-    copyStrided(kernels, data, result, {{kernels.call.inputs[0].elements(), 1, 1}}, 0, 0);
+    result = accumulatorOf(kernels, result, elements);
+    if (data.isRounded())
+      convertElements(kernels, data, result, elements);
+    else
+      copyStrided(kernels, data, result, {{elements, 1, 1}}, 0, 0);
+  }
+  /// After the last update.
+  void finish(CallKernels &kernels) const {
+    if (data.isRounded())
+      convertElements(kernels, result, kernels.output(0), kernels.call.inputs[0].elements());
   }
   void update(KernelBuilder &k, Memory place, Num at, Num value) const {
     k.store(place, at, reduction == Reduction::None ? value : combine(reduction, k.load(place, at), value));
@@ -79,6 +89,7 @@ void kedge::lower::gpu::generateScatterElements(CallKernels &kernels) {
     });
   };
   kernels.forEach("scatter_elements", lines.count, {operands.indices, operands.updates, operands.result}, body);
+  operands.finish(kernels);
 }
 
 void kedge::lower::gpu::generateScatterND(CallKernels &kernels) {
@@ -94,4 +105,5 @@ void kedge::lower::gpu::generateScatterND(CallKernels &kernels) {
     });
   };
   kernels.forEach("scatter_nd", tuples.sliceElements, {operands.indices, operands.updates, operands.result}, body);
+  operands.finish(kernels);
 }

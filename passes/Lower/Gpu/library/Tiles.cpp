@@ -96,26 +96,31 @@ Nums kedge::lower::gpu::productTN(KernelBuilder &k, const Part &part, const Tile
 
 void kedge::lower::gpu::fill(KernelBuilder &k, const Tile &tile, const GlobalRows &rows, int64_t threads,
                              double scale) {
-  int64_t chunks = tile.columns / 4, count = tile.rows * chunks;
+  int64_t width = rows.vector == 8 && tile.columns % 8 == 0 ? 8 : 4;
+  int64_t groups = tile.columns / width, count = tile.rows * groups;
   auto scaled = [&](Num value) { return scale == 1 ? value : value * literal(value, scale); };
-  auto loadChunk = [&](Num place, Num column) -> Num {
-    if (rows.vector == 4)
-      return scaled(k.load(rows.memory, place + column, 4));
+  auto loadGroup = [&](Num place, Num column) -> Num {
+    if (rows.vector % width == 0)
+      return scaled(k.load(rows.memory, place + column, width));
     Nums values;
-    for (int64_t v = 0; v < 4; ++v)
+    for (int64_t v = 0; v < width; ++v)
       values.push_back(k.choose(
           column + v < rows.columns, [&]() -> Nums { return {scaled(k.load(rows.memory, place + column + v))}; },
           [&]() -> Nums { return {k.f32(0)}; })[0]);
     return k.vector(values);
   };
   for (int64_t first = 0; first < count; first += threads) {
-    Num flat = k.thread() + first, row = flat / chunks, column = flat % chunks * 4;
+    Num flat = k.thread() + first, row = flat / groups, column = flat % groups * width;
     auto move = [&] {
       Num inside = (row < rows.count) & (column < rows.columns);
-      Nums chunk = k.choose(
-          inside, [&]() -> Nums { return {loadChunk(rows.first + row * rows.stride, column)}; },
-          [&]() -> Nums { return {k.zeros(k.b.getF32Type(), 4)}; });
-      tile.store(row, column, chunk[0]);
+      Num group = k.choose(
+          inside, [&]() -> Nums { return {loadGroup(rows.first + row * rows.stride, column)}; },
+          [&]() -> Nums { return {k.zeros(k.b.getF32Type(), width)}; })[0];
+      if (width == 4)
+        return tile.store(row, column, group);
+      for (int64_t chunk = 0; chunk < width; chunk += 4)
+        tile.store(row, column + chunk, k.vector(Nums{k.lane(group, chunk), k.lane(group, chunk + 1),
+                                                      k.lane(group, chunk + 2), k.lane(group, chunk + 3)}));
     };
     if (first + threads <= count)
       move();

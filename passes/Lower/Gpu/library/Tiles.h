@@ -65,7 +65,7 @@ struct GlobalRows {
   int64_t stride; ///< between rows
   Num count;      ///< rows from the first one on
   int64_t columns;
-  unsigned vector; ///< columns that may be moved at once: 4 or 1
+  unsigned vector; ///< columns that may be moved at once: 8, 4 or 1
 };
 /// tile = scale * rows, by all `threads` of the block; zeros where there are no rows or columns.
 void fill(KernelBuilder &k, const Tile &tile, const GlobalRows &rows, int64_t threads, double scale = 1);

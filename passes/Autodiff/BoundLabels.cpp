@@ -1,0 +1,43 @@
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/LossOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/Passes.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_BOUNDLABELS
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto function = getOperation().lookupSymbol<func::FuncOp>("model");
+    if (!function)
+      return;
+    function.walk([&](train::CrossEntropyOp loss) {
+      auto argument = dyn_cast<BlockArgument>(loss.getLabels());
+      auto name = argument ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input") : StringAttr();
+      if (name && name.getValue() == labels)
+        bound(loss);
+    });
+  }
+
+  void bound(train::CrossEntropyOp loss) {
+    Builder builder(&getContext());
+    auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+    auto ignored = builder.getDenseI64ArrayAttr({static_cast<int64_t>(loss.getIgnoreIndex())});
+    NamedAttrList bounds(getOperation()->getAttrOfType<DictionaryAttr>("train.bounds"));
+    bounds.set(labels, builder.getDictionaryAttr(
+                           {builder.getNamedAttr("lo", number(0)),
+                            builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
+                            builder.getNamedAttr("allowed", ignored)}));
+    getOperation()->setAttr("train.bounds", bounds.getDictionary(&getContext()));
+    addStatistic("kedge-bound-labels", "labels bounded", 1);
+  }
+};
+
+} // namespace
+} // namespace kedge::autodiff

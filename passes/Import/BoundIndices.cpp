@@ -1,0 +1,51 @@
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Interfaces/ViewOpInterface.h"
+#include "kedge/Support/Statistics.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/Import/Passes.h"
+
+namespace kedge::raise {
+#define GEN_PASS_DEF_BOUNDINDICES
+#include "passes/Import/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// Size of the dim that a value's elements index, followed through casts and views; -1 when they index none.
+int64_t indexedSize(Value value) {
+  int64_t size = -1;
+  auto narrow = [&](int64_t candidate) { size = candidate < 0 ? size : size < 0 ? candidate : std::min(size, candidate); };
+  for (OpOperand &use : value.getUses()) {
+    if (auto gather = dyn_cast<onnx::GatherOp>(use.getOwner()); gather && use.getOperandNumber() == 1)
+      narrow(shapeOf(gather->getOperand(0))[gather.getAxis()]);
+    else if (isa<ViewOpInterface, onnx::CastOp>(use.getOwner()))
+      narrow(indexedSize(use.getOwner()->getResult(0)));
+  }
+  return size;
+}
+
+struct BoundIndices : impl::BoundIndicesBase<BoundIndices> {
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    SmallVector<NamedAttribute> bounds;
+    auto function = getOperation().lookupSymbol<func::FuncOp>("model");
+    if (!function)
+      return;
+    for (BlockArgument argument : function.getArguments()) {
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input");
+      if (!name || !isa<IntegerType>(elementOf(argument)))
+        continue;
+      if (int64_t size = indexedSize(argument); size > 0)
+        bounds.push_back(builder.getNamedAttr(
+            name, builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
+                                             builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
+    }
+    getOperation()->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
+    addStatistic("kedge-bound-indices", "inputs bounded", bounds.size());
+  }
+};
+
+} // namespace
+} // namespace kedge::raise

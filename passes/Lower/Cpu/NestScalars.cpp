@@ -1,0 +1,26 @@
+#include "passes/Lower/Cpu/NestScalars.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+
+Value NestScalars::emitIndex(sched::IndexOp op, unsigned copy) {
+  return memory.index(nest.index[op.getDim()], copy);
+}
+
+// Numbers of consecutive elements from a multiple of four on come from one draw a block.
+std::optional<BodyWalk::Values> NestScalars::emitTogether(sched::RandomOp random) {
+  const LoopPlan &plan = place.plan;
+  if (plan.width != 16 || plan.copies > 4 || !place.isInLanes(random))
+    return std::nullopt;
+  for (Value scalar : {random.getSeed(), random.getStep(), random.getRow()})
+    if (place.isInLanes(scalar))
+      return std::nullopt;
+  auto element = nest.runOf(random.getElement(), plan.lanesDim);
+  if (!element || element->stride != 1 || element->restDivisor % 4 != 0)
+    return std::nullopt;
+  Value first = vector::ExtractOp::create(ops.builder, ops.loc, at(random.getElement(), 0), 0);
+  return ops.randomRun(random, at(random.getSeed(), 0), at(random.getStep(), 0), at(random.getRow(), 0), first,
+                       plan.width, place.step.copies);
+}

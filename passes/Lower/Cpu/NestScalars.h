@@ -1,0 +1,26 @@
+// The scalars of a nest's body on the CPU.
+#pragma once
+#include "passes/Lower/Cluster/BodyWalk.h"
+#include "passes/Lower/Cpu/NestMemory.h"
+
+namespace kedge::lower {
+
+class NestScalars final : public BodyWalk {
+public:
+  NestScalars(ScalarOps &ops, const NestPlace &place, NestMemory &memory)
+      : BodyWalk(ops, place.nest), place(place), memory(memory) {}
+
+protected:
+  bool isEntered(mlir::Value v) const override { return place.isEntered(v); }
+  Values load(unsigned input) override { return memory.load(input); }
+  mlir::Value emitIndex(sched::IndexOp op, unsigned copy) override;
+  std::optional<Values> emitTogether(sched::RandomOp random) override;
+  unsigned copiesOf(mlir::Value v) const override { return place.copiesOf(v); }
+  unsigned lanesOf(mlir::Value v) const override { return place.lanesOf(v); }
+
+private:
+  const NestPlace &place;
+  NestMemory &memory;
+};
+
+} // namespace kedge::lower

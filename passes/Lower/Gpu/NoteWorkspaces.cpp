@@ -1,0 +1,35 @@
+#include "kedge/Support/Statistics.h"
+#include "passes/Lower/Gpu/GpuLaunches.h"
+#include "passes/Lower/Passes.h"
+
+namespace kedge::lower {
+#define GEN_PASS_DEF_NOTEWORKSPACES
+#include "passes/Lower/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct NoteWorkspaces : impl::NoteWorkspacesBase<NoteWorkspaces> {
+  using NoteWorkspacesBase::NoteWorkspacesBase;
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    getOperation()->setAttr("kedge.target", builder.getStringAttr("cuda"));
+    gpu::GpuEmitter planner = gpu::GpuEmitter::planner();
+    auto convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
+    int64_t launches = 0, bytes = 0;
+    auto note = [&](Operation *launch, const gpu::LaunchCode &code) {
+      launch->setAttr("kedge.workspace", builder.getI64IntegerAttr(code.workspaceBytes));
+      launches += code.workspaceBytes > 0;
+      bytes = std::max(bytes, code.workspaceBytes);
+      return success();
+    };
+    if (failed(gpu::forEachLaunch(getOperation(), planner, convolutions, /*withCalls=*/true, note)))
+      return signalPassFailure();
+    addStatistic("kedge-note-workspaces", "launches with a workspace", launches);
+    addStatistic("kedge-note-workspaces", "largest workspace bytes", bytes);
+  }
+};
+
+} // namespace
+} // namespace kedge::lower

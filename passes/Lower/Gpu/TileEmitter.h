@@ -1,0 +1,36 @@
+// The body of a GPU kernel that turns inputs around in shared memory.
+#pragma once
+#include "passes/Lower/Gpu/ThreadScalars.h"
+
+namespace kedge::lower::gpu {
+
+/// Nests without folds whose plan has a tile dim: a block takes a tile, and inputs that lie across the lanes are read
+/// along it.
+class TileEmitter {
+public:
+  /// The kernel's arguments are the nest's inputs, then its outputs.
+  TileEmitter(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest, const GpuPlan &plan);
+  void emit();
+
+private:
+  using Values = BodyWalk::Values;
+
+  void enterTile();
+  void loadTile(unsigned input);
+  void enterSlots();
+  mlir::Value rowOf(int64_t slot);
+  mlir::Value number(int64_t value) { return place.number(value); }
+
+  mlir::OpBuilder &b;
+  mlir::gpu::GPUFuncOp kernel;
+  mlir::Location loc;
+  const ClusterNest &nest;
+  const GpuPlan &plan;
+  ScalarOps ops;
+  ThreadPlace place;
+  ThreadMemory memory;
+  ThreadScalars scalars;
+  mlir::Value tileFirst, tileRow; ///< first element of the tile dim; this thread's row of the block
+};
+
+} // namespace kedge::lower::gpu

@@ -1,0 +1,75 @@
+// RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels | FileCheck %s
+// RUN: kedge-opt %s --split-input-file --kedge-emit-gpu-kernels="arch=sm_80 opt-level=2" | FileCheck %s --check-prefix=PTX --implicit-check-not=.extern
+// RUN: %if ptxas %{ kedge-opt %s --split-input-file --kedge-emit-gpu-kernels="arch=sm_80 statistics-only=true" | FileCheck %s --check-prefix=CODE %}
+// RUN: %if ptxas %{ kedge-opt %s --split-input-file --kedge-emit-gpu-kernels="arch=sm_90 statistics-only=true" | FileCheck %s --check-prefix=CODE %}
+
+// Eight neighbours of 16 bits are one access of 16 bytes, eight of 32 bits two; the product is one of f32.
+// CHECK-LABEL: gpu.func @k0_64x96
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xi16>
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf32>
+// CHECK: arith.mulf %{{.*}} : vector<8xf32>
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xi16>, !llvm.ptr<1>
+// PTX-LABEL: .visible .entry k0_64x96(
+// PTX-COUNT-3: ld.global.v4.b32
+// PTX-NOT: ld.global
+// PTX: st.global.v4.b32
+// PTX-NOT: st.global
+// CODE: // k0_64x96: {{.*}} 0 stack, 0 spilled
+func.func @scaled(%a: tensor<64x96xbf16>, %s: tensor<96xf32>) -> tensor<64x96xbf16> {
+  %0 = sched.cluster domain [64, 96] reduced [] (%a, %s)
+       maps [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (c)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: bf16, %w: f32):
+      %v = arith.extf %x : bf16 to f32
+      %p = arith.mulf %v, %w : f32
+      %y = arith.truncf %p : f32 to bf16
+      sched.yield %y : bf16
+  } : (tensor<64x96xbf16>, tensor<96xf32>) -> tensor<64x96xbf16>
+  return %0 : tensor<64x96xbf16>
+}
+
+// -----
+
+// A row of 768 f16 in the registers of a warp: three loads of 16 bytes.
+// CHECK-LABEL: gpu.func @k0_8192x768
+// CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr<1> -> vector<8xf16>
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-COUNT-3: llvm.store %{{.*}} : vector<8xf16>, !llvm.ptr<1>
+// PTX-LABEL: .visible .entry k0_8192x768(
+// PTX-COUNT-3: ld.global.v4.b32
+// PTX-COUNT-3: st.global.v4.b32
+// CODE: // k0_8192x768: {{.*}} 0 stack, 0 spilled
+func.func @rows(%a: tensor<8192x768xf16>) -> tensor<8192x768xf16> {
+  %0 = sched.cluster domain [8192, 768] reduced [1] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: f16):
+      %v = arith.extf %x : f16 to f32
+      %s = sched.reduce add %v : f32
+      %d = arith.subf %v, %s : f32
+      %y = arith.truncf %d : f32 to f16
+      sched.yield %y : f16
+  } : (tensor<8192x768xf16>) -> tensor<8192x768xf16>
+  return %0 : tensor<8192x768xf16>
+}
+
+// -----
+
+// Attention reads its operands in accesses of 16 bytes and computes in f32; rows of an embedding's gradient likewise.
+// CHECK-LABEL: gpu.func @k0_attention
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xi16>
+// CHECK: math.fma %{{.*}} : f32
+// CHECK-LABEL: gpu.func @k2_row_sums
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xi16>
+// PTX-LABEL: .visible .entry k0_attention(
+// PTX: ld.global.v4.b32
+// CODE: // k0_attention: {{[1-9][0-9]*}} registers
+func.func @attention(%q: tensor<2x64x4x64xbf16>, %g: tensor<256x768xbf16>, %i: tensor<256xi64>)
+    -> (tensor<2x64x4x64xbf16>, tensor<50257x768xbf16>) {
+  %o, %lse = sched.library "train.Attention" (%q, %q, %q) {scale = 0.125 : f64, causal = true, causal_offset = 0 : i64,
+    softcap = 0.0 : f64, q_layout = "bthd", k_layout = "bthd", v_layout = "bthd", o_layout = "bthd"}
+    : (tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>)
+    -> (tensor<2x64x4x64xbf16>, tensor<2x4x64xf32>)
+  %d = sched.library "train.GatherGrad" (%g, %i) {axis = 0 : i64}
+    : (tensor<256x768xbf16>, tensor<256xi64>) -> tensor<50257x768xbf16>
+  return %o, %d : tensor<2x64x4x64xbf16>, tensor<50257x768xbf16>
+}
