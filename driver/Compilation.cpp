@@ -16,6 +16,7 @@
 #include "runtime/exec/Executor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
+#include <cstring>
 #include <filesystem>
 
 using namespace mlir;
@@ -37,6 +38,18 @@ std::string derivedValue(const model::Model &model) {
         return node.attrString("y");
   return "";
 }
+/// MLIR prints real numbers with seven digits; the same bits need them all.
+std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &step) {
+  const std::pair<const char *, double> numbers[] = {
+      {"label-smoothing=", step.labelSmoothing}, {"momentum=", step.momentum}, {"clip-norm=", step.clipNorm}};
+  for (const auto &[name, value] : numbers)
+    if (size_t at = pipeline.find(name); at != std::string::npos) {
+      at += strlen(name);
+      pipeline.replace(at, pipeline.find_first_of(" }", at) - at, fmt::format("{}", value));
+    }
+  return pipeline;
+}
+
 /// @step, or @micro for each micro-batch and @update.
 void addCopiesOfStep(nlohmann::json &report, int64_t accumulate) {
   for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
@@ -109,8 +122,10 @@ std::string Compilation::pipelineText() {
       PassManager manager(&context);
       build(phase, /*withKernels=*/true, manager);
       stream << nameOf(phase) << ' ';
-      manager.printAsTextualPipeline(stream);
-      stream << '\n';
+      std::string pipeline;
+      llvm::raw_string_ostream passes(pipeline);
+      manager.printAsTextualPipeline(passes);
+      stream << (phase == Phase::Step ? withAllDigits(std::move(pipeline), stepOptions()) : pipeline) << '\n';
     }
   return text;
 }
