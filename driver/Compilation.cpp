@@ -17,6 +17,7 @@
 #include "runtime/exec/Executor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
+#include <cstring>
 #include <filesystem>
 
 using namespace mlir;
@@ -38,6 +39,20 @@ std::string derivedValue(const model::Model &model) {
         return node.attrString("y");
   return "";
 }
+/// MLIR prints real numbers with seven digits; the same bits need them all.
+std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &step) {
+  const std::pair<const char *, double> numbers[] = {
+      {"label-smoothing=", step.labelSmoothing}, {"momentum=", step.momentum}, {"clip-norm=", step.clipNorm},
+      {"scale-growth=", step.lossScale.growth}, {"scale-backoff=", step.lossScale.backoff},
+      {"scale-minimum=", step.lossScale.minimum}, {"init=", step.lossScale.init}};
+  for (const auto &[name, value] : numbers)
+    if (size_t at = pipeline.find(name); at != std::string::npos) {
+      at += strlen(name);
+      pipeline.replace(at, pipeline.find_first_of(" }", at) - at, fmt::format("{}", value));
+    }
+  return pipeline;
+}
+
 /// The sum over the functions of a step.
 void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulate) {
   for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
@@ -112,8 +127,10 @@ std::string Compilation::pipelineText() {
       PassManager manager(&context);
       build(phase, /*withKernels=*/true, manager);
       stream << nameOf(phase) << ' ';
-      manager.printAsTextualPipeline(stream);
-      stream << '\n';
+      std::string pipeline;
+      llvm::raw_string_ostream passes(pipeline);
+      manager.printAsTextualPipeline(passes);
+      stream << (phase == Phase::Step ? withAllDigits(std::move(pipeline), stepOptions()) : pipeline) << '\n';
     }
   return text;
 }

@@ -1,4 +1,6 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
@@ -14,13 +16,13 @@ struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto function = getOperation().lookupSymbol<func::FuncOp>("model");
+    auto function = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!function)
       return;
     function.walk([&](train::CrossEntropyOp loss) {
       auto argument = dyn_cast<BlockArgument>(loss.getLabels());
-      auto name = argument ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input") : StringAttr();
-      if (name && name.getValue() == labels)
+      auto input = argument ? train::bindingOfArgument(function, argument.getArgNumber()) : train::BindingAttr();
+      if (input && input.is(train::BindingKind::Input, labels))
         bound(loss);
     });
   }

@@ -1,6 +1,8 @@
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/Statistics.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,16 +32,16 @@ struct BoundIndices : impl::BoundIndicesBase<BoundIndices> {
   void runOnOperation() override {
     Builder builder(&getContext());
     SmallVector<NamedAttribute> bounds;
-    auto function = getOperation().lookupSymbol<func::FuncOp>("model");
+    auto function = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!function)
       return;
     for (BlockArgument argument : function.getArguments()) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input");
-      if (!name || !isa<IntegerType>(elementOf(argument)))
+      auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input);
+      if (!input || !isa<IntegerType>(elementOf(argument)))
         continue;
       if (int64_t size = indexedSize(argument); size > 0)
         bounds.push_back(builder.getNamedAttr(
-            name, builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
+            input.getName(), builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
                                              builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
     }
     getOperation()->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
