@@ -1,4 +1,6 @@
 #include "passes/Schedule/Passes.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Support/Statistics.h"
 

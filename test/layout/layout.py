@@ -78,8 +78,8 @@ def home(path):
     if folders[:1] == ["tools"]:
         return "tools"
     rooms = ["/".join(folders[:n]) for n in range(len(folders), 0, -1)]
-    return next((room for room in rooms if room in ALLOWED), rooms[-2] if folders[:1] == ["passes"] and len(rooms) > 1 else
-                rooms[-1] if rooms else None)
+    phase = rooms[-2:-1] if folders[:1] == ["passes"] else []
+    return next((room for room in rooms if room in ALLOWED and room != "passes"), (phase + rooms[-1:] + [None])[0])
 
 
 def rule_of(folder):
