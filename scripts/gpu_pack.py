@@ -53,6 +53,11 @@ TINY = {"steps": 3, "profiled_steps": 2, "least_bytes": 1e5, "baseline": None}
 LIBRARIES = ("libfmt", "libgomp")
 
 
+def with_budget(words, budget):
+    at = words.index("--memory-budget") + 1
+    return [*words[:at], budget, *words[at + 1:]]
+
+
 class Pack:
     def __init__(self, options):
         self.o, self.out = options, pathlib.Path(options.out)
@@ -77,7 +82,11 @@ class Pack:
 
     def compile(self, name, model, words, embed):
         program = self.out / "programs" / name
-        code, _, errors = self.kedge("compile", model, [*words, *(["--embed-weights"] if embed else []), "-o", program])
+        rest = [*(["--embed-weights"] if embed else []), "-o", program]
+        code, _, errors = self.kedge("compile", model, [*words, *rest])
+        if code == 2 and (least := re.search(r"smallest feasible budget: (\d+) bytes", errors)):
+            words = with_budget(words, least[1])  # reserved bytes alone may be more than a share of a small model's
+            code, _, errors = self.kedge("compile", model, [*words, *rest])
         if code:
             print(f"{name}: not compiled (exit {code}): {errors.strip().splitlines()[-1]}", file=sys.stderr)
             return False
