@@ -56,7 +56,8 @@ TEST(KernelGatherGrad, SumsRepeatedRows) {
   for (int64_t axis : {0, 1, 2}) {
     checkGatherGrad<float>(axis, json::object(), 1e-6);
     checkGatherGrad<double>(axis, json::object(), 1e-15);
-    checkGatherGrad<BFloat16>(axis, json::object(), 4e-3);
+    checkGatherGrad<BFloat16>(axis, json::object(), 1e-6);
+    checkGatherGrad<Float16>(axis, json::object(), 1e-6);
   }
   checkGatherGrad<float>(0, {{"padding_idx", 4}}, 1e-6);
 }
