@@ -132,6 +132,17 @@ TEST(KernelScatter, ElementsWithReductions) {
   }
 }
 
+/// 256 and twenty ones: added one by one in bf16, whose steps are 2 there, they would all be lost.
+TEST(KernelScatter, NarrowSumsAreRoundedOnce) {
+  const int64_t count = 20;
+  Array x = Array::of<BFloat16>({2}, {256, 1}), ones = Array::of<BFloat16>({count}, std::vector<BFloat16>(count, 1));
+  Array first = Array::of<int64_t>({count}, std::vector<int64_t>(count, 0)), tuples = first;
+  tuples.desc.shape = {count, 1};
+  json add = {{"reduction", "add"}};
+  expectNear(runKernel1("onnx.ScatterElements", add, {x, first, ones}, x.desc), {276, 1}, 0);
+  expectNear(runKernel1("onnx.ScatterND", add, {x, tuples, ones}, x.desc), {276, 1}, 0);
+}
+
 TEST(KernelScatter, NDInOrder) {
   Array x = Array::random<int32_t>({4, 3}, 1),
         updates = Array::of<int32_t>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
