@@ -22,8 +22,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.getName() != "model")
+    if (function.getName() != "model" || function.isExternal())
       return;
+    if (!llvm::is_contained({"none", "cross-entropy", "mse", "bce-with-logits"}, kind.getValue())) {
+      function.emitError() << "unknown loss '" << kind.getValue() << "': expected none, cross-entropy, mse or bce-with-logits";
+      return signalPassFailure();
+    }
     OpBuilder builder(returnOf(function));
     bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)

@@ -71,6 +71,9 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     for (auto [name, argument] : parameters)
       xs.push_back(argument);
     Value loss = findResult(function, "train.result", "loss_sum");
+    if (!loss)
+      return function.emitOpError("has the attribute train.loss_gradient, but no result 'loss_sum' to differentiate: run "
+                                  "kedge-add-loss first");
     OpOperand *use = llvm::find_if(returnOf(function)->getOpOperands(), [&](OpOperand &o) { return o.get() == loss; });
     OpBuilder builder(returnOf(function));
     builder.setListener(&listener);

@@ -18,6 +18,10 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       getOperation().emitError("has no function @model to make the functions of a run from");
       return signalPassFailure();
     }
+    if (accumulate < 1) {
+      getOperation().emitError() << "accumulates " << accumulate.getValue() << " micro-batches a step, expected 1 or more";
+      return signalPassFailure();
+    }
     bool lossInGraph = !findResult(model, "train.result", "loss_rows");
     func::FuncOp training = copy(model, accumulate > 1 ? "micro" : "step");
     keepResults(training, [](StringRef key, StringRef name) {

@@ -34,6 +34,9 @@ struct Choice {
   bool changed() const { return sequence != graph.problem.order; }
 };
 
+/// A function that a diagnostic has refused already.
+struct Reported {};
+
 struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   using Base::Base;
   analysis::DeviceModel model;
@@ -43,6 +46,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   void runOnOperation() override {
     try {
       choose();
+    } catch (const Reported &) {
+      signalPassFailure();
     } catch (const Error &error) {
       getOperation().emitError(error.what());
       signalPassFailure();
@@ -132,7 +137,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     GraphCosts costs{seconds, transfer, workspace};
     FailureOr<Graph> graph = buildGraph(function, &costs);
     if (failed(graph))
-      fail("@{}: not a scheduled function", function.getName().str());
+      throw Reported();
     return std::move(*graph);
   }
 
@@ -191,8 +196,6 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     case MemoryBudget::Kind::ActivationShare: return persistent + share(reference.transient);
     case MemoryBudget::Kind::Device: break;
     }
-    if (model.memoryBytes <= 0)
-      fail("memory budget 'device': the device model '{}' has no memory size", model.name);
     return model.memoryBytes;
   }
 

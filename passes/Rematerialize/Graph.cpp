@@ -21,7 +21,7 @@ public:
   FailureOr<Graph> run() {
     addInputs();
     for (Operation &op : graph.function.getBody().front().without_terminator())
-      if (sched::isLaunch(op) && failed(addLaunch(op)))
+      if (failed(add(op)))
         return failure();
     launches = graph.nodes.size();
     bindReturned();
@@ -49,6 +49,14 @@ private:
     for (BlockArgument argument : graph.function.getArguments())
       if (graph.function.getArgAttr(argument.getArgNumber(), "train.input"))
         addValue(argument, sched::bytesOf(argument.getType()), true);
+  }
+
+  LogicalResult add(Operation &op) {
+    if (sched::isLaunch(op))
+      return addLaunch(op);
+    if (isa<sched::ViewOp, onnx::ConstantOp, train::FinalGradientOp>(op))
+      return success();
+    return op.emitOpError("is not scheduled: run kedge-form-clusters first");
   }
 
   LogicalResult addLaunch(Operation &op) {

@@ -74,6 +74,8 @@ private:
 
 struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     Places places(getOperation().getBody().front());
     int64_t moved = 0;
     for (Operation *op : tailOps(getOperation())) {

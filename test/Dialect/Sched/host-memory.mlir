@@ -26,3 +26,13 @@ func.func @here(%x: tensor<4xf32>) -> tensor<4xf32> {
   %z = sched.fetch %y : tensor<4xf32>
   return %z : tensor<4xf32>
 }
+
+// -----
+
+func.func @twice(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+  // expected-error @+1 {{makes a value in host memory, which a launch reads: only sched.fetch and the return may}}
+  %h = sched.offload %x : tensor<4xf32>
+  // expected-note @+1 {{read here}}
+  %v = sched.view %h : tensor<4xf32> to tensor<2x2xf32>
+  return %v : tensor<2x2xf32>
+}

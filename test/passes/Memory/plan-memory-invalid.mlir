@@ -1,0 +1,15 @@
+// RUN: kedge-opt %s --kedge-plan-memory --split-input-file --verify-diagnostics
+
+func.func @level2(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+  // expected-error @+1 {{is not scheduled: run kedge-form-clusters first}}
+  %y = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @unknown(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+  // expected-error @+1 {{'onnx.Fold' has no kernel on this target: no library kernel 'onnx.Fold' in this runtime}}
+  %y = sched.library "onnx.Fold"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
