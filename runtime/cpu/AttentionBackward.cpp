@@ -152,14 +152,28 @@ private:
   }
 
   /// In eight interleaved sums, which the compiler keeps in vectors.
-  static T dot(const S *a, const S *b, int64_t count) {
-    T sums[8] = {};
+  static void addDot(const T *a, const T *b, int64_t count, T *sums) {
     int64_t i = 0;
     for (; i + 8 <= count; i += 8)
       for (int64_t lane = 0; lane < 8; ++lane)
-        sums[lane] += static_cast<T>(a[i + lane]) * static_cast<T>(b[i + lane]);
+        sums[lane] += a[i + lane] * b[i + lane];
     for (; i < count; ++i)
-      sums[0] += static_cast<T>(a[i]) * static_cast<T>(b[i]);
+      sums[0] += a[i] * b[i];
+  }
+  static T dot(const S *a, const S *b, int64_t count) {
+    T sums[8] = {};
+    if constexpr (kIsNarrow<S>) {
+      constexpr int64_t kPart = 128;
+      T left[kPart], right[kPart];
+      for (int64_t i = 0; i < count; i += kPart) {
+        const int64_t part = std::min(kPart, count - i);
+        convertRows(1, part, a + i, part, left, part);
+        convertRows(1, part, b + i, part, right, part);
+        addDot(left, right, part, sums);
+      }
+    } else {
+      addDot(a, b, count, sums);
+    }
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   }
 
@@ -339,8 +353,9 @@ private:
     for (int64_t g = 0; g < s_.group(); ++g) {
       const T *sums = at(job, dQSum_) + g * s_.queries * s_.depth;
       S *rows = job.operands.dQ + s_.q.at(job.b, job.hk * s_.group() + g);
-      for (int64_t i = job.queryBegin; i < job.queryEnd; ++i)
-        std::copy_n(sums + i * s_.depth, s_.depth, rows + i * s_.q.row);
+      if (int64_t first = job.queryBegin; first < job.queryEnd)
+        convertRows(job.queryEnd - first, s_.depth, sums + first * s_.depth, s_.depth, rows + first * s_.q.row,
+                    s_.q.row);
     }
   }
 

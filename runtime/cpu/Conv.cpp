@@ -11,10 +11,46 @@ namespace {
 
 constexpr int64_t kMostColumns = 32; // of a tile
 
+/// Sums of a tile to the result: the bias of its row added, rounded once. S: type of the result.
+template <typename S> struct RowFinish {
+  const S *bias; ///< of the rows; null: none
+  S *result;
+  int64_t columns; ///< of the result
+
+  static void tile(const void *context, const float *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
+                   int64_t count) {
+    const RowFinish &finish = *static_cast<const RowFinish *>(context);
+    S *to = finish.result + row * finish.columns + column;
+    if (!finish.bias)
+      return convertRows(rows, count, sums, stride, to, finish.columns);
+    float line[kMostColumns];
+    for (int64_t i = 0; i < rows; ++i) {
+      const float bias = finish.bias[row + i];
+      for (int64_t j = 0; j < count; ++j)
+        line[j] = sums[i * stride + j] + bias;
+      convertRows(1, count, line, kMostColumns, to + i * finish.columns, finish.columns);
+    }
+  }
+};
+
+/// Packs a panel whose rows of k are written by fill(p, list), as packA or packB does with a matrix.
+template <typename S, typename Fill, typename Pack>
+void packFilledRows(int64_t length, Fill &&fill, Pack &&pack) {
+  constexpr int64_t kDepth = 64; // a multiple of every tile's
+  S list[kDepth * kMostColumns];
+  for (int64_t p = 0; p < length; p += kDepth) {
+    const int64_t count = std::min(kDepth, length - p);
+    for (int64_t i = 0; i < count; ++i)
+      fill(p + i, list + i * kMostColumns);
+    pack(p, Strided<S>{list, 1, kMostColumns}, count);
+  }
+}
+
 /// Y = W * X + B, or dX = W^T dY (+ B): for every image and group a product of the filters with columns that
-/// are positions of the result's space. S: element type; T: type of the tile.
-template <typename S, bool Back> class ImageProduct final : public LibraryKernel {
+/// are positions of the result's space. S: element type; E: type in the tile's panels.
+template <typename S, typename E, bool Back> class ImageProduct final : public LibraryKernel {
   using T = Compute<S>;
+  static constexpr bool kRounds = kIsNarrow<S>;
 
 public:
   /// `images`, `weights`, `bias`: input indices; bias -1: none.
@@ -23,11 +59,10 @@ public:
         rows_(Back ? c.groupChannels() : c.groupFilters()), columns_(Back ? c.inSize() : c.outSize()),
         depth_((Back ? c.groupFilters() : c.groupChannels()) * c.taps()),
         spread_(c.batch * c.groups >= threads),
-        plan_(planGemm<T>(rows_, columns_, depth_, spread_ ? 1 : threads)),
-        planBytes_(alignedBytes(plan_.workspaceBytes())),
-        sumBytes_(std::is_same_v<S, T> ? 0 : alignedBytes(sizeof(T) * rows_ * columns_)) {}
+        plan_(planGemm<E>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds)),
+        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds))) {}
 
-  size_t workspaceBytes() const override { return (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1); }
+  size_t workspaceBytes() const override { return planBytes_ * (spread_ ? threads_ : 1); }
 
   KernelWork work() const override { return c_.work(rows_); }
 
@@ -35,84 +70,101 @@ public:
     int64_t jobs = c_.batch * c_.groups;
     if (!spread_) {
       for (int64_t job = 0; job < jobs; ++job)
-        one(in, out, job, static_cast<char *>(workspace), threads_);
+        one(in, out, job, static_cast<char *>(workspace));
       return;
     }
     parallelParts(threads_, jobs, [&](int64_t job) {
-      one(in, out, job, static_cast<char *>(workspace) + threadSlot() * (planBytes_ + sumBytes_), 1);
+      one(in, out, job, static_cast<char *>(workspace) + threadSlot() * planBytes_);
     });
   }
 
 private:
-  void one(Inputs in, Outputs out, int64_t job, char *scratch, int threads) const {
+  void one(Inputs in, Outputs out, int64_t job, char *scratch) const {
     int64_t group = job % c_.groups;
     const S *image = static_cast<const S *>(in[images_]) +
                      job * (depth_ / c_.taps()) * (Back ? c_.outSize() : c_.inSize());
     const S *weights =
         static_cast<const S *>(in[weights_]) + group * c_.groupFilters() * c_.groupChannels() * c_.taps();
+    const S *bias = bias_ < 0 ? nullptr : static_cast<const S *>(in[bias_]) + group * rows_;
     S *result = static_cast<S *>(out[0]) + job * rows_ * columns_;
-    T *sum;
-    if constexpr (std::is_same_v<S, T>)
-      sum = result;
-    else
-      sum = reinterpret_cast<T *>(scratch + planBytes_);
-    if (bias_ >= 0 || depth_ == 0)
-      startRows(bias_ < 0 ? nullptr : static_cast<const S *>(in[bias_]) + group * rows_, sum);
-    if (depth_ > 0 && rows_ > 0 && columns_ > 0)
-      product(image, weights, sum, scratch);
-    if constexpr (!std::is_same_v<S, T>)
-      parallelFor(threads, rows_ * columns_, 8192,
-                  [&](int64_t begin, int64_t end) { std::copy(sum + begin, sum + end, result + begin); });
-  }
-
-  void startRows(const S *bias, T *sum) const {
-    for (int64_t row = 0; row < rows_; ++row)
-      std::fill_n(sum + row * columns_, columns_, bias ? static_cast<T>(bias[row]) : T(0));
-  }
-
-  void product(const S *image, const S *weights, T *sum, void *workspace) const {
-    auto packA = [&](T *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
-      if constexpr (Back)
-        packWeightsBack(dst, width, weights, row, rows, k0, length);
-      else
-        packPanel(dst, width, Strided<S>{weights + row * depth_ + k0, depth_, 1}, rows, length);
-    };
-    auto packB = [&](T *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-      packImage(dst, width, image, column, columns, k0, length);
-    };
-    gemmBlocked<T>(plan_, packA, packB, sum, columns_, bias_ >= 0 ? GemmStart::Keep : GemmStart::Zero,
-                   static_cast<const T *>(nullptr), static_cast<const GemmFinish<T> *>(nullptr), workspace);
-  }
-
-  /// Rows are channels, k runs over (filter, tap).
-  void packWeightsBack(T *dst, int width, const S *weights, int64_t row, int64_t rows, int64_t k0,
-                       int64_t length) const {
-    int64_t taps = c_.taps();
-    for (int64_t p = 0; p < length; ++p) {
-      int64_t filter = (k0 + p) / taps, tap = (k0 + p) % taps;
-      const S *source = weights + (filter * rows_ + row) * taps + tap;
-      for (int64_t i = 0; i < width; ++i)
-        dst[p * width + i] = i < rows ? static_cast<T>(source[i * taps]) : T(0);
+    if (depth_ == 0 || (bias && !kRounds))
+      startRows(bias, result);
+    if (depth_ == 0 || rows_ == 0 || columns_ == 0)
+      return;
+    if constexpr (kRounds) {
+      RowFinish<S> context{bias, result, columns_};
+      GemmFinish<T> finish{RowFinish<S>::tile, &context};
+      product(image, weights, nullptr, GemmStart::Zero, &finish, scratch);
+    } else {
+      product(image, weights, result, bias ? GemmStart::Keep : GemmStart::Zero, nullptr, scratch);
     }
   }
 
-  void packImage(T *dst, int width, const S *image, int64_t column, int64_t columns, int64_t k0,
+  void startRows(const S *bias, S *result) const {
+    for (int64_t row = 0; row < rows_; ++row)
+      std::fill_n(result + row * columns_, columns_, bias ? bias[row] : S(0));
+  }
+
+  void product(const S *image, const S *weights, T *sum, GemmStart start, const GemmFinish<T> *finish,
+               void *workspace) const {
+    auto left = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
+      if constexpr (Back)
+        packWeightsBack(dst, width, weights, row, rows, k0, length);
+      else
+        packA(dst, width, Strided<S>{weights + row * depth_ + k0, depth_, 1}, rows, length);
+    };
+    auto right = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
+      packImage(dst, width, image, column, columns, k0, length);
+    };
+    gemmBlocked<E>(plan_, left, right, sum, columns_, start, static_cast<const T *>(nullptr), finish, workspace);
+  }
+
+  /// Rows are channels, k runs over (filter, tap).
+  void packWeightsBack(E *dst, int width, const S *weights, int64_t row, int64_t rows, int64_t k0,
+                       int64_t length) const {
+    int64_t taps = c_.taps();
+    auto fill = [&](int64_t p, auto *list) {
+      int64_t filter = (k0 + p) / taps, tap = (k0 + p) % taps;
+      const S *source = weights + (filter * rows_ + row) * taps + tap;
+      for (int64_t i = 0; i < rows; ++i)
+        list[i] = source[i * taps];
+    };
+    if constexpr (std::is_same_v<E, uint16_t>)
+      packFilledRows<S>(length, fill, [&](int64_t p, Strided<S> part, int64_t count) {
+        packA(dst + p * width, width, part, rows, count);
+      });
+    else
+      for (int64_t p = 0; p < length; ++p, dst += width) {
+        fill(p, dst);
+        std::fill(dst + rows, dst + width, T(0));
+      }
+  }
+
+  void packImage(E *dst, int width, const S *image, int64_t column, int64_t columns, int64_t k0,
                  int64_t length) const {
     Segment segments[kMostColumns];
     int64_t count = cutRows(Back ? c_.in : c_.out, column, columns, segments);
     int64_t plane = Back ? c_.outSize() : c_.inSize(), taps = c_.taps();
-    for (int64_t p = 0; p < length; ++p, dst += width) {
+    auto fill = [&](int64_t p, auto *list) {
       int64_t k = k0 + p, tap = k % taps, tw = tap % c_.kernel[2], th = tap / c_.kernel[2] % c_.kernel[1];
       int64_t td = tap / (c_.kernel[2] * c_.kernel[1]);
       const S *source = image + k / taps * plane;
       for (int64_t i = 0; i < count; ++i) {
         if constexpr (Back)
-          readTapBack(c_, source, segments[i], td, th, tw, dst + segments[i].at);
+          readTapBack(c_, source, segments[i], td, th, tw, list + segments[i].at);
         else
-          readTap(c_, source, segments[i], td, th, tw, dst + segments[i].at);
+          readTap(c_, source, segments[i], td, th, tw, list + segments[i].at);
       }
-      std::fill(dst + columns, dst + width, T(0));
-    }
+    };
+    if constexpr (std::is_same_v<E, uint16_t>)
+      packFilledRows<S>(length, fill, [&](int64_t p, Strided<S> part, int64_t depth) {
+        packB(dst + p * width, width, part, columns, depth);
+      });
+    else
+      for (int64_t p = 0; p < length; ++p, dst += width) {
+        fill(p, dst);
+        std::fill(dst + columns, dst + width, T(0));
+      }
   }
 
   ConvShape c_;
@@ -120,34 +172,32 @@ private:
   int64_t rows_, columns_, depth_; ///< of a product: rows x depth times depth x columns
   bool spread_;                    ///< every thread takes whole products
   GemmPlan plan_;
-  size_t planBytes_, sumBytes_;
+  size_t planBytes_;
 };
 
-/// dW[filter][channel, tap] = sum over images and output positions of dY times X.
-template <typename S> class WeightProduct final : public LibraryKernel {
+/// dW[filter][channel, tap] = sum over images and output positions of dY times X. S: element type; E: type in the tile's
+/// panels.
+template <typename S, typename E> class WeightProduct final : public LibraryKernel {
   using T = Compute<S>;
+  using Listed = std::conditional_t<std::is_same_v<E, uint16_t>, S, T>;
+  static constexpr bool kRounds = kIsNarrow<S>;
 
 public:
   WeightProduct(const ConvShape &c, int x, int dy, int threads)
       : c_(c), x_(x), dy_(dy), threads_(threads), rows_(c.groupFilters()),
         columns_(c.groupChannels() * c.taps()), depth_(c.batch * c.outSize()),
         spread_(c.groups >= threads && c.groups > 1),
-        plan_(planGemm<T>(rows_, columns_, depth_, spread_ ? 1 : threads)),
-        planBytes_(alignedBytes(plan_.workspaceBytes())),
-        sumBytes_(std::is_same_v<S, T> ? 0 : alignedBytes(sizeof(T) * rows_ * columns_)) {
-    // Rows of im2col that become a panel of columns, before they are turned; one such list a thread.
-    rowsBytes_ = alignedBytes(sizeof(T) * kMostColumns * plan_.kBlock);
-  }
+        plan_(planGemm<E>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds)),
+        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds))),
+        rowsBytes_(alignedBytes(kMostColumns * gemmPanelRowBytes<S>(depth_))) {}
 
-  size_t workspaceBytes() const override {
-    return (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1) + rowsBytes_ * threads_;
-  }
+  size_t workspaceBytes() const override { return planBytes_ * (spread_ ? threads_ : 1) + rowsBytes_ * threads_; }
 
   KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     char *scratch = static_cast<char *>(workspace);
-    char *lists = scratch + (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1);
+    char *lists = scratch + planBytes_ * (spread_ ? threads_ : 1);
     int64_t groups = c_.groups;
     if (!spread_) {
       for (int64_t group = 0; group < groups; ++group)
@@ -155,42 +205,64 @@ public:
       return;
     }
     parallelParts(threads_, groups, [&](int64_t group) {
-      one(in, out, group, scratch + threadSlot() * (planBytes_ + sumBytes_), lists);
+      one(in, out, group, scratch + threadSlot() * planBytes_, lists);
     });
   }
 
 private:
   void one(Inputs in, Outputs out, int64_t group, char *scratch, char *lists) const {
     S *result = static_cast<S *>(out[0]) + group * rows_ * columns_;
-    T *sum;
-    if constexpr (std::is_same_v<S, T>)
-      sum = result;
-    else
-      sum = reinterpret_cast<T *>(scratch + planBytes_);
+    const S *x = static_cast<const S *>(in[x_]) + group * c_.groupChannels() * c_.inSize();
+    const S *dy = static_cast<const S *>(in[dy_]) + group * rows_ * c_.outSize();
     if (depth_ == 0)
-      std::fill_n(sum, rows_ * columns_, T(0));
-    else if (rows_ > 0 && columns_ > 0)
-      product(static_cast<const S *>(in[x_]) + group * c_.groupChannels() * c_.inSize(),
-              static_cast<const S *>(in[dy_]) + group * rows_ * c_.outSize(), sum, scratch, lists);
-    if constexpr (!std::is_same_v<S, T>)
-      std::copy_n(sum, rows_ * columns_, result);
+      std::fill_n(result, rows_ * columns_, S(0));
+    if (depth_ == 0 || rows_ == 0 || columns_ == 0)
+      return;
+    if constexpr (kRounds) {
+      RowFinish<S> context{nullptr, result, columns_};
+      GemmFinish<T> finish{RowFinish<S>::tile, &context};
+      product(x, dy, nullptr, &finish, scratch, lists);
+    } else {
+      product(x, dy, result, nullptr, scratch, lists);
+    }
   }
 
-  void product(const S *x, const S *dy, T *sum, void *workspace, char *lists) const {
-    auto packA = [&](T *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
-      forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
-        const S *source = dy + (image * c_.filters + row) * c_.outSize() + position;
-        packPanel(dst + at * width, width, Strided<S>{source, c_.outSize(), 1}, rows, count);
-      });
+  /// The calling thread's rows of im2col that become a panel, before they are turned.
+  Listed *listOf(char *lists) const {
+    return reinterpret_cast<Listed *>(lists + threadSlot() * rowsBytes_);
+  }
+
+  void product(const S *x, const S *dy, T *sum, const GemmFinish<T> *finish, void *workspace, char *lists) const {
+    auto left = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
+      packGradients(dst, width, dy, row, rows, k0, length, lists);
     };
-    auto packB = [&](T *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-      T *list = reinterpret_cast<T *>(lists + threadSlot() * rowsBytes_);
+    auto right = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
+      Listed *list = listOf(lists);
       for (int64_t i = 0; i < columns; ++i)
         readColumn(x, column + i, k0, length, list + i * length);
-      packPanel(dst, width, Strided<T>{list, length, 1}, columns, length);
+      packB(dst, width, Strided<Listed>{list, length, 1}, columns, length);
     };
-    gemmBlocked<T>(plan_, packA, packB, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr),
-                   static_cast<const GemmFinish<T> *>(nullptr), workspace);
+    gemmBlocked<E>(plan_, left, right, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr), finish,
+                   workspace);
+  }
+
+  void packGradients(E *dst, int width, const S *dy, int64_t row, int64_t rows, int64_t k0, int64_t length,
+                     char *lists) const {
+    auto rowsAt = [&](int64_t image, int64_t position) {
+      return dy + (image * c_.filters + row) * c_.outSize() + position;
+    };
+    if constexpr (std::is_same_v<E, uint16_t>) {
+      // A piece of an image may begin anywhere in the k's that the tile takes at once.
+      Listed *list = listOf(lists);
+      forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
+        convertRows(rows, count, rowsAt(image, position), c_.outSize(), list + at, length);
+      });
+      packA(dst, width, Strided<S>{list, length, 1}, rows, length);
+    } else {
+      forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
+        packPanel(dst + at * width, width, Strided<S>{rowsAt(image, position), c_.outSize(), 1}, rows, count);
+      });
+    }
   }
 
   /// f(offset in the range, image, position, count) for the parts of [k0, k0 + length) in each image.
@@ -203,7 +275,7 @@ private:
     }
   }
 
-  void readColumn(const S *x, int64_t column, int64_t k0, int64_t length, T *dst) const {
+  void readColumn(const S *x, int64_t column, int64_t k0, int64_t length, Listed *dst) const {
     int64_t channel = column / c_.taps(), tap = column % c_.taps(), tw = tap % c_.kernel[2];
     int64_t th = tap / c_.kernel[2] % c_.kernel[1], td = tap / (c_.kernel[2] * c_.kernel[1]);
     forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
@@ -236,12 +308,18 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
   const bool back = roles.kind == ConvRoles::Kind::Data;
   if (bias >= 0)
     expectShape(call, call.inputs[bias], {back ? c.channels : c.filters}, "the bias");
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
+  auto make = [&]<typename S, typename E>(TypeTag<S>, TypeTag<E>) -> Pointer {
     if (roles.kind == ConvRoles::Kind::Filter)
-      return std::make_unique<WeightProduct<S>>(c, roles.image, roles.result, threads);
+      return std::make_unique<WeightProduct<S, E>>(c, roles.image, roles.result, threads);
     if (back)
-      return std::make_unique<ImageProduct<S, true>>(c, roles.result, roles.filter, bias, threads);
-    return std::make_unique<ImageProduct<S, false>>(c, roles.image, roles.filter, bias, threads);
+      return std::make_unique<ImageProduct<S, E, true>>(c, roles.result, roles.filter, bias, threads);
+    return std::make_unique<ImageProduct<S, E, false>>(c, roles.image, roles.filter, bias, threads);
+  };
+  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S> type) -> Pointer {
+    if constexpr (std::is_same_v<S, BFloat16>)
+      if (hasBf16Tile())
+        return make(type, TypeTag<uint16_t>{});
+    return make(type, TypeTag<Compute<S>>{});
   });
 }
 

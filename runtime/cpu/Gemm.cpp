@@ -52,9 +52,18 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
   return planFor(gemmTile<E>(), m, n, k, threads, finishes);
 }
 
+template <typename S> using FloatOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
+
+template <typename S> size_t gemmPanelRowBytes(int64_t k) {
+  size_t bytes = sizeof(FloatOf<S>) * planGemm<FloatOf<S>>(1, 1, k, 1).kBlock;
+  if constexpr (std::is_same_v<S, BFloat16>)
+    for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
+      bytes = std::max(bytes, sizeof(uint16_t) * planFor(*tile, 1, 1, k, 1, false).kBlock);
+  return bytes;
+}
+
 template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
-  using Float = std::conditional_t<std::is_same_v<S, double>, double, float>;
-  size_t bytes = planGemm<Float>(m, n, k, threads, finishes).workspaceBytes();
+  size_t bytes = planGemm<FloatOf<S>>(m, n, k, threads, finishes).workspaceBytes();
   if constexpr (std::is_same_v<S, BFloat16>)
     for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
       bytes = std::max(bytes, planFor(*tile, m, n, k, threads, finishes).workspaceBytes());
@@ -83,6 +92,11 @@ void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc,
 template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
+
+template size_t gemmPanelRowBytes<float>(int64_t);
+template size_t gemmPanelRowBytes<double>(int64_t);
+template size_t gemmPanelRowBytes<Float16>(int64_t);
+template size_t gemmPanelRowBytes<BFloat16>(int64_t);
 
 template size_t gemmWorkspaceBytes<float>(int64_t, int64_t, int64_t, int, bool);
 template size_t gemmWorkspaceBytes<double>(int64_t, int64_t, int64_t, int, bool);

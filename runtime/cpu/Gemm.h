@@ -25,6 +25,9 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
 /// Workspace of a product of operands of S on any machine: it is planned at compile time.
 template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes);
 
+/// Most bytes of one row of a panel for operands of S, on any machine.
+template <typename S> size_t gemmPanelRowBytes(int64_t k);
+
 /// Start value of C.
 enum class GemmStart { Zero, Keep, Bias };
 

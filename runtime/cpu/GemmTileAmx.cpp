@@ -23,8 +23,10 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-/// sums[32 x 32] = A B, of which `Tall` the second 16 rows and `Wide` the second 16 columns are wanted.
-template <bool Tall, bool Wide> void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums) {
+/// sums[32 x 32] = A B, of which `Tall` the second 16 rows and `Wide` the second 16 columns are wanted; rows lie `stride`
+/// apart.
+template <bool Tall, bool Wide>
+void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -46,31 +48,37 @@ template <bool Tall, bool Wide> void sumTiles(int64_t k, const uint16_t *a, cons
     a += (Tall ? 2 : 1) * kSide * kDepth;
     b += kColumns * kDepth;
   }
-  _tile_stored(0, sums, 4 * kColumns);
+  const int64_t bytes = 4 * stride;
+  _tile_stored(0, sums, bytes);
   if constexpr (Wide)
-    _tile_stored(1, sums + kSide, 4 * kColumns);
+    _tile_stored(1, sums + kSide, bytes);
   if constexpr (Tall)
-    _tile_stored(2, sums + kSide * kColumns, 4 * kColumns);
+    _tile_stored(2, sums + kSide * stride, bytes);
   if constexpr (Tall && Wide)
-    _tile_stored(3, sums + kSide * kColumns + kSide, 4 * kColumns);
+    _tile_stored(3, sums + kSide * stride + kSide, bytes);
 }
 
 void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t ldc, int m, int n, bool accumulate,
              const float *bias) {
   static constexpr TileConfig kConfig;
-  alignas(64) float sums[kColumns * kColumns];
+  alignas(64) float aside[kColumns * kColumns];
+  const bool direct = m == kColumns && n == kColumns && !accumulate && !bias;
+  float *sums = direct ? c : aside;
+  const int64_t stride = direct ? ldc : kColumns;
   // Set up and given back a tile: registers that stay in use are saved at every switch of threads.
   _tile_loadconfig(&kConfig);
   if (m > kSide)
-    n > kSide ? sumTiles<true, true>(k, a, b, sums) : sumTiles<true, false>(k, a, b, sums);
+    n > kSide ? sumTiles<true, true>(k, a, b, sums, stride) : sumTiles<true, false>(k, a, b, sums, stride);
   else
-    n > kSide ? sumTiles<false, true>(k, a, b, sums) : sumTiles<false, false>(k, a, b, sums);
+    n > kSide ? sumTiles<false, true>(k, a, b, sums, stride) : sumTiles<false, false>(k, a, b, sums, stride);
   _tile_release();
+  if (direct)
+    return;
   for (int column = 0; column < n; column += kSide) {
     const auto lanes = static_cast<__mmask16>(firstLanes(n - column));
     const __m512 start = bias ? _mm512_maskz_loadu_ps(lanes, bias + column) : _mm512_setzero_ps();
     for (int i = 0; i < m; ++i) {
-      __m512 sum = _mm512_load_ps(sums + i * kColumns + column);
+      __m512 sum = _mm512_load_ps(aside + i * kColumns + column);
       if (bias)
         sum = _mm512_add_ps(sum, start);
       float *to = c + i * ldc + column;

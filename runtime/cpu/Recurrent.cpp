@@ -49,7 +49,10 @@ RecurrentShape readRecurrent(const LibraryCall &call, Cell cell) {
   return s;
 }
 
-template <typename T> class Recurrent final : public LibraryKernel {
+/// S: type of the operands. State, gates and sums are of T, and Y, Y_h, Y_c rounded from it once.
+template <typename S> class Recurrent final : public LibraryKernel {
+  using T = Compute<S>;
+
 public:
   Recurrent(RecurrentShape shape, int threads) : s_(std::move(shape)), threads_(threads) {
     // Of a thread: input part and recurrent part of the gates, h, c, r * h.
@@ -76,13 +79,13 @@ public:
 
 private:
   struct Row {
-    const T *w, *r, *biasW, *biasR, *peepholes;
+    const S *w, *r, *biasW, *biasR, *peepholes;
     const Activation *activation;
     T *fromInput, *fromState, *h, *c, *resetState;
   };
 
-  const T *source(Inputs in, int index, int64_t offset) const {
-    return index < 0 ? nullptr : static_cast<const T *>(in[index]) + offset;
+  const S *source(Inputs in, int index, int64_t offset) const {
+    return index < 0 ? nullptr : static_cast<const S *>(in[index]) + offset;
   }
   int64_t stateOffset(int64_t direction, int64_t b) const {
     return (s_.batchFirst ? b * s_.directions + direction : direction * s_.batch + b) * s_.hidden;
@@ -90,7 +93,7 @@ private:
 
   void sequence(Inputs in, Outputs out, int64_t direction, int64_t b, T *scratch) const {
     int64_t H = s_.hidden, GH = s_.gates * H;
-    const T *bias = source(in, s_.bias, direction * 2 * GH);
+    const S *bias = source(in, s_.bias, direction * 2 * GH);
     Row row{source(in, s_.w, direction * GH * s_.inputs),
             source(in, s_.r, direction * GH * H),
             bias,
@@ -102,45 +105,46 @@ private:
             scratch + 2 * GH,
             scratch + 2 * GH + H,
             scratch + 2 * GH + 2 * H};
-    const T *h0 = source(in, s_.h0, stateOffset(direction, b)),
+    const S *h0 = source(in, s_.h0, stateOffset(direction, b)),
             *c0 = source(in, s_.c0, stateOffset(direction, b));
     for (int64_t j = 0; j < H; ++j)
-      row.h[j] = h0 ? h0[j] : T(0), row.c[j] = c0 ? c0[j] : T(0);
+      row.h[j] = h0 ? static_cast<T>(h0[j]) : T(0), row.c[j] = c0 ? static_cast<T>(c0[j]) : T(0);
     int64_t length = s_.lengths < 0 ? s_.steps : static_cast<const int32_t *>(in[s_.lengths])[b];
     bool backwards = s_.reverseOnly || direction == 1;
     for (int64_t step = 0; step < s_.steps; ++step) {
       int64_t t = backwards && step < length ? length - 1 - step : step;
       if (step < length) {
-        const T *x = source(in, 0, (s_.batchFirst ? b * s_.steps + t : t * s_.batch + b) * s_.inputs);
+        const S *x = source(in, 0, (s_.batchFirst ? b * s_.steps + t : t * s_.batch + b) * s_.inputs);
         advance(row, x);
       }
       if (s_.y >= 0) {
         int64_t place = s_.batchFirst ? (b * s_.steps + t) * s_.directions + direction
                                       : (t * s_.directions + direction) * s_.batch + b;
-        T *y = static_cast<T *>(out[s_.y]) + place * H;
+        S *y = static_cast<S *>(out[s_.y]) + place * H;
         for (int64_t j = 0; j < H; ++j)
-          y[j] = step < length ? row.h[j] : T(0);
+          y[j] = static_cast<S>(step < length ? row.h[j] : T(0));
       }
     }
     if (s_.yh >= 0)
-      std::copy_n(row.h, H, static_cast<T *>(out[s_.yh]) + stateOffset(direction, b));
+      std::copy_n(row.h, H, static_cast<S *>(out[s_.yh]) + stateOffset(direction, b));
     if (s_.yc >= 0)
-      std::copy_n(row.c, H, static_cast<T *>(out[s_.yc]) + stateOffset(direction, b));
+      std::copy_n(row.c, H, static_cast<S *>(out[s_.yc]) + stateOffset(direction, b));
   }
 
-  static void multiply(const T *matrix, const T *vector, const T *bias, int64_t rows, int64_t columns,
+  template <typename V>
+  static void multiply(const S *matrix, const V *vector, const S *bias, int64_t rows, int64_t columns,
                        T *result) {
     for (int64_t i = 0; i < rows; ++i) {
-      T sum = bias ? bias[i] : T(0);
+      T sum = bias ? static_cast<T>(bias[i]) : T(0);
       for (int64_t k = 0; k < columns; ++k)
-        sum += matrix[i * columns + k] * vector[k];
+        sum += static_cast<T>(matrix[i * columns + k]) * static_cast<T>(vector[k]);
       result[i] = sum;
     }
   }
 
   double clip(double x) const { return s_.clip > 0 ? std::clamp(x, -s_.clip, s_.clip) : x; }
 
-  void advance(const Row &row, const T *x) const {
+  void advance(const Row &row, const S *x) const {
     multiply(row.w, x, row.biasW, s_.gates * s_.hidden, s_.inputs, row.fromInput);
     multiply(row.r, row.h, row.biasR, s_.gates * s_.hidden, s_.hidden, row.fromState);
     if (s_.cell == Cell::Rnn)
@@ -173,15 +177,16 @@ private:
   /// Gates i, o, f, c; peepholes i, o, f.
   void advanceLstm(const Row &row) const {
     int64_t H = s_.hidden;
-    const T *p = row.peepholes;
+    const S *weights = row.peepholes;
+    auto p = [&](int64_t place) { return static_cast<T>(weights[place]); };
     for (int64_t j = 0; j < H; ++j) {
       auto sum = [&](int64_t g) {
         return static_cast<double>(row.fromInput[g * H + j] + row.fromState[g * H + j]);
       };
-      double i = row.activation[0](clip(sum(0) + (p ? p[j] * row.c[j] : 0)));
-      double f = s_.inputForget ? 1 - i : row.activation[0](clip(sum(2) + (p ? p[2 * H + j] * row.c[j] : 0)));
+      double i = row.activation[0](clip(sum(0) + (weights ? p(j) * row.c[j] : 0)));
+      double f = s_.inputForget ? 1 - i : row.activation[0](clip(sum(2) + (weights ? p(2 * H + j) * row.c[j] : 0)));
       double c = f * row.c[j] + i * row.activation[1](clip(sum(3)));
-      double o = row.activation[0](clip(sum(1) + (p ? p[H + j] * c : 0)));
+      double o = row.activation[0](clip(sum(1) + (weights ? p(H + j) * c : 0)));
       row.c[j] = static_cast<T>(c);
       row.h[j] = static_cast<T>(o * row.activation[2](c));
     }
@@ -194,11 +199,9 @@ private:
 
 template <Cell cell> std::unique_ptr<LibraryKernel> makeRecurrent(const LibraryCall &call, int threads) {
   RecurrentShape shape = readRecurrent(call, cell);
-  if (call.inputs[0].type == DType::F64)
-    return std::make_unique<Recurrent<double>>(std::move(shape), threads);
-  if (call.inputs[0].type != DType::F32)
-    failCall(call, "only f32 and f64 are available");
-  return std::make_unique<Recurrent<float>>(std::move(shape), threads);
+  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+    return std::make_unique<Recurrent<S>>(std::move(shape), threads);
+  });
 }
 
 } // namespace

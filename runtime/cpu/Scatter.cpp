@@ -19,8 +19,9 @@ Reduction readReduction(const LibraryCall &call) {
   failCall(call, "reduction '{}', expected none, add, mul, max or min", name);
 }
 
-template <typename T> void reduceInto(T &place, T update, Reduction reduction) {
+template <typename T, typename U> void reduceInto(T &place, U given, Reduction reduction) {
   using C = Compute<T>;
+  const T update = static_cast<T>(given);
   switch (reduction) {
   case Reduction::None:
     place = update;
@@ -46,9 +47,49 @@ void copyBytes(void *to, const void *from, size_t bytes, int threads) {
   });
 }
 
-/// f(TypeTag<T>) where bool counts as u8.
-template <typename F> std::unique_ptr<LibraryKernel> dispatchAny(const LibraryCall &call, DType type, F &&f) {
-  return type == DType::Bool ? f(TypeTag<uint8_t>{}) : dispatchNumber(call, type, f);
+/// Where updates are reduced: the result itself or, for sums and products of a 16-bit type T, places of float in the
+/// workspace, which are rounded once at the end.
+template <typename T, typename Place> struct Places {
+  static constexpr bool kAside = !std::is_same_v<T, Place>;
+  int64_t elements;
+  int threads;
+
+  size_t workspaceBytes() const { return kAside ? sizeof(Place) * static_cast<size_t>(elements) : 0; }
+  Place *start(const void *data, void *result, void *workspace) const {
+    if constexpr (kAside) {
+      Place *places = static_cast<Place *>(workspace);
+      convert(static_cast<const T *>(data), places);
+      return places;
+    } else {
+      copyBytes(result, data, sizeof(T) * static_cast<size_t>(elements), threads);
+      return static_cast<Place *>(result);
+    }
+  }
+  void finish(const Place *places, void *result) const {
+    if constexpr (kAside)
+      convert(places, static_cast<T *>(result));
+  }
+
+private:
+  template <typename From, typename To> void convert(const From *from, To *to) const {
+    parallelFor(threads, elements, grainFor(sizeof(From)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = static_cast<To>(from[i]);
+    });
+  }
+};
+
+/// f(TypeTag<T>, Places<T, ...>) where bool counts as u8.
+template <typename F>
+std::unique_ptr<LibraryKernel> dispatchPlaces(const LibraryCall &call, Reduction reduction, int threads, F &&f) {
+  const TensorDesc &data = call.inputs[0];
+  auto make = [&]<typename T>(TypeTag<T> type) -> std::unique_ptr<LibraryKernel> {
+    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+      if (reduction == Reduction::Add || reduction == Reduction::Mul)
+        return f(type, Places<T, float>{data.elements(), threads});
+    return f(type, Places<T, T>{data.elements(), threads});
+  };
+  return data.type == DType::Bool ? make(TypeTag<uint8_t>{}) : dispatchNumber(call, data.type, make);
 }
 
 void expectScatter(const LibraryCall &call) {
@@ -65,14 +106,12 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
   LineMap lines = mapLines(call, data, indices);
   Reduction reduction = readReduction(call);
   bool wide = indices.type == DType::I64;
-  size_t bytes = data.bytes();
-  return dispatchAny(call, data.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchPlaces(call, reduction, threads, [&]<typename T>(TypeTag<T>, auto places) {
     KernelWork work = irregularWork(static_cast<double>(indices.elements()));
-    return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
-      copyBytes(out[0], in[0], bytes, threads);
+    return closure(places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+      auto *y = places.start(in[0], out[0], workspace);
       IndexReader index{in[1], wide};
       const T *updates = static_cast<const T *>(in[2]);
-      T *y = static_cast<T *>(out[0]);
       FirstBad bad;
       parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)),
                   [&](int64_t begin, int64_t end) {
@@ -88,6 +127,7 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
                   });
       if (bad.any())
         failIndex(what, index, bad, lines.dataSize);
+      places.finish(y, out[0]);
     });
   });
 }
@@ -97,11 +137,10 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
   const TensorDesc &data = call.inputs[0];
   IndexTuples tuples = readTuples(call, data, call.inputs[1], call.inputs[2], 0);
   Reduction reduction = readReduction(call);
-  size_t bytes = data.bytes();
-  return dispatchAny(call, data.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
+  return dispatchPlaces(call, reduction, threads, [&]<typename T>(TypeTag<T>, auto places) {
     KernelWork work = irregularWork(static_cast<double>(call.inputs[2].elements()));
-    return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
-      copyBytes(out[0], in[0], bytes, threads);
+    return closure(places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+      auto *y = places.start(in[0], out[0], workspace);
       IndexReader index{in[1], tuples.wide};
       FirstBad bad;
       // Updates go in order; threads share the columns of a slice.
@@ -112,13 +151,14 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
                       if (slot < 0)
                         continue;
                       const T *update = static_cast<const T *>(in[2]) + i * tuples.sliceElements;
-                      T *place = static_cast<T *>(out[0]) + slot * tuples.sliceElements;
+                      auto *place = y + slot * tuples.sliceElements;
                       for (int64_t j = begin; j < end; ++j)
                         reduceInto(place[j], update[j], reduction);
                     }
                   });
       if (bad.any())
         failIndex(what, index, bad, tuples.sizes[bad.position() % tuples.depth]);
+      places.finish(y, out[0]);
     });
   });
 }

@@ -1,5 +1,5 @@
 // What products of GPT-2 124M's shapes reach of this processor's own peak, which loops on registers measure beside them.
-// kedge-bench-products [rounds [tokens]...]. Everything is measured in turns and the least time of all rounds counts, as
+// kedge-bench-products [rounds [part of a name]], e.g. 9 "1024 qkv". Everything is measured in turns and the least time of all rounds counts, as
 // other programs may run on the machine.
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/cpu/Isa.h"
@@ -191,19 +191,16 @@ int main(int argc, char **argv) {
   using namespace kedge::rt;
   std::vector<Variant> variants = variantsOfThisMachine();
   int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  std::vector<int64_t> tokens;
-  for (int i = 2; i < argc; ++i)
-    tokens.push_back(std::atoi(argv[i]));
-  if (tokens.empty())
-    tokens = {256, 1024};
+  std::string wanted = argc > 2 ? argv[2] : "";
   fmt::print("GFLOP/s of the product / of its arithmetic on registers, and the share; least of {} rounds in turns\n{:18}",
              rounds, "tokens, product");
   for (const Variant &variant : variants)
     for (int threads : {1, 2})
       fmt::print(" {:>17}", fmt::format("{} {}t", std::string(variant.name).substr(0, 14), threads));
   fmt::print("\n");
-  for (int64_t count : tokens)
-    for (const Shape &shape : gpt2Shapes(count))
-      measure(shape, variants, rounds);
+  for (int64_t tokens : {256, 1024})
+    for (const Shape &shape : gpt2Shapes(tokens))
+      if (shape.name.find(wanted) != std::string::npos)
+        measure(shape, variants, rounds);
   return 0;
 }

@@ -24,7 +24,8 @@ constexpr uint32_t kOpId = 9, kRowBase = 40;
 struct Reference {
   Case c;
   std::vector<double> q, k, v, dO, o, lse, dQ, dK, dV;
-  std::vector<double> mask; // added; -inf hides
+  std::vector<double> mask;  // added; -inf hides
+  std::vector<double> saved; // O as forward stored it, which gradients start from; empty: the exact one
 
   double scale() const { return c.scale != 0 ? c.scale : 1 / std::sqrt(double(c.depth)); }
 
@@ -92,6 +93,11 @@ struct Reference {
       }
       delta += weight[j] * dP[j];
     }
+    if (!saved.empty()) {
+      delta = 0;
+      for (int64_t d = 0; d < c.valueDepth; ++d)
+        delta += dORow[d] * saved[query * c.valueDepth + d];
+    }
     for (int64_t j = 0; j < c.keys; ++j)
       for (int64_t d = 0; d < c.depth; ++d) {
         double dS = weight[j] * (dP[j] - delta) * factor[j] * scale();
@@ -142,7 +148,7 @@ template <typename T> void check(const Case &c, double tolerance) {
   Array k = Array::random<T>({c.batch, c.kvHeads, c.keys, c.depth}, 2);
   Array v = Array::random<T>({c.batch, c.kvHeads, c.keys, c.valueDepth}, 3);
   Array dO = Array::random<T>({c.batch, c.heads, c.queries, c.valueDepth}, 4);
-  Reference reference{c, q.doubles(), k.doubles(), v.doubles(), dO.doubles(), {}, {}, {}, {}, {}, {}};
+  Reference reference{c, q.doubles(), k.doubles(), v.doubles(), dO.doubles(), {}, {}, {}, {}, {}, {}, {}};
   std::vector<Array> inputs = {q, k, v};
   if (!c.maskShape.empty())
     inputs.push_back(makeMask(c, reference));
@@ -154,6 +160,8 @@ template <typename T> void check(const Case &c, double tolerance) {
                            {{type, dO.desc.shape}, {wide, {c.batch, c.heads, c.queries}}});
   expectNear(forward[0], reference.o, tolerance);
   expectNear(forward[1], reference.lse, tolerance);
+  reference.saved = forward[0].doubles();
+  reference.run();
   std::vector<Array> back = {dO, q, k, v, forward[0], forward[1]};
   back.insert(back.end(), inputs.begin() + 3, inputs.end());
   auto gradients = runKernel("train.AttentionGrad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
@@ -214,7 +222,8 @@ TEST(KernelAttention, Dropout) {
   c.softcap = 0.7, c.maskShape = {4, 1, 1, 131}, c.maskIsBool = true;
   check<float>(c, 1e-5);
   check<double>(c, 1e-13);
-  check<BFloat16>(c, 3e-2);
+  check<BFloat16>(c, 1e-5);
+  check<Float16>(c, 1e-5);
 }
 
 TEST(KernelAttention, DropoutOfAllAndItsErrors) {
@@ -229,8 +238,12 @@ TEST(KernelAttention, DropoutOfAllAndItsErrors) {
 TEST(KernelAttention, OtherTypesAndEmptyDimensions) {
   Case c{1, 2, 2, 30, 40, 16, 16};
   check<double>(c, 1e-13);
-  check<BFloat16>(c, 3e-2);
-  check<Float16>(c, 3e-3);
+  for (cpu::Isa isa : isasOfThisMachine()) {
+    ForcedIsa forced(isa);
+    check<float>(c, 1e-5);
+    check<BFloat16>(c, 1e-5);
+    check<Float16>(c, 1e-5);
+  }
   for (Case empty : {Case{0, 2, 2, 3, 3, 4, 4}, {1, 2, 2, 0, 3, 4, 4}, {1, 2, 2, 3, 0, 4, 4}})
     check<float>(empty, 0);
 }

@@ -82,8 +82,14 @@ TEST(KernelConv, ForwardAndGradients) {
 }
 
 TEST(KernelConv, NarrowTypes) {
-  check<BFloat16>(kCases[2], 2e-2);
-  check<Float16>(kCases[2], 2e-3);
+  for (cpu::Isa isa : isasOfThisMachine()) {
+    ForcedIsa forced(isa);
+    for (const Case &c : kCases) {
+      SCOPED_TRACE(::testing::Message() << c.attrs().dump() << " isa " << static_cast<int>(isa));
+      check<BFloat16>(c, 1e-5);
+    }
+    check<Float16>(kCases[2], 1e-5);
+  }
 }
 
 TEST(KernelConv, WrongSizesAreNamed) {

@@ -78,7 +78,7 @@ TEST(KernelPool, WindowsAndGradients) {
     SCOPED_TRACE(c.attrs().dump());
     check<float>(c, 1e-6);
     check<double>(c, 1e-14);
-    check<BFloat16>(c, 1e-2);
+    check<BFloat16>(c, 1e-5);
   }
 }
 

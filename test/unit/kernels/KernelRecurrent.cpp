@@ -111,5 +111,31 @@ TEST(KernelRecurrent, LstmReverseWithoutCellInput) {
   }
 }
 
+/// State and sums stay in fp32 over all steps; what is stored is rounded once.
+template <typename S> void checkNarrow() {
+  const int64_t steps = 40;
+  auto x = Array::random<S>({steps, B, I}, 1), w = Array::random<S>({1, 4 * H, I}, 2),
+       r = Array::random<S>({1, 4 * H, H}, 3), bias = Array::random<S>({1, 8 * H}, 4);
+  auto outputs = [&](DType type) {
+    return std::vector<TensorDesc>{{type, {steps, 1, B, H}}, {type, {1, B, H}}, {type, {1, B, H}}};
+  };
+  std::vector<Array> wide;
+  for (const Array &array : {x, w, r, bias}) {
+    std::vector<double> values = array.doubles();
+    wide.push_back(Array::of<float>(array.desc.shape, {values.begin(), values.end()}));
+  }
+  json attrs = {{"hidden_size", H}, {"results", {true, true, true}}};
+  std::vector<Array> expected = runKernel("onnx.LSTM", attrs, wide, outputs(DType::F32));
+  std::vector<Array> narrow = runKernel("onnx.LSTM", attrs, {x, w, r, bias}, outputs(dtypeOf<S>()));
+  for (size_t i = 0; i < expected.size(); ++i)
+    for (int64_t j = 0; j < expected[i].size(); ++j)
+      EXPECT_EQ(static_cast<float>(narrow[i].data<S>()[j]), static_cast<float>(S(expected[i].data<float>()[j])));
+}
+
+TEST(KernelRecurrent, NarrowTypesRoundWhatTheyStore) {
+  checkNarrow<BFloat16>();
+  checkNarrow<Float16>();
+}
+
 } // namespace
 } // namespace kedge::rt::test

@@ -134,9 +134,19 @@ void expectNear(const Array &actual, const std::vector<double> &expected, double
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i])))
       continue;
-    ASSERT_TRUE(std::abs(values[i] - expected[i]) <= tolerance * (1 + std::abs(expected[i])))
+    const double size = std::abs(expected[i]), rounded = rounding(actual.desc.type);
+    ASSERT_TRUE(std::abs(values[i] - expected[i]) <= tolerance * (1 + size) * (1 + rounded) + rounded * size)
         << "element " << i << ": " << values[i] << ", expected " << expected[i];
   }
+}
+
+std::vector<cpu::Isa> isasOfThisMachine() {
+  using cpu::Isa;
+  std::vector<Isa> isas;
+  for (Isa isa : {Isa::Base, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx})
+    if (cpu::machineHas(isa))
+      isas.push_back(isa);
+  return isas;
 }
 
 std::string errorOf(const std::string &name, const json &attrs, const std::vector<Array> &inputs,

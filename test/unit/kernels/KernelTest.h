@@ -1,6 +1,7 @@
 // Runs library kernels the way every test wants it: with several numbers of threads, whose results must have
 // the same bits, into outputs full of garbage, without allocation in run().
 #pragma once
+#include "runtime/cpu/Isa.h"
 #include "runtime/format/Float16.h"
 #include "runtime/calls/LibraryKernel.h"
 #include <cstring>
@@ -71,8 +72,24 @@ std::vector<Array> runKernel(const std::string &name, const json &attrs, const s
 Array runKernel1(const std::string &name, const json &attrs, const std::vector<Array> &inputs,
                  const TensorDesc &output);
 
-/// |actual - expected| <= tolerance (1 + |expected|) everywhere; NaN equals NaN.
+/// Most that rounding once to the type moves a value, as a share of it; 0 for f32, f64 and integers, whose rounding is
+/// part of the tolerances.
+inline double rounding(DType type) { return type == DType::BF16 ? 0x1p-8 : type == DType::F16 ? 0x1p-11 : 0; }
+
+/// Sums of 16-bit operands are kept in fp32 and rounded once: the bound is that of fp32 plus one rounding of the type.
+/// |actual - expected| <= tolerance (1 + |expected|) (1 + rounding) + rounding |expected|; NaN equals NaN.
 void expectNear(const Array &actual, const std::vector<double> &expected, double tolerance);
+
+/// The sets of instructions that this machine has; tests run in each.
+std::vector<cpu::Isa> isasOfThisMachine();
+
+/// Kernels are made and run with `isa` while this lives.
+class ForcedIsa {
+public:
+  explicit ForcedIsa(cpu::Isa isa) { cpu::forceIsa(isa); }
+  ~ForcedIsa() { cpu::forceIsa(std::nullopt); }
+  ForcedIsa(const ForcedIsa &) = delete;
+};
 
 /// The error that making or running the kernel gives, "" without one.
 std::string errorOf(const std::string &name, const json &attrs, const std::vector<Array> &inputs,
