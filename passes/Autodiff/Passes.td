@@ -115,6 +115,8 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
+    train.state buffer @mean tensor<3xf32>
+    train.state buffer @var tensor<3xf32>
     func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32> {train.binding = #train.binding<state @mean>},
                     %v: tensor<3xf32> {train.binding = #train.binding<state @var>}) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
       %y:5 = train.batch_norm %x, %w, %w, %m, %v

@@ -113,6 +113,7 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
+    train.state parameter @w tensor<4xf32>
     func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.binding = #train.binding<state @w>})
         -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<4xf32>) attributes {train.kind = #train.kind<step>} {
       %g = sched.library "gradient"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
