@@ -204,9 +204,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   }
 
   /// Adam's step size and second correction: the host knows the step's number unless steps may be skipped.
-  std::pair<Value, Value> adamCorrections(func::FuncOp function, OpBuilder &builder, Location loc) {
+  Value adamCorrection(func::FuncOp function, OpBuilder &builder, Location loc, StringRef which) {
     if (!scaler.steps)
-      return {scalar(function, "step_size"), scalar(function, "bias_correction2_sqrt")};
+      return scalar(function, which);
     if (!scaler.corrections) {
       auto exact = [&](StringRef name) {
         return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF64Type()));
@@ -214,7 +214,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"),
                                                             exact("exact_beta1"), exact("exact_beta2"));
     }
-    return {scaler.corrections.getStepSize(), scaler.corrections.getBiasCorrection2Sqrt()};
+    return which == "step_size" ? scaler.corrections.getStepSize() : scaler.corrections.getBiasCorrection2Sqrt();
   }
 
   /// nominal / actual items of the step.
@@ -261,19 +261,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Value moment1 = stateArgument(function, first, param.getType());
     Value moment2 = stateArgument(function, second, param.getType());
     Value decay = scalar(function, optimizer == "adamw" ? "lr_decay" : "weight_decay");
-    auto [stepSize, correction2] = adamCorrections(function, builder, loc);
-    SmallVector<Value> operands = {param,
-                                   moment1,
-                                   moment2,
-                                   one.gradient,
-                                   scale,
-                                   decay,
-                                   stepSize,
-                                   scalar(function, "one_minus_beta1"),
-                                   scalar(function, "beta2"),
-                                   scalar(function, "one_minus_beta2"),
-                                   correction2,
-                                   scalar(function, "eps")};
+    SmallVector<Value> operands = {param, moment1, moment2, one.gradient, scale, decay};
+    operands.push_back(adamCorrection(function, builder, loc, "step_size"));
+    for (StringRef name : {"one_minus_beta1", "beta2", "one_minus_beta2"})
+      operands.push_back(scalar(function, name));
+    operands.push_back(adamCorrection(function, builder, loc, "bias_correction2_sqrt"));
+    operands.push_back(scalar(function, "eps"));
     SmallVector<NamedAttribute> attributes = settings(builder, one.state);
     Operation *op = optimizer == "adamw" ? train::AdamWOp::create(builder, loc, operands, attributes).getOperation()
                                          : train::AdamOp::create(builder, loc, operands, attributes).getOperation();

@@ -1,13 +1,13 @@
 // Which values the precision passes speak of.
 #pragma once
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Interfaces/PrecisionOpInterface.h"
 #include "mlir/IR/Operation.h"
 
 namespace kedge::precision {
 
-/// What kedge-assign-precision writes on ops and arguments: the element type to compute in.
-constexpr llvm::StringLiteral kPrecision = "train.precision";
+using train::kPrecision;
 
 inline bool isWorkingType(mlir::Type type) { return type.isF32() || type.isBF16() || type.isF16(); }
 

@@ -89,6 +89,8 @@ LogicalResult verifyForm(Operation *op, NamedAttribute attribute, StringRef what
                          ArrayRef<BindingKind> kinds) {
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "is no function, but its " << what << " " << index << " is bound";
+  if (attribute.getName() == kPrecision && isa<TypeAttr>(attribute.getValue()))
+    return success();
   if (attribute.getName() != kBinding)
     return op->emitOpError() << what << " " << index << " has '" << attribute.getName().getValue()
                              << "', which the train dialect does not know; expected '" << kBinding << "'";

@@ -5,6 +5,9 @@
 
 namespace kedge::train {
 
+/// What kedge-assign-precision writes on ops and arguments: the element type to compute in.
+constexpr llvm::StringLiteral kPrecision = "train.precision";
+
 /// Null when the argument or result is bound to nothing, or to something of another kind than asked for.
 BindingAttr bindingOfArgument(mlir::FunctionOpInterface function, unsigned index);
 BindingAttr bindingOfArgument(mlir::FunctionOpInterface function, unsigned index, BindingKind kind);
