@@ -1,4 +1,5 @@
 #include "kedge/Analysis/StepCost.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <fmt/format.h>
@@ -8,14 +9,16 @@ using namespace mlir;
 namespace kedge::analysis {
 namespace {
 
-/// Names along a location, outermost first: "backward/model.h.0.attn".
-std::string placeOf(Location loc) {
-  std::string place;
-  while (auto name = dyn_cast<NameLoc>(loc)) {
-    place += (place.empty() ? "" : "/") + name.getName().str();
-    loc = name.getChildLoc();
-  }
-  return place;
+/// "backward/model.h.0.attn/MatMul", without what is unknown.
+std::string placeText(Operation *op) {
+  PlaceAttr place = placeOf(op);
+  if (!place)
+    return "";
+  std::string text = place.getPhase() == TrainingPhase::Backward ? "backward" : "";
+  for (StringRef part : {place.getModule(), place.getNode()})
+    if (!part.empty())
+      text += (text.empty() ? "" : "/") + part.str();
+  return text;
 }
 
 const char *nameOf(WorkKind kind) {
@@ -46,7 +49,7 @@ std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &devi
         continue;
       auto library = dyn_cast<sched::LibraryOp>(op);
       launches.push_back({function.getName().str(), index++, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
-                          placeOf(op.getLoc()), cost, secondsOf(cost, device)});
+                          placeText(&op), cost, secondsOf(cost, device)});
     }
   }
   return launches;

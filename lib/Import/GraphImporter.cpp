@@ -25,6 +25,7 @@ GraphImporter::GraphImporter(MLIRContext &context, const model::Model &model, co
   auto func = func::FuncOp::create(builder, loc, "model", builder.getFunctionType({}, {}));
   function = func;
   builder.setInsertionPointToStart(func.addEntryBlock());
+  builder.setListener(&places);
 }
 
 GraphImporter::~GraphImporter() = default;

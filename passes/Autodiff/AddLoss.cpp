@@ -22,7 +22,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     func::FuncOp function = getOperation();
     if (function.getName() != "model")
       return;
-    OpBuilder builder(returnOf(function));
+    PlacedBuilder builder(returnOf(function), PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
     bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
       signalPassFailure();

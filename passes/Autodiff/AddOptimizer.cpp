@@ -82,11 +82,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// @micro adds to accumulators; the gradients are then @update's arguments.
   func::FuncOp accumulateIn(func::FuncOp micro, MutableArrayRef<Trained> trained) {
-    OpBuilder builder(returnOf(micro));
+    PlacedBuilder builder(returnOf(micro), PlaceAttr());
     Value index = argumentFor(micro, "train.scalar", "micro", RankedTensorType::get({}, builder.getI64Type()));
     func::FuncOp update = makeUpdate(micro);
     for (Trained &one : trained) {
       std::string name = makeState(one.state, train::Role::Accumulator, "accumulator");
+      builder.enter(gradientPlace(one));
       Value accumulator = stateArgument(micro, name, one.gradient.getType());
       Value sum = train::AccumulateOp::create(builder, one.gradient.getLoc(), accumulator, one.gradient, index);
       returnState(micro, name, sum);
@@ -104,12 +105,20 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return update;
   }
 
+  PlaceAttr updateOf(StringRef node) { return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", node); }
+
+  /// Where the gradient is computed; in @update it comes from an accumulator.
+  PlaceAttr gradientPlace(const Trained &one) {
+    PlaceAttr place = placeOfMaker(one.gradient);
+    return place ? place : updateOf(one.state.getOnnxName().value_or(one.state.getSymName()));
+  }
+
   Value scalar(func::FuncOp function, StringRef name) {
     return argumentFor(function, "train.scalar", name, RankedTensorType::get({}, Float32Type::get(&getContext())));
   }
 
   void update(func::FuncOp function, MutableArrayRef<Trained> trained, bool itemsInFunction) {
-    OpBuilder builder(returnOf(function));
+    PlacedBuilder builder(returnOf(function), updateOf("optimizer"));
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
       train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), one.gradient);
@@ -133,10 +142,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   }
 
   /// Root of the sum of squares: rows first, then each tensor, then tensors in the order of the module.
-  Value globalNorm(OpBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
+  Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     Value total;
     for (const Trained &one : trained) {
+      builder.enter(gradientPlace(one));
       Value squares = sumOfSquares(builder, one.gradient);
+      builder.enter(updateOf("optimizer"));
       total = total ? onnx::AddOp::create(builder, loc, total, squares).getResult() : squares;
     }
     if (!total)
@@ -156,7 +167,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return rest.empty() ? rows : onnx::ReduceSumOp::create(builder, loc, rows, rest, false).getResult();
   }
 
-  void updateOne(func::FuncOp function, OpBuilder &builder, Trained &one, Value scale) {
+  void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {
+    builder.enter(updateOf(one.state.getOnnxName().value_or(one.state.getSymName())));
     Location loc = one.state.getLoc();
     Value param = stateArgument(function, one.state.getSymName(), one.state.getType());
     if (optimizer == "sgd")

@@ -4,7 +4,7 @@
 include "mlir/Pass/PassBase.td"
 
 class StepPass<string name, string op> : Pass<name, op> {
-  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
 def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {

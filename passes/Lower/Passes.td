@@ -66,7 +66,8 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
     kedge-opt exec.mlir --kedge-group-launches --kedge-check-memory
     ```
   }];
-  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
-                           "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
+                           "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect",
+                           "mlir::vector::VectorDialect"];
 }
 #endif

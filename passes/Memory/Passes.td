@@ -10,7 +10,7 @@ def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
     in place (the old value is read later, one value has two destinations, an argument is returned), inserts a
     copy before the return. Statistic: copies inserted.
   }];
-  let dependentDialects = ["kedge::sched::SchedDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
 def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {

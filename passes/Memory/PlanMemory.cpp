@@ -2,6 +2,7 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Solver/Arena/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
@@ -202,6 +203,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                            builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
                            builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), library || isCopy,
                            library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
+    setPlace(emitted, placeOf(op));
     for (StringRef name : {"recomputed", "offloaded", "cuda.kernels", "cuda.flat"})
       if (Attribute kept = op->getAttr(name))
         emitted->setAttr(name, kept);

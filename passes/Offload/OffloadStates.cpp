@@ -1,4 +1,5 @@
 #include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -59,6 +60,7 @@ private:
       if (!fetched || position[reader] - last > reach) {
         OpBuilder builder(reader);
         fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr());
+        setPlace(fetched.getDefiningOp(), transferOf(state));
         views.clear();
         ++fetches;
       }
@@ -78,6 +80,7 @@ private:
       OpBuilder builder(reader);
       builder.setInsertionPointAfterValue(fetched);
       known = sched::ViewOp::create(builder, view.getLoc(), view.getResult().getType(), fetched);
+      setPlace(known.getDefiningOp(), placeOf(view));
     }
     return known;
   }
@@ -90,13 +93,21 @@ private:
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
     auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value);
+    PlaceAttr place = placeOfMaker(root);
+    setPlace(copy, place ? place : transferOf(cast<BlockArgument>(root)));
     returned.set(copy.getResult());
     ++offloads;
   }
 
-  Location nameOf(BlockArgument state) {
+  StringAttr symbolOf(BlockArgument state) {
     auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(state.getArgNumber(), "train.state");
-    return NameLoc::get(symbol.getAttr());
+    return symbol ? symbol.getAttr() : StringAttr::get(function.getContext(), "returned");
+  }
+
+  Location nameOf(BlockArgument state) { return NameLoc::get(symbolOf(state)); }
+
+  PlaceAttr transferOf(BlockArgument state) {
+    return PlaceAttr::get(function.getContext(), TrainingPhase::Transfer, "", symbolOf(state));
   }
 
   func::FuncOp function;

@@ -16,6 +16,6 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     Example: `kedge-opt step.mlir --kedge-offload-states=states=optimizer,params`
   }];
   let options = [ListOption<"states", "states", "std::string", "optimizer, gradients, params">];
-  let dependentDialects = ["kedge::sched::SchedDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 #endif

@@ -1,6 +1,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
+#include "passes/Levels/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Rematerialize/Passes.h"
@@ -14,7 +15,7 @@ namespace kedge::pipelines {
 void addRaisePipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
+  functions.addPass(levels::createMergeEqual());
   functions.addPass(raise::createRaiseGelu());
   functions.addPass(raise::createRaiseSilu());
   functions.addPass(raise::createRaiseSwiglu());
@@ -25,7 +26,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createRaiseAttention());
   functions.addPass(raise::createFoldTransposes());
   functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
+  functions.addPass(levels::createMergeEqual());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
@@ -51,13 +52,13 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
 }
 
 void addSchedulePipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(schedule::createDecompose());
-  functions.addPass(createCSEPass());
+  functions.addPass(levels::createMergeEqual());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Kedge/Place.h"
 #include "passes/Schedule/Passes.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Support/Statistics.h"
@@ -28,7 +29,7 @@ struct Decompose : impl::DecomposeBase<Decompose> {
   }
 
   LogicalResult rewrite(DecomposableOpInterface composite, function_ref<void(Operation *)> collect) {
-    OpBuilder builder(composite);
+    PlacedBuilder builder(composite);
     Operation *before = composite->getPrevNode();
     SmallVector<Value> results;
     if (failed(composite.decompose(builder, results)))

@@ -121,6 +121,7 @@ private:
     auto launch = exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
                                          last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
                                          /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
+    setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
     launch->setAttr("cuda.kernels", b.getArrayAttr(kernelAttr(b, kernel)));
     counts.launches += step.launches.size();
     counts.groups += 1;
