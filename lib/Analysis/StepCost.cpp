@@ -1,4 +1,5 @@
 #include "kedge/Analysis/StepCost.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,24 +36,66 @@ const char *nameOf(WorkKind kind) {
   return "";
 }
 
+/// Those of a level-3 module, in order.
+void forEachLaunch(ModuleOp module, llvm::function_ref<void(StringRef, Operation &, const LaunchCost &)> visit) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.isPrivate())
+      continue;
+    for (Operation &op : function.getBody().front())
+      if (LaunchCost cost = costOf(&op); cost.kind != WorkKind::None)
+        visit(function.getName(), op, cost);
+  }
+}
+
+void add(const ScheduledLaunch &part, ScheduledLaunch &sum) {
+  sum.cost.kind = part.cost.kind;
+  sum.cost.flops += part.cost.flops;
+  sum.cost.specialFunctions += part.cost.specialFunctions;
+  sum.cost.bytesRead += part.cost.bytesRead;
+  sum.cost.bytesWritten += part.cost.bytesWritten;
+  sum.cost.extent = std::max(sum.cost.extent, part.cost.extent);
+  sum.seconds += part.seconds;
+}
+
 } // namespace
 
 std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &device) {
   std::vector<ScheduledLaunch> launches;
-  for (auto function : module.getOps<func::FuncOp>()) {
+  int64_t index = 0;
+  std::string function;
+  forEachLaunch(module, [&](StringRef name, Operation &op, const LaunchCost &cost) {
+    index = name == function ? index + 1 : 0;
+    function = name.str();
+    auto library = dyn_cast<sched::LibraryOp>(op);
+    launches.push_back({function, index, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
+                        placeText(&op), cost, secondsOf(cost, device)});
+  });
+  return launches;
+}
+
+void markLaunches(ModuleOp module) {
+  int64_t row = 0;
+  forEachLaunch(module, [&](StringRef, Operation &op, const LaunchCost &) {
+    op.setAttr(kLaunchRows, DenseI64ArrayAttr::get(module.getContext(), row++));
+  });
+}
+
+std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<ScheduledLaunch> &launches) {
+  std::vector<ScheduledLaunch> numbered;
+  for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t index = 0;
-    if (function.isExternal() || function.isPrivate())
-      continue;
-    for (Operation &op : function.getBody().front()) {
-      LaunchCost cost = costOf(&op);
-      if (cost.kind == WorkKind::None)
-        continue;
-      auto library = dyn_cast<sched::LibraryOp>(op);
-      launches.push_back({function.getName().str(), index++, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
-                          placeText(&op), cost, secondsOf(cost, device)});
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
+      ScheduledLaunch &one = numbered.emplace_back();
+      one.function = function.getSymName().str();
+      one.index = index++;
+      one.kernel = launch.getKernel().str();
+      one.place = placeText(launch);
+      auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(kLaunchRows));
+      for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>())
+        add(launches[static_cast<size_t>(row)], one);
     }
   }
-  return launches;
+  return numbered;
 }
 
 StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumulate) {

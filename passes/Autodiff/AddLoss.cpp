@@ -6,6 +6,7 @@
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/LossOps.h"
+#include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -17,6 +18,7 @@ using namespace mlir;
 
 struct AddLoss : impl::AddLossBase<AddLoss> {
   using Base::Base;
+  int64_t results = 0;
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -25,10 +27,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     PlacedBuilder builder(returnOf(function), PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
     bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
-      signalPassFailure();
+      return signalPassFailure();
+    addStatistic("kedge-add-loss", "results added", results);
   }
 
   void setResult(func::FuncOp function, StringRef name, Value value) {
+    ++results;
     addResult(function, value, "train.result", StringAttr::get(&getContext(), name));
   }
 

@@ -14,6 +14,26 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     `loss_rows`, `item_rows` (contract section 2); marks the function with `train.loss_gradient`, the gradient
     that enters backward, 1 / nominal items of the step, and with `train.nominal_items`. With `kind=none` the output `loss-output`
     is the loss. A function with `train.training_info` derives its gradients itself: `loss-output` is logged only.
+    Statistic: results added.
+
+    Example: `--kedge-add-loss=kind=mse`
+    ```mlir
+    func.func @model(%x: tensor<2x5xf32> {train.input = "x"}) -> (tensor<2x5xf32> {train.output = "y"}) {
+      %y = onnx.Tanh %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
+      return %y : tensor<2x5xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(%x: tensor<2x5xf32> {train.input = "x"}, %labels: tensor<2x5xf32> {train.input = "labels"})...
+      %y = onnx.Tanh %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
+      %0 = onnx.Sub %y, %labels : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
+      %1 = onnx.Mul %0, %0 : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
+      %sum = onnx.ReduceSum %1 {axes = array<i64: 0, 1>} : (tensor<2x5xf32>) -> tensor<f32>
+      %rows = onnx.ReduceSum %1 {axes = array<i64: 1>} : (tensor<2x5xf32>) -> tensor<2xf32>
+      return %y, %sum, %rows : tensor<2x5xf32>, tensor<f32>, tensor<2xf32>
+    }
+    ```
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"cross-entropy\"", "none, cross-entropy, mse or bce-with-logits">,
@@ -31,7 +51,34 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{
     @eval and @predict run in evaluation mode (`train.evaluation`; `training_mode` of every op off); @predict has no labels and
-    returns the model's outputs. @step returns the loss only. @model is gone.
+    returns the model's outputs. @step returns the loss only. @model is gone. Statistic: functions.
+
+    Example:
+    ```mlir
+    func.func @model(%x: tensor<4xf32> {train.input = "x"})
+        -> (tensor<4xf32> {train.output = "y"}, tensor<f32> {train.result = "loss_sum"},
+            tensor<4xf32> {train.result = "loss_rows"}) {
+      %y = onnx.Neg %x : (tensor<4xf32>) -> tensor<4xf32>
+      %rows = onnx.Mul %y, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %sum = onnx.ReduceSum %rows {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+      return %y, %sum, %rows : tensor<4xf32>, tensor<f32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<f32> {train.result = "loss_sum"}) {
+      %y = onnx.Neg %x : (tensor<4xf32>) -> tensor<4xf32>
+      %rows = onnx.Mul %y, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %sum = onnx.ReduceSum %rows {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+      return %sum : tensor<f32>
+    }
+    func.func @eval(%x2: ...) -> (tensor<4xf32> {train.result = "loss_rows"}) attributes {train.evaluation} {
+    ...
+    func.func @predict(%x3: ...) -> (tensor<4xf32> {train.output = "y"}) attributes {train.evaluation} {
+      %y3 = onnx.Neg %x3 : (tensor<4xf32>) -> tensor<4xf32>
+      return %y3 : tensor<4xf32>
+    }
+    ```
   }];
   let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, @micro instead of @step">];
 }
@@ -42,6 +89,24 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
     In training the new running mean and variance of each BatchNormalization become the new values of their
     states. In functions with `train.evaluation` the norm uses the running statistics. Statistics: buffers
     updated, norms in evaluation.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32> {train.state = @mean},
+                    %v: tensor<3xf32> {train.state = @var}) -> tensor<2x3xf32> {
+      %y:5 = train.batch_norm %x, %w, %w, %m, %v
+          : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+          -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+      return %y#0 : tensor<2x3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ..., %m: ..., %v: ...) -> (tensor<2x3xf32>, ... @mean}, ... @var}) {
+      %y, %mean, %var, %batch_mean, %invstd = train.batch_norm %x, %w, %w, %m, %v : ...
+      return %y, %mean, %var : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
+    }
+    ```
   }];
 }
 
@@ -51,6 +116,22 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
     onnx.Dropout becomes train.dropout, keyed by the run's seed and its own id, counted by step, row and
     element; in evaluation mode it becomes its operand. Likewise the dropout of train.Attention. Statistic: random
     ops.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<2x3xf32> {train.input = "x"}) -> tensor<2x3xf32> {
+      %y = onnx.Dropout %x {ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64}
+          : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      return %y : tensor<2x3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %seed: ... "seed"}, %step: ... "step"}, %row: ... "row_base"}) -> tensor<2x3xf32> {
+      %y = train.dropout %x, %seed, %step, %row {op_id = 7 : i64, ratio = 5.000000e-01 : f32} : ...
+      return %y : tensor<2x3xf32>
+    }
+    ```
   }];
 }
 
@@ -59,8 +140,29 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
   let description = [{
     For a function with `train.loss_gradient`: walks its ops backwards from the result `loss_sum` and asks each
     for its vector-Jacobian product (DifferentiableOpInterface). Ops without one that know a decomposition are
-    decomposed first. Each train.gradient_of becomes the backward pass of its y. Adds a result a parameter that the loss depends on, `train.gradient = @parameter`. All ops
-    that lack a gradient are named in one error. Statistics: gradients, ops added.
+    decomposed first. Each train.gradient_of becomes the backward pass of its y. Adds a result a parameter that the
+    loss depends on, `train.gradient = @parameter`. All ops that lack a gradient are named in one error.
+    Statistics: gradients, ops added.
+
+    Example:
+    ```mlir
+    train.state parameter @w tensor<f32>
+    func.func @step(%x: tensor<f32> {train.input = "x"}, %w: tensor<f32> {train.state = @w})
+        -> (tensor<f32> {train.result = "loss_sum"}) attributes {train.loss_gradient = 0.5 : f64} {
+      %y = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %y : tensor<f32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ...) -> (..., tensor<f32> {train.gradient = @w}) {
+      %y = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %dy = onnx.Constant dense<5.000000e-01> : tensor<f32>
+      %dx = onnx.Mul %dy, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %dw = onnx.Mul %dy, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %y, %dw : tensor<f32>, tensor<f32>
+    }
+    ```
   }];
 }
 
@@ -72,6 +174,29 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     is summed per tensor in a fixed order. Makes the optimizer's state symbols. A function with
     `train.training_info` updates its variables itself and stays as it is. Statistics: parameters, state
     bytes.
+
+    Example: `--kedge-add-optimizer=optimizer=sgd`
+    ```mlir
+    train.state parameter @w tensor<f32>
+    func.func @step(%x: tensor<f32> {train.input = "x"}, %w: tensor<f32> {train.state = @w})
+        -> (tensor<f32> {train.gradient = @w}) {
+      %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %g : tensor<f32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ..., %decay: ... "weight_decay"}, %lr: ... "lr"}) -> (... "grad_norm"}, ... @w}) {
+      %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      train.final_gradient @w %g : tensor<f32>
+      %scale = onnx.Constant dense<1.000000e+00> : tensor<f32>
+      %square = onnx.Mul %g, %g : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %root = onnx.Sqrt %square : (tensor<f32>) -> tensor<f32>
+      %norm = onnx.Mul %root, %scale : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %new = train.sgd %w, %g, %scale, %decay, %lr {decay = true, lr_scale = 1.000000e+00 : f64} : ...
+      return %norm, %new : tensor<f32>, tensor<f32>
+    }
+    ```
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd">,
@@ -90,6 +215,24 @@ def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
     sums get another order, so the chunk size depends on shapes only, never on a budget. Results that the host reads
     (`train.output`) become one result a chunk, with `train.part` (its first element) and `train.whole`. Regions with
     an op that needs all rows at once stay. Statistics: heads, chunks.
+
+    Example: `--kedge-chunk-logits=max-bytes=256`
+    ```mlir
+    func.func @predict(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>) -> (tensor<4x32xf32> {train.output = "logits"}) {
+      %logits = onnx.MatMul %x, %w : (tensor<4x8xf32>, tensor<8x32xf32>) -> tensor<4x32xf32>
+      return %logits : tensor<4x32xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @predict(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>) -> (tensor<2x32xf32> ..., tensor<2x32xf32> ...) {
+      %x0 = onnx.Slice %x {ends = array<i64: 2, 8>, starts = array<i64: 0, 0>, ...
+      %logits0 = onnx.MatMul %x0, %w {train.chunk = 0 : i64} : (tensor<2x8xf32>, tensor<8x32xf32>) -> tensor<2x32xf32>
+      %x1 = onnx.Slice %x {ends = array<i64: 4, 8>, starts = array<i64: 2, 0>, ...
+      %logits1 = onnx.MatMul %x1, %w {train.chunk = 1 : i64} : (tensor<2x8xf32>, tensor<8x32xf32>) -> tensor<2x32xf32>
+      return %logits0, %logits1 : tensor<2x32xf32>, tensor<2x32xf32>
+    }
+    ```
   }];
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "134217728", "of the logits of a chunk; 0: never">];
 }

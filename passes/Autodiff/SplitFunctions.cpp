@@ -1,4 +1,5 @@
 #include "FunctionEditing.h"
+#include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -29,6 +30,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     func::FuncOp prediction = evaluationCopy(model, "predict");
     keepResults(prediction, [](StringRef key, StringRef) { return key == "train.output"; });
     model.erase();
+    addStatistic("kedge-split-functions", "functions", 3);
   }
 
   func::FuncOp copy(func::FuncOp model, StringRef name) {

@@ -13,39 +13,185 @@ def RaiseGelu : RaisePass<"kedge-raise-gelu", "Gelu from erf or tanh"> {
   let description = [{
     0.5 x (1 + erf(x / sqrt 2)) and 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), with factors in any order
     and the polynomial in any form, become `onnx.Gelu`. Statistic: gelus.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %root = onnx.Constant dense<1.41421354> : tensor<f32>
+      %one = onnx.Constant dense<1.0> : tensor<f32>
+      %half = onnx.Constant dense<0.5> : tensor<f32>
+      %0 = onnx.Div %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      %1 = onnx.Erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = onnx.Add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      %3 = onnx.Mul %x, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %4 = onnx.Mul %3, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      return %4 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = onnx.Gelu %x : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
   }];
 }
 def RaiseSilu : RaisePass<"kedge-raise-silu", "SiLU from sigmoid"> {
-  let description = [{ x sigmoid(alpha x) becomes `onnx.Swish`. Statistic: silus. }];
+  let description = [{
+    x sigmoid(alpha x) becomes `onnx.Swish`. Statistic: silus.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = onnx.Sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = onnx.Mul %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = onnx.Swish %x : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+  }];
 }
 def RaiseSwiglu : RaisePass<"kedge-raise-swiglu", "SwiGLU from SiLU"> {
   let description = [{
     Runs after raise-silu: silu(gate) * up of one shape becomes `train.swiglu` when nobody else uses the SiLU.
     Statistic: swiglus.
+
+    Example:
+    ```mlir
+    func.func @f(%gate: tensor<4xf32>, %up: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = onnx.Swish %gate : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = onnx.Mul %0, %up : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%gate: tensor<4xf32>, %up: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = train.swiglu %gate, %up : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
   }];
 }
 def RaiseLayerNorm : RaisePass<"kedge-raise-layer-norm", "LayerNormalization from mean and deviation"> {
   let description = [{
     (x - mean) / sqrt(mean((x - mean)^2) + epsilon) over trailing dims, with the weight and bias that follow
     when there are any, becomes `onnx.LayerNormalization`. Statistic: layer norms.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<3x8xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<3x8xf32> {
+      %epsilon = onnx.Constant dense<1.000000e-05> : tensor<f32>
+      %0 = onnx.ReduceMean %x {axes = array<i64: 1>, keepdims = true} : (tensor<3x8xf32>) -> tensor<3x1xf32>
+      %1 = onnx.Sub %x, %0 : (tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x8xf32>
+      %2 = onnx.Mul %1, %1 : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+      %3 = onnx.ReduceMean %2 {axes = array<i64: 1>, keepdims = true} : (tensor<3x8xf32>) -> tensor<3x1xf32>
+      %4 = onnx.Add %3, %epsilon : (tensor<3x1xf32>, tensor<f32>) -> tensor<3x1xf32>
+      %5 = onnx.Sqrt %4 : (tensor<3x1xf32>) -> tensor<3x1xf32>
+      %6 = onnx.Div %1, %5 : (tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x8xf32>
+      %7 = onnx.Mul %6, %w : (tensor<3x8xf32>, tensor<8xf32>) -> tensor<3x8xf32>
+      %8 = onnx.Add %7, %b : (tensor<3x8xf32>, tensor<8xf32>) -> tensor<3x8xf32>
+      return %8 : tensor<3x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<3x8xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<3x8xf32> {
+      %y, %mean, %deviation = onnx.LayerNormalization %x, %w, %b {axis = 1 : i64} : ...
+      return %y : tensor<3x8xf32>
+    }
+    ```
   }];
 }
 def RaiseRMSNorm : RaisePass<"kedge-raise-rms-norm", "RMSNormalization from the mean square"> {
   let description = [{
     x / sqrt(mean(x^2) + epsilon) over trailing dims, with the weight that follows when there is one, becomes
     `onnx.RMSNormalization`. Statistic: rms norms.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<3x8xf32>, %w: tensor<8xf32>) -> tensor<3x8xf32> {
+      %epsilon = onnx.Constant dense<1.000000e-05> : tensor<f32>
+      %0 = onnx.Mul %x, %x : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+      %1 = onnx.ReduceMean %0 {axes = array<i64: 1>, keepdims = true} : (tensor<3x8xf32>) -> tensor<3x1xf32>
+      %2 = onnx.Add %1, %epsilon : (tensor<3x1xf32>, tensor<f32>) -> tensor<3x1xf32>
+      %3 = onnx.Sqrt %2 : (tensor<3x1xf32>) -> tensor<3x1xf32>
+      %4 = onnx.Div %x, %3 : (tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x8xf32>
+      %5 = onnx.Mul %4, %w : (tensor<3x8xf32>, tensor<8xf32>) -> tensor<3x8xf32>
+      return %5 : tensor<3x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<3x8xf32>, %w: tensor<8xf32>) -> tensor<3x8xf32> {
+      %y, %root = onnx.RMSNormalization %x, %w {axis = 1 : i64} : ...
+      return %y : tensor<3x8xf32>
+    }
+    ```
   }];
 }
 def RaiseGroupNorm : RaisePass<"kedge-raise-group-norm", "GroupNormalization from InstanceNormalization"> {
   let description = [{
     InstanceNormalization without affine part of [N, groups, rest], reshaped back to [N, C, ...] and scaled
     and shifted by channel, becomes `onnx.GroupNormalization`. Statistic: group norms.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<2x6x4xf32>, %w: tensor<6x1xf32>, %b: tensor<6x1xf32>) -> tensor<2x6x4xf32> {
+      %one = onnx.Constant dense<1.0> : tensor<3xf32>
+      %zero = onnx.Constant dense<0.0> : tensor<3xf32>
+      %0 = onnx.Reshape %x {shape = array<i64: 2, 3, 8>} : (tensor<2x6x4xf32>) -> tensor<2x3x8xf32>
+      %1:3 = onnx.InstanceNormalization %0, %one, %zero
+          : (tensor<2x3x8xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x8xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+      %2 = onnx.Reshape %1#0 {shape = array<i64: 2, 6, 4>} : (tensor<2x3x8xf32>) -> tensor<2x6x4xf32>
+      %3 = onnx.Mul %2, %w : (tensor<2x6x4xf32>, tensor<6x1xf32>) -> tensor<2x6x4xf32>
+      %4 = onnx.Add %3, %b : (tensor<2x6x4xf32>, tensor<6x1xf32>) -> tensor<2x6x4xf32>
+      return %4 : tensor<2x6x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<2x6x4xf32>, %w: tensor<6x1xf32>, %b: tensor<6x1xf32>) -> tensor<2x6x4xf32> {
+      %0 = onnx.Reshape %w {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
+      %1 = onnx.Reshape %b {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
+      %y, %mean, %deviation = onnx.GroupNormalization %x, %0, %1 {num_groups = 3 : i64} : ...
+      return %y : tensor<2x6x4xf32>
+    }
+    ```
   }];
 }
 def RaiseRotary : RaisePass<"kedge-raise-rotary", "Rotary embedding from slices"> {
   let description = [{
     x cos + rotate(x) sin, where rotate(x) joins the negated second half of the last dim to the first half (or
     swaps neighbours and negates one), becomes `train.rotary`. Statistic: rotary embeddings.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<3x8xf32>, %cos: tensor<3x8xf32>, %sin: tensor<3x8xf32>) -> tensor<3x8xf32> {
+      %0:2 = onnx.Split %x {axis = 1, split = array<i64: 4, 4>}
+          : (tensor<3x8xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>)
+      %1 = onnx.Neg %0#1 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+      %2 = onnx.Concat %1, %0#0 {axis = 1} : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x8xf32>
+      %3 = onnx.Mul %2, %sin : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+      %4 = onnx.Mul %x, %cos : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+      %5 = onnx.Add %4, %3 : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+      return %5 : tensor<3x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<3x8xf32>, %cos: tensor<3x8xf32>, %sin: tensor<3x8xf32>) -> tensor<3x8xf32> {
+      %0 = train.rotary %x, %x, %cos, %sin : ...
+      return %0 : tensor<3x8xf32>
+    }
+    ```
   }];
 }
 def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax of a product"> {
@@ -55,6 +201,26 @@ def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax 
     heads are taken unrepeated, a constant causal mask becomes `causal`, a Dropout of the probabilities becomes
     `ratio` with its `op_id`; the same for attentions that the model has as one op. Statistics: attentions, causal
     masks, dropouts, repeats undone.
+
+    Example:
+    ```mlir
+    func.func @f(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32> {
+      %four = onnx.Constant dense<4.0> : tensor<f32>
+      %0 = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x4x8x16xf32>) -> tensor<2x4x16x8xf32>
+      %1 = onnx.MatMul %q, %0 : (tensor<2x4x8x16xf32>, tensor<2x4x16x8xf32>) -> tensor<2x4x8x8xf32>
+      %2 = onnx.Div %1, %four : (tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
+      %3 = onnx.Softmax %2 {axis = 3} : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+      %4 = onnx.MatMul %3, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+      return %4 : tensor<2x4x8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32> {
+      %o, %lse = train.Attention %q, %k, %v {scale = 2.500000e-01 : f64} : ...
+      return %o : tensor<2x4x8x16xf32>
+    }
+    ```
   }];
 }
 def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed operands"> {
@@ -62,6 +228,22 @@ def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed 
     A MatMul operand that is the Transpose of its last two dims becomes that operand with `transA` or `transB`:
     exporters write a Linear's weight that way, and its gradients then need no transposes either. Runs after
     attention is raised. Statistic: transposes folded.
+
+    Example: `--kedge-fold-transposes --canonicalize`
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> tensor<4x6xf32> {
+      %0 = onnx.Transpose %w {perm = array<i64: 1, 0>} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+      %1 = onnx.MatMul %x, %0 : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+      return %1 : tensor<4x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> tensor<4x6xf32> {
+      %0 = onnx.MatMul %x, %w {transB = true} : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+      return %0 : tensor<4x6xf32>
+    }
+    ```
   }];
 }
 #endif

@@ -10,7 +10,22 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
     Of equal ops the first stays, with its place. Levels 1 and 2 only: behind rematerialization equal launches are meant.
     Statistic: ops merged.
 
-    Example: `kedge-opt model.mlir --kedge-merge-equal`
+    Example:
+    ```mlir
+    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
+      %b = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.1", "b">} : (tensor<4xf32>) -> tensor<4xf32>
+      return %a, %b : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #forward_h_0 = #kedge.place<forward "h.0", "a">
+    ...
+    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %a = onnx.Tanh %x {kedge.place = #forward_h_0} : (tensor<4xf32>) -> tensor<4xf32>
+    return %a, %a : tensor<4xf32>, tensor<4xf32>
+    ```
   }];
 }
 #endif

@@ -12,8 +12,27 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
     Statistics: clusters, kernels.
 
     Example:
+    ```mlir
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+      %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%v: f32):
+          %t = math.tanh %v : f32
+          sched.yield %t : f32
+      } : (tensor<64xf32>) -> tensor<64xf32>
+      return %y : tensor<64xf32>
+    }
     ```
-    kedge-opt step.mlir --kedge-emit-kernels=lower-math=true
+    becomes
+    ```mlir
+    llvm.func @k0_64(%tensors: !llvm.ptr, %begin: i64, %end: i64) attributes {sched.grain = 1 ...iterations = 1 ...
+      ...
+      scf.for %i = %begin to %end step ...
+        ...
+        %x = llvm.load ... : !llvm.ptr -> vector<16xf32>
+        ...
+        %y = math.tanh %x : vector<16xf32>
+        ...
+        llvm.store %y, ... : vector<16xf32>, !llvm.ptr
     ```
   }];
   let options = [
@@ -34,8 +53,31 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Statistics: launches, kernels, workspace bytes.
 
     Example:
+    ```mlir
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+      %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%v: f32):
+          %t = math.tanh %v : f32
+          sched.yield %t : f32
+      } : (tensor<64xf32>) -> tensor<64xf32>
+      return %y : tensor<64xf32>
+    }
     ```
-    kedge-opt step.mlir --kedge-emit-gpu-kernels=arch=sm_90
+    becomes
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @k0_64(%x: ..., %y: ...) kernel attributes {known_block_size = array<i32: 256, 1, 1>, sched.grid = "1x1x1"} {
+        %thread = gpu.thread_id x
+        ...
+        scf.if ...
+          ...
+          %from = llvm.getelementptr inbounds %x[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+          %value = llvm.load %from {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+          %result = math.tanh %value : vector<4xf32>
+          %to = llvm.getelementptr inbounds %y[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+          llvm.store %result, %to {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+        }
+        gpu.return
     ```
   }];
   let options = [
@@ -62,8 +104,34 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
     those launches ran, are erased. Statistics: launches grouped, groups.
 
     Example:
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @flat0(%p: !llvm.ptr<1>, %g: !llvm.ptr<1>, %n: !llvm.ptr<1>, %elements: i32, %first: i32) {
+        gpu.return
+      }
+    }
+    exec.arena 1024 persistent 1024 align 256
+    exec.function @update {
+      %p0 = exec.buffer "p0" at 0 size 32 live [-1, 2] tensor<8xf32> state @p0
+      %p1 = exec.buffer "p1" at 256 size 64 live [-1, 2] tensor<16xf32> state @p1
+      %g0 = exec.buffer "g0" at 512 size 32 live [-1, 2] tensor<8xf32> state @g0
+      %g1 = exec.buffer "g1" at 768 size 64 live [-1, 2] tensor<16xf32> state @g1
+      exec.launch "sgd" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0
+        types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8} }
+      exec.launch "sgd" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0
+        types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>] {cuda.flat = {function = "flat0", elements = 16} }
+    }
     ```
-    kedge-opt exec.mlir --kedge-group-launches --kedge-check-memory
+    becomes
+    ```mlir
+    gpu.module @kernels {
+      ...
+      gpu.func @group0_2_tensors(...) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    ...
+    exec.function @update {
+      ...
+      exec.launch "group0_2_tensors" ...
+    }
     ```
   }];
   let dependentDialects = ["kedge::KedgeDialect", "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",

@@ -9,6 +9,23 @@ def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
     New state is written over old state, results and outputs to places of their own. Where that cannot be done
     in place (the old value is read later, one value has two destinations, an argument is returned), inserts a
     copy before the return. Statistic: copies inserted.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+      return %x : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ...) -> (tensor<4xf32> ...) {
+      %y = sched.cluster domain [4] reduced [](%x) maps ... {
+      ^bb0(%v: f32):
+        sched.yield %v : f32
+      } : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
   }];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
@@ -20,8 +37,32 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
     State, scalars, results and constants lie in the persistent region; the transient region is as large as
     the largest function needs. Values in host memory (states with `sched.host`, results of sched.offload) lie in an
     arena of their own, the exec.host_arena, which is there when there are any. An elementwise cluster writes over an input of equal size that dies in it.
-    Needs kedge-bind-results. Statistics: arena bytes, persistent bytes, host bytes,
-    buffers reused in place.
+    Needs kedge-bind-results. Statistics: arena bytes, persistent bytes, host bytes, buffers reused in place, bytes over
+    the largest live set (what packing wastes).
+
+    Example: `--kedge-plan-memory=threads=2`
+    ```mlir
+    train.state parameter @w tensor<16xf32>
+    func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w})
+        -> (tensor<16xf32> {train.state = @w}) {
+      %new = sched.cluster domain [16] reduced [] (%x, %w)
+               maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%a: f32, %b: f32):
+          %c = arith.addf %a, %b : f32
+          sched.yield %c : f32
+      } : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+      return %new : tensor<16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    exec.arena 128 persistent 64 align 64 ...
+    exec.function @step {
+      %x = exec.buffer "x" at 64 size 64 live[-1, 0] tensor<16xf32> ...
+      %w = exec.buffer "w" at 0 size 64 live[-1, 1] tensor<16xf32> ...
+      exec.launch "cluster" reads(%x, %w) writes(%w) ...
+    }
+    ```
   }];
   let options = [Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">];
   let dependentDialects = ["kedge::exec::ExecDialect"];
@@ -37,6 +78,34 @@ def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
     done already: a copy to host memory is thus waited for by the first launch that uses its source's bytes again or
     reads the copy. What a copy touches counts as live until then. Without copies nothing changes.
     Statistics: copies started earlier, launches that they passed, waits.
+
+    Example:
+    ```mlir
+    exec.arena 192 persistent 0 align 64
+    exec.host_arena 64 persistent 64 align 64
+    exec.function @step {
+      %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+      %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
+      %h = exec.buffer "m" at 64 size 64 live [1, 2] tensor<16xf32>
+      %y = exec.buffer "y" at 128 size 64 live [2, 3] tensor<16xf32> binds ["output:y"]
+      exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+      exec.launch library "copy" reads(%m) writes(%h) iterations 0 grain 1 stream 0
+        types [tensor<16xf32>] -> [tensor<16xf32>]
+      exec.launch "k1" reads(%a, %h) writes(%y) iterations 1 grain 1 stream 0
+        types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
+    }
+    ```
+    becomes
+    ```mlir
+    exec.function @step {
+      ...
+      %h = exec.buffer "m" at 64 size 64 live[0, 2] ...
+      ...
+      exec.launch ... reads(%m) writes(%h) ... stream 1 records 0 ...
+      exec.launch "k0" reads() writes(%a) ... stream 0 ...
+      exec.launch "k1" reads(%a, %h) writes(%y) ... stream 0 waits [0] ...
+    }
+    ```
   }];
   let dependentDialects = ["kedge::exec::ExecDialect"];
 }
@@ -49,6 +118,31 @@ def CheckMemory : Pass<"kedge-check-memory", "mlir::ModuleOp"> {
     nothing is read before it is written, that every byte range is aligned, and that only copies touch host memory.
     Where launches have streams: that every two launches that touch the same bytes, one of them writing, are ordered by a
     stream or by events. Statistic: pairs compared.
+
+    Example:
+    ```mlir
+    // b lies behind a while both live, c takes a's bytes.
+    exec.arena 128 persistent 0 align 64
+    exec.function @step {
+      %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
+      %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32>
+      %c = exec.buffer "c" at 0 size 64 live [2, 3] tensor<16xf32> binds ["output:c"]
+      exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+      exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+      exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+    }
+
+    // -----
+
+    exec.arena 128 persistent 0 align 64
+    exec.function @step {
+      %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
+      // expected-error @+1 {{shares bytes with live buffer 'a'}}
+      %b = exec.buffer "b" at 0 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+      exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+      exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+    }
+    ```
   }];
 }
 #endif

@@ -1,6 +1,7 @@
 #include "FunctionPlan.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/Reservations.h"
+#include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
@@ -204,7 +205,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                            builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), library || isCopy,
                            library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
     setPlace(emitted, placeOf(op));
-    for (StringRef name : {"recomputed", "offloaded", "cuda.kernels", "cuda.flat"})
+    for (StringRef name : {"recomputed", "offloaded", "cuda.kernels", "cuda.flat", analysis::kLaunchRows})
       if (Attribute kept = op->getAttr(name))
         emitted->setAttr(name, kept);
   }

@@ -13,7 +13,25 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
 
     Needs kedge-bind-results. Statistics: states offloaded, fetches, offloads.
 
-    Example: `kedge-opt step.mlir --kedge-offload-states=states=optimizer,params`
+    Example: `--kedge-offload-states=states=optimizer`
+    ```mlir
+    train.state moment1 @m tensor<4xf32>
+    func.func @step(%g: tensor<4xf32> {train.input = "g"}, %m: tensor<4xf32> {train.state = @m})
+        -> (tensor<4xf32> {train.state = @m}) {
+      %new = sched.library "update"(%m, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %new : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state moment1 @m tensor<4xf32> {sched.host}
+    func.func @step(%g: ..., %m: ...) -> (...) {
+      %here = sched.fetch %m : tensor<4xf32>
+      %new = sched.library "update"(%here, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %there = sched.offload %new : tensor<4xf32>
+      return %there : tensor<4xf32>
+    }
+    ```
   }];
   let options = [ListOption<"states", "states", "std::string", "optimizer, gradients, params">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];

@@ -16,10 +16,24 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     peaks and overhead are of that. A budget that no sequence fits is no failure of the pass: the functions then
     have the sequence of the smallest peak found, and `fits` is false.
 
-    Needs kedge-bind-results; kedge-insert-recompute carries it out. Statistics: launches to run again, bytes saved
-    at the peak, launches solved in place of all layers (those of the few that layers which are alike were folded to).
+    Needs kedge-bind-results; kedge-insert-recompute carries it out. Statistics: launches to run again, values to
+    fetch, bytes saved at the peak, launches solved in place of all layers (those of the few that layers which are alike were folded to).
 
-    Example: `kedge-opt step.mlir --kedge-choose-recompute=budget=2GiB --kedge-insert-recompute`
+    Example: `--kedge-choose-recompute="budget=activations=80% device=h100 threads=2"`
+    ```mlir
+    func.func @step(%x: tensor<512xi64> {train.input = "x"}) -> (tensor<512xi64> {train.output = "y"}) {
+      %a = sched.library "onnx.Gather"(%x, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      %b = sched.library "onnx.Gather"(%a, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      %c = sched.library "onnx.Gather"(%b, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      %y = sched.library "onnx.Gather"(%a, %c) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      return %y : tensor<512xi64>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {sched.recompute = {..., budget_bytes = ..., fits = true, ..., ops = 1 : i64, ...
+      func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>} {
+    ```
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"auto\"", "none, full, segments=N, nth=N, sqrt, attention or auto">,
@@ -41,6 +55,27 @@ def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
     becomes a cluster of its own that reads the others. A value that is fetched is copied out (sched.offload) right
     behind the launch that makes it; `offloaded` tells why. Values stay the same to the bit. Removes the attributes.
     Statistics: launches cloned, values fetched.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"})
+        attributes {sched.sequence = array<i64: 0, 1, 0, 2>} {
+      %a = sched.library "a"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %b = sched.library "b"(%a) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %c = sched.library "c"(%a, %b) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %c : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ...) -> (...) {
+      %a = sched.library "a"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %b = sched.library "b"(%a) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %again = sched.library "a"(%x) {} {clone = 1 : i64, recomputed = "frees 64 B from launch 1 to 2"} : ...
+      %c = sched.library "c"(%again, %b) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %c : tensor<4xf32>
+    }
+    ```
   }];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }

@@ -1,5 +1,7 @@
 #include "kedge/Dialect/Kedge/Place.h"
 #include "passes/Schedule/Passes.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Support/Statistics.h"
 

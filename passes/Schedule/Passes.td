@@ -8,7 +8,26 @@ def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
   let description = [{
     Rewrites every op that implements DecomposableOpInterface. Runs after differentiation, so that
     composites keep their own gradients. Leaves no decomposable op. Statistic: ops rewritten.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>, %t: tensor<4xi64>) -> tensor<f32> {
+      %0 = onnx.SoftmaxCrossEntropyLoss %x, %t {reduction = "mean"} : (tensor<4x8xf32>, tensor<4xi64>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>, %t: tensor<4xi64>) -> tensor<f32> {
+      %losses, %weights = train.nll %x, %t : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>)
+      %sum = onnx.ReduceSum %losses {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+      %items = onnx.ReduceSum %weights {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+      %mean = onnx.Div %sum, %items : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %mean : tensor<f32>
+    }
+    ```
   }];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
 def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
@@ -16,6 +35,31 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
   let description = [{
     Needs level 2 without decomposable ops; leaves only `sched` ops, `onnx.Constant` and the return. Splat
     constants move into cluster bodies. Statistics: clusters, library calls, views.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<2x3xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+      %two = onnx.Constant dense<2.0> : tensor<f32>
+      %0 = onnx.Add %x, %two : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+      %1 = onnx.Reshape %0 {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+      %2 = onnx.Gather %1, %i {axis = 0 : i64} : (tensor<6xf32>, tensor<4xi64>) -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<2x3xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+      %0 = sched.cluster domain [2, 3] reduced [](%x) maps ... {
+      ^bb0(%a: f32):
+        %two = arith.constant 2.000000e+00 : f32
+        %b = arith.addf %a, %two : f32
+        sched.yield %b : f32
+      } : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      %1 = sched.view %0 : tensor<2x3xf32> to tensor<6xf32>
+      %2 = sched.library "onnx.Gather"(%1, %i) {axis = 0 : i64} : (tensor<6xf32>, tensor<4xi64>) -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }
+    ```
   }];
   let dependentDialects = ["kedge::sched::SchedDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
@@ -27,6 +71,35 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
     more often; joins clusters of equal domain that agree where each passed value lies, keeping what others
     read as further outputs. Values stay the same: each is still rounded to its tensor's type.
     Statistics: producers substituted, clusters joined.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = sched.cluster domain [4] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%a: f32):
+          %b = math.tanh %a : f32
+          sched.yield %b : f32
+      } : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = sched.cluster domain [4] reduced [] (%0) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
+        ^bb0(%a: f32):
+          %b = arith.negf %a : f32
+          sched.yield %b : f32
+      } : (tensor<4xf32>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = sched.cluster domain [4] reduced [](%x) maps ... {
+      ^bb0(%a: f32):
+        %b = math.tanh %a : f32
+        %c = arith.negf %b : f32
+        sched.yield %c : f32
+      } : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
@@ -37,6 +110,26 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
     Moves whatever only leads to new state up, to just behind its last operand and behind the last reader of the
     state that it replaces, so that gradients die early; of what leads to results too, such as the norm of all
     gradients, the ops that make a 64th of what they read or less. Statistic: ops moved.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.state = @w})
+        -> (tensor<4xf32> {train.state = @w}, tensor<4xf32>) {
+      %g = sched.library "gradient"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %y = sched.library "other"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %new = sched.library "update"(%w, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %new, %y : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ...) -> (...) {
+      %g = sched.library "gradient"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %new = sched.library "update"(%w, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %y = sched.library "other"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
+      return %new, %y : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
   }];
 }
 #endif

@@ -43,7 +43,8 @@ ALLOWED = {
     "passes/Lower/Gpu": LANGUAGE + ["Analysis", "passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen",
                                     "runtime/io", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
-    "tools": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "driver": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver"] + RUNTIME_FACTS,
     "runtime/abi": [],
     "runtime/io": [],
     "runtime/format": ["runtime/io"],
@@ -71,14 +72,14 @@ def home(path):
         parts = parts[1:]
     if parts[0] in ("kedge", "lib"):
         parts = parts[1:]
-    elif parts[0] not in ("passes", "runtime", "tools"):
+    elif parts[0] not in ("passes", "driver", "runtime", "tools"):
         return None
     folders = parts[:-1]
     if folders[:1] == ["tools"]:
         return "tools"
     rooms = ["/".join(folders[:n]) for n in range(len(folders), 0, -1)]
-    return next((room for room in rooms if room in ALLOWED), rooms[-2] if folders[:1] == ["passes"] and len(rooms) > 1 else
-                rooms[-1] if rooms else None)
+    phase = rooms[-2:-1] if folders[:1] == ["passes"] else []
+    return next((room for room in rooms if room in ALLOWED and room != "passes"), (phase + rooms[-1:] + [None])[0])
 
 
 def rule_of(folder):
@@ -145,7 +146,7 @@ def check_passes(root):
 def main():
     root = pathlib.Path(sys.argv[1])
     problems = []
-    for folder in ("include", "lib", "passes", "runtime", "tools"):
+    for folder in ("include", "lib", "passes", "driver", "runtime", "tools"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".cpp", ".h", ".inc", ".td"):
                 problems += [*check_includes(root, path), *check_size(root, path)]

@@ -1,15 +1,19 @@
-#include "Algorithms.h"
 // kedge compile MODEL -o PROGRAM, and what lies between.
 #include "Commands.h"
-#include "Compilation.h"
-#include "ProgramOptions.h"
-#include "Report.h"
-#include "SavedIr.h"
+#include "SavedCommand.h"
+#include "driver/Algorithms.h"
+#include "driver/Compilation.h"
+#include "driver/ProgramOptions.h"
+#include "driver/Report.h"
+#include "driver/SavedIr.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 
 namespace kedge::tool {
+
+using namespace driver;
+
 namespace {
 
 void output(const CompileOptions &options, const std::string &text) {

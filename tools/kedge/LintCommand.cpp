@@ -1,6 +1,6 @@
 // kedge lint MODEL: what would train wrongly, silently.
 #include "Commands.h"
-#include "ModelOptions.h"
+#include "ModelFlags.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Import/LintOps.h"
 #include <cstdio>

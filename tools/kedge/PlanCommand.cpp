@@ -1,15 +1,19 @@
 // kedge plan MODEL: memory of a step, before running it.
 #include "Commands.h"
-#include "Compare.h"
-#include "Compilation.h"
-#include "MaxBatch.h"
-#include "ProgramOptions.h"
-#include "Report.h"
+#include "CompileFlags.h"
+#include "driver/Compare.h"
+#include "driver/Compilation.h"
+#include "driver/MaxBatch.h"
+#include "driver/ProgramOptions.h"
+#include "driver/Report.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
 
 namespace kedge::tool {
+
+using namespace driver;
+
 namespace {
 int runPlan(const CompileOptions &options) {
   checkReportFile(options.report);
@@ -19,6 +23,8 @@ int runPlan(const CompileOptions &options) {
   compilation.import();
   compilation.step();
   compilation.schedule();
+  if (!options.launchFile.empty())
+    compilation.emitKernels(); // launches of a GPU join by their kernels
   compilation.plan();
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())

@@ -10,8 +10,8 @@ namespace kedge::analysis {
 
 struct ScheduledLaunch {
   std::string function;
-  int64_t index = 0;  ///< among the function's launches, as in the launch table
-  std::string kernel; ///< the library kernel's name; "cluster" for a generated one
+  int64_t index = 0;  ///< among the function's launches
+  std::string kernel; ///< the library kernel's name; "cluster" for a generated one, until launchesAsRun names it
   std::string place;  ///< in the model
   LaunchCost cost;
   double seconds = 0;
@@ -19,6 +19,14 @@ struct ScheduledLaunch {
 
 /// Launches of every function of a level-3 module, in order.
 std::vector<ScheduledLaunch> launchesOf(mlir::ModuleOp module, const DeviceModel &device);
+
+/// On a launch of level 3 or 4 that was marked: the rows of launchesOf that it runs, several once launches have joined.
+inline constexpr const char *kLaunchRows = "kedge.rows";
+/// Marks the launches of a level-3 module, so that their work is found again behind planning.
+void markLaunches(mlir::ModuleOp module);
+/// One row a launch of a level-4 module, with the program's number and kernel: the work of what was marked, that of joined
+/// launches together. Takes the marks off.
+std::vector<ScheduledLaunch> launchesAsRun(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches);
 
 struct StepCost {
   double seconds = 0, flops = 0;

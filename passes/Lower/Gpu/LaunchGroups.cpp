@@ -1,4 +1,5 @@
 #include "passes/Lower/Gpu/LaunchGroups.h"
+#include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "llvm/ADT/StringSet.h"
@@ -107,11 +108,14 @@ private:
     exec::LaunchOp last = step.launches.back();
     SmallVector<Value> reads, writes;
     SmallVector<Attribute> readTypes, writeTypes;
+    SmallVector<int64_t> rows;
     for (exec::LaunchOp launch : step.launches) {
       reads.append(launch.getReads().begin(), launch.getReads().end());
       writes.append(launch.getWrites().begin(), launch.getWrites().end());
       llvm::append_range(readTypes, launch.getReadTypes());
       llvm::append_range(writeTypes, launch.getWriteTypes());
+      if (auto marked = launch->getAttrOfType<DenseI64ArrayAttr>(analysis::kLaunchRows))
+        llvm::append_range(rows, marked.asArrayRef());
     }
     OpBuilder b(last);
     KernelLaunch kernel = emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
@@ -123,6 +127,8 @@ private:
                                          /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
     setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
     launch->setAttr("cuda.kernels", b.getArrayAttr(kernelAttr(b, kernel)));
+    if (!rows.empty())
+      launch->setAttr(analysis::kLaunchRows, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();
     counts.groups += 1;
     for (exec::LaunchOp joined : step.launches) {

@@ -1,5 +1,5 @@
-#include "CompileOptions.h"
-#include "GpuTarget.h"
+#include "CompileFlags.h"
+#include "driver/GpuTarget.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 
@@ -82,22 +82,6 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
 }
 } // namespace
 
-std::string CompileOptions::deviceName() const {
-  if (!device.empty() || !onGpu())
-    return device;
-  const std::string arch = architectureOf(target);
-  return arch == "sm_80" ? "a100" : arch == "sm_86" || arch == "sm_89" ? "rtx4090" : "h200";
-}
-
-std::optional<int64_t> CompileOptions::hostLimit() const {
-  if (hostMemoryBudget.empty())
-    return std::nullopt;
-  MemoryBudget given = parseMemoryBudget(hostMemoryBudget);
-  if (given.kind != MemoryBudget::Kind::Bytes)
-    fail("--host-memory-budget {}: expected bytes (17179869184, 16GiB)", hostMemoryBudget);
-  return given.bytes;
-}
-
 void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addModelOptions(command, o.model);
   addOptimizerOptions(command, o);
@@ -108,7 +92,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Output";
   command.add_option_function<std::string>("--target", [&o](const std::string &target) {
     if (target != "cpu")
-      architectureOf(target);
+      driver::architectureOf(target);
     o.target = target;
   }, "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")->group(group);
   command.add_option("--convolution", o.convolution, "who computes convolutions with --target cuda: cudnn, where it takes them (the default), or generated kernels, which need no cuDNN")

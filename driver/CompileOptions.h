@@ -1,10 +1,10 @@
 // What plan and compile are told beyond the model: optimizer, precision, memory, ranks, output.
 #pragma once
-#include "ModelOptions.h"
+#include "driver/ModelOptions.h"
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 /// Options by name, with their values; a flag's is "".
 using SavedArguments = std::vector<std::pair<std::string, std::vector<std::string>>>;
@@ -51,9 +51,4 @@ struct CompileOptions {
   double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
 };
 
-/// Adds every option of plan and compile; those of later features fail with 'not available yet'.
-void addCompileOptions(CLI::App &command, CompileOptions &options);
-/// Adds what only compile takes: where the program goes and what is in it.
-void addProgramOptions(CLI::App &command, CompileOptions &options);
-
-} // namespace kedge::tool
+} // namespace kedge::driver

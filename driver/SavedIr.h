@@ -1,11 +1,11 @@
 // Files of --save-ir: IR with what `compile` needs to go on from it.
 #pragma once
-#include "CompileOptions.h"
+#include "driver/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 /// Phases in order, by the names that the files have.
 enum class Phase { None, Model, Step, Schedule, Rematerialize, Exec };
@@ -23,6 +23,8 @@ struct SavedIr {
   /// is none: `path` is named).
   void putOn(mlir::ModuleOp module) const;
   static SavedIr takeFrom(mlir::ModuleOp module, const std::string &path);
+  /// What the file at `path` says, without its IR.
+  static SavedIr of(const std::string &path);
 };
 
 /// Parses and verifies a file; throws kedge::Error (diagnostics are printed before).
@@ -30,12 +32,7 @@ mlir::OwningOpRef<mlir::ModuleOp> parseIr(mlir::MLIRContext &context, const std:
 /// IR as --save-ir writes it: whole, to be parsed again.
 std::string wholeText(mlir::ModuleOp module);
 
-/// What was given to `command`, but for where its results go.
-SavedArguments argumentsOf(const CLI::App &command);
-/// The options of the command that saved the file, and those given now (`command` was parsed for MODEL.mlir), which may
-/// only say what later phases do.
-CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &given);
 /// Whether MODEL is a file of --save-ir.
 bool isSavedIr(const std::string &path);
 
-} // namespace kedge::tool
+} // namespace kedge::driver

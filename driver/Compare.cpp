@@ -1,9 +1,9 @@
-#include "Compare.h"
-#include "Compilation.h"
+#include "driver/Compare.h"
+#include "driver/Compilation.h"
 #include "kedge/Support/MemoryBudget.h"
 #include <fmt/format.h>
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 
 nlohmann::json rowOf(const CompileOptions &options, const std::string &policy) {
@@ -45,4 +45,4 @@ std::string compareText(const nlohmann::json &rows) {
   return text;
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,6 +1,6 @@
-#include "Compilation.h"
-#include "Algorithms.h"
-#include "ProgramOptions.h"
+#include "driver/Compilation.h"
+#include "driver/Algorithms.h"
+#include "driver/ProgramOptions.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
@@ -21,7 +21,7 @@
 
 using namespace mlir;
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 
 DialectRegistry &dialects() {
@@ -244,10 +244,14 @@ void Compilation::emitKernels() {
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
+  if (!options.launchFile.empty())
+    analysis::markLaunches(*ir);
   run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlanPipeline(manager, rt::physicalCores()); });
   if (gpu)
     gpu->group(*ir);
   run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlacementPipeline(manager); });
+  if (!options.launchFile.empty())
+    numbered = analysis::launchesAsRun(*ir, scheduled);
   save(Phase::Exec);
 }
 
@@ -335,4 +339,4 @@ void Compilation::link(const std::string &output) {
 
 void Compilation::emitObject(const std::string &output) { linkObjects(compileObjects().files, output); }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,6 +1,6 @@
 // --recompute, --offload and the budgets: choosing, checking against the packed arena, and saying why nothing fits.
-#include "Compilation.h"
-#include "ProgramOptions.h"
+#include "driver/Compilation.h"
+#include "driver/ProgramOptions.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 
 /// Bytes of the arena that a level-3 module gets, with what is reserved beside it.
@@ -118,4 +118,4 @@ std::string Compilation::whyHostDoesNotFit() {
   return text + fmt::format("smallest feasible host memory budget: {} bytes\n", hostBytes());
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,12 +1,12 @@
 // --report FILE.json|FILE.html of plan and compile.
 #pragma once
-#include "Compilation.h"
+#include "driver/Compilation.h"
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 /// Throws unless the name's ending says which kind it is, and its folder can be written; before any work.
 void checkReportFile(const std::string &path);
 /// After plan(). An empty path is fine.
 void writeReport(Compilation &compilation, const CompileOptions &options);
 
-} // namespace kedge::tool
+} // namespace kedge::driver

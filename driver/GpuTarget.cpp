@@ -1,4 +1,4 @@
-#include "GpuTarget.h"
+#include "driver/GpuTarget.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Support/Error.h"
 #include "passes/Lower/Gpu/LaunchGroups.h"
@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 
 using lower::gpu::KernelLaunch;
@@ -117,4 +117,4 @@ std::string ptxText(const lower::gpu::GpuCode &code, const std::string &arch) {
   return text + code.ptx;
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,15 +1,15 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
-#include "CompileOptions.h"
-#include "GpuTarget.h"
-#include "SavedIr.h"
+#include "driver/CompileOptions.h"
+#include "driver/GpuTarget.h"
+#include "driver/SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 class Compilation {
 public:
@@ -32,8 +32,8 @@ public:
   std::string whyNothingFits();
   /// Contract section 5; after plan().
   nlohmann::json report();
-  /// Launches with their predicted times; after schedule().
-  const std::vector<analysis::ScheduledLaunch> &launches() const { return scheduled; }
+  /// The program's launches with their predicted times, for --launches; after plan().
+  const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
   /// Emits kernels (before plan()) so that launches name them.
   void emitKernels();
   /// Object code, launch table, executable at `output`.
@@ -71,8 +71,8 @@ private:
   nlohmann::json savedReport; ///< when the plan was made before
   std::map<std::string, int64_t> composites;
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
-  std::vector<analysis::ScheduledLaunch> scheduled;
+  std::vector<analysis::ScheduledLaunch> scheduled, numbered;
   std::unique_ptr<GpuTarget> gpu; ///< with --target cuda, once kernelModule is there
 };
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,6 +1,5 @@
-#include "ModelOptions.h"
+#include "ModelFlags.h"
 #include "kedge/Support/Error.h"
-#include <algorithm>
 #include <charconv>
 
 namespace kedge::tool {
@@ -22,21 +21,6 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text)
     ++at;
   }
   return {text.substr(0, equals), std::move(dims)};
-}
-
-lint::Options ModelOptions::lintOptions() const {
-  lint::Options options;
-  options.loss = loss;
-  options.logits = logits;
-  options.labels = labels;
-  options.lossOutput = lossOutput;
-  options.train = train;
-  options.freeze = freeze;
-  options.trainMode = trainMode;
-  options.repair = repair;
-  options.allow.insert(allow.begin(), allow.end());
-  options.severalRanks = std::any_of(ranks.begin(), ranks.end(), [](int64_t n) { return n > 1; });
-  return options;
 }
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {

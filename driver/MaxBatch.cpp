@@ -1,8 +1,8 @@
-#include "MaxBatch.h"
-#include "Compilation.h"
+#include "driver/MaxBatch.h"
+#include "driver/Compilation.h"
 #include "kedge/Support/Error.h"
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 
 /// The search ends here, whatever the budget.
@@ -47,4 +47,4 @@ CompileOptions withLargestBatch(const CompileOptions &options) {
   return result;
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

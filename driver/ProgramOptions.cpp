@@ -1,4 +1,4 @@
-#include "ProgramOptions.h"
+#include "driver/ProgramOptions.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
@@ -15,7 +15,7 @@
 using namespace mlir;
 using nlohmann::json;
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option) {
   std::vector<std::regex> result;
@@ -202,4 +202,4 @@ void checkFolder(const char *option, const std::string &path) {
          strerror(errno));
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,10 +1,10 @@
-#include "Algorithms.h"
+#include "driver/Algorithms.h"
 #include "runtime/program/Program.h"
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/calls/LibraryWork.h"
 #include <fmt/format.h>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 void checkAlgorithms(const std::string &path) { rt::cuda::AlgorithmTable().addFile(path); }
 
@@ -25,4 +25,4 @@ void embedAlgorithms(const std::string &path, nlohmann::json &program) {
              known.size() == products.size() ? "" : "; for the others cuBLASLt's first proposal is taken");
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

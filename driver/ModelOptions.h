@@ -1,9 +1,10 @@
-// What lint, plan and compile are told about the model.
+// What lint, plan and compile are told about the model, as plain values.
 #pragma once
 #include "kedge/Lint/Lint.h"
-#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 struct ModelOptions {
   std::string model;
@@ -21,10 +22,4 @@ struct ModelOptions {
   lint::Options lintOptions() const;
 };
 
-/// Adds MODEL and all options above to a subcommand.
-void addModelOptions(CLI::App &command, ModelOptions &options);
-
-/// "input_ids=8x1024" -> name and sizes; nothing behind '=' is a scalar. Throws kedge::Error.
-std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text);
-
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,6 +1,6 @@
 // Small facts of a compilation that go into the program.
 #pragma once
-#include "CompileOptions.h"
+#include "driver/CompileOptions.h"
 #include "kedge/Model/Model.h"
 #include "kedge/Support/TextFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 /// ECMAScript expressions of an option; an error names the option and the expression.
 std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option);
@@ -33,4 +33,4 @@ std::string kernelText(mlir::ModuleOp module);
 /// fine.
 void checkFolder(const char *option, const std::string &path);
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -1,10 +1,10 @@
-#include "Report.h"
-#include "ProgramOptions.h"
+#include "driver/Report.h"
+#include "driver/ProgramOptions.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include <filesystem>
 
-namespace kedge::tool {
+namespace kedge::driver {
 namespace {
 std::string endingOf(const std::string &path) { return std::filesystem::path(path).extension().string(); }
 } // namespace
@@ -23,4 +23,4 @@ void writeReport(Compilation &compilation, const CompileOptions &options) {
   writeText(options.report, isPage ? planPage(report, compilation.module(), options.model.model) : report.dump(2) + "\n");
 }
 
-} // namespace kedge::tool
+} // namespace kedge::driver

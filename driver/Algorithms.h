@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 /// Throws rt::Error, naming file and entry, on what is no table.
 void checkAlgorithms(const std::string &path);
@@ -12,4 +12,4 @@ void checkAlgorithms(const std::string &path);
 /// library version, and prints a note about how many products have one. Throws as checkAlgorithms does.
 void embedAlgorithms(const std::string &path, nlohmann::json &program);
 
-} // namespace kedge::tool
+} // namespace kedge::driver

@@ -3,7 +3,7 @@
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "mlir/IR/OwningOpRef.h"
 
-namespace kedge::tool {
+namespace kedge::driver {
 
 class GpuTarget {
 public:
@@ -35,4 +35,4 @@ std::string architectureOf(const std::string &target);
 /// The PTX after a comment with what ptxas says of each kernel.
 std::string ptxText(const lower::gpu::GpuCode &code, const std::string &arch);
 
-} // namespace kedge::tool
+} // namespace kedge::driver

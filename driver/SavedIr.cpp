@@ -1,0 +1,98 @@
+#include "driver/SavedIr.h"
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Support/Error.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Parser/Parser.h"
+#include <filesystem>
+
+using namespace mlir;
+using nlohmann::json;
+
+namespace kedge::driver {
+namespace {
+
+constexpr llvm::StringLiteral kSaved = "kedge.saved";
+constexpr const char *kPhases[] = {"", "model", "step", "schedule", "rematerialize", "exec"};
+
+} // namespace
+
+const char *nameOf(Phase phase) { return kPhases[static_cast<int>(phase)]; }
+
+bool isSavedIr(const std::string &path) { return std::filesystem::path(path).extension() == ".mlir"; }
+
+void SavedIr::putOn(ModuleOp module) const {
+  Builder b(module.getContext());
+  json words = json::array();
+  for (const auto &[name, values] : arguments)
+    words.push_back({{"name", name}, {"values", values}});
+  auto text = [&](const char *name, const std::string &value) { return b.getNamedAttr(name, b.getStringAttr(value)); };
+  module->setAttr(kSaved, b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model),
+                                               text("graph_hash", graphHash), text("arguments", words.dump()),
+                                               text("composites", json(composites).dump()), text("facts", facts.dump()),
+                                               text("report", report.dump()),
+                                               b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
+}
+
+SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
+  auto attribute = module->getAttrOfType<DictionaryAttr>(kSaved);
+  if (!attribute)
+    fail("{}: the module has no {}, which --save-ir writes: what was compiled, and how far, is not known", path, kSaved.str());
+  module->removeAttr(kSaved);
+  auto text = [&](const char *name) {
+    auto value = attribute.getAs<StringAttr>(name);
+    if (!value)
+      fail("{}: {} has no '{}'", path, kSaved.str(), name);
+    return value.str();
+  };
+  SavedIr saved;
+  std::string phase = text("phase");
+  for (Phase candidate : {Phase::Model, Phase::Step, Phase::Schedule, Phase::Rematerialize, Phase::Exec})
+    if (phase == nameOf(candidate))
+      saved.phase = candidate;
+  if (saved.phase == Phase::None)
+    fail("{}: '{}' is no phase: expected model, step, schedule, rematerialize or exec", path, phase);
+  saved.model = text("model");
+  saved.graphHash = text("graph_hash");
+  if (auto threads = attribute.getAs<IntegerAttr>("threads"))
+    saved.threads = static_cast<int>(threads.getInt());
+  try {
+    for (const json &word : json::parse(text("arguments")))
+      saved.arguments.push_back({word.at("name"), word.at("values")});
+    saved.composites = json::parse(text("composites")).get<std::map<std::string, int64_t>>();
+    saved.facts = json::parse(text("facts"));
+    saved.report = json::parse(text("report"));
+  } catch (const json::exception &error) {
+    fail("{}: {} is damaged: {}", path, kSaved.str(), error.what());
+  }
+  return saved;
+}
+
+SavedIr SavedIr::of(const std::string &path) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  return takeFrom(*parseIr(context, path), path);
+}
+
+OwningOpRef<ModuleOp> parseIr(MLIRContext &context, const std::string &path) {
+  // Of kernels, which no registry of ours holds.
+  context.loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
+  if (!module)
+    fail("{}: no IR that can be read (above); expected a file of --save-ir", path);
+  return module;
+}
+
+std::string wholeText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  module.print(stream, flags.enableDebugInfo(true, /*prettyForm=*/false));
+  return text;
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,15 @@
+// Flags of plan and compile beyond the model's.
+#pragma once
+#include "ModelFlags.h"
+#include "driver/CompileOptions.h"
+
+namespace kedge::tool {
+
+using driver::CompileOptions;
+
+/// Adds every option of plan and compile; those of later features fail with 'not available yet'.
+void addCompileOptions(CLI::App &command, CompileOptions &options);
+/// Adds what only compile takes: where the program goes and what is in it.
+void addProgramOptions(CLI::App &command, CompileOptions &options);
+
+} // namespace kedge::tool

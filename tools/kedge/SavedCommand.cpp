@@ -1,0 +1,100 @@
+#include "SavedCommand.h"
+#include "driver/SavedIr.h"
+#include "kedge/Support/Error.h"
+
+namespace kedge::tool {
+
+using driver::Phase, driver::SavedArguments, driver::SavedIr;
+
+namespace {
+
+/// The last phase that an option still acts in; nullopt: it acted before the first file was written.
+std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
+  const std::string name = option.get_name(), group = option.get_group();
+  // Defaults of the program's own options.
+  for (const char *scalar : {"--lr", "--betas", "--eps", "--weight-decay"})
+    if (name == scalar)
+      return Phase::Exec;
+  if (group == "Output")
+    return Phase::Exec;
+  if (group == "Memory")
+    return Phase::Schedule;
+  if (group == "Optimizer" && name != "--weight-decay-exclude" && name != "--lr-scale")
+    return Phase::Model;
+  return std::nullopt;
+}
+
+void checkActsLater(const CLI::Option &option, Phase done, const std::string &path) {
+  std::optional<Phase> last = lastPhaseOf(option);
+  if (!last)
+    fail("{}: {} acts before the IR that this file holds; compile the ONNX file with it", path, option.get_name());
+  if (*last < done)
+    fail("{}: {} acts before phase '{}', whose IR this file holds; go on from a file of an earlier phase, or compile the "
+         "ONNX file with it",
+         path, option.get_name(), nameOf(done));
+}
+
+/// --emit of a level that lies behind.
+void checkStillAhead(const std::string &emit, Phase done, const std::string &path) {
+  Phase last = emit == "onnx" ? Phase::Model : emit == "train" ? Phase::Step : emit == "schedule" ? Phase::Rematerialize : Phase::Exec;
+  if (last < done)
+    fail("{}: --emit {} lies behind phase '{}', whose IR this file holds", path, emit, nameOf(done));
+}
+
+/// "--name=value", as the parser takes it again.
+std::vector<std::string> commandLine(const SavedIr &saved) {
+  std::vector<std::string> words = {saved.model};
+  for (const auto &[name, values] : saved.arguments)
+    for (const std::string &value : values)
+      words.push_back(value.empty() ? name : name + "=" + value);
+  return words;
+}
+
+} // namespace
+
+SavedArguments argumentsOf(const CLI::App &command) {
+  SavedArguments arguments;
+  for (const CLI::Option *option : command.get_options()) {
+    const std::string name = option->get_name();
+    bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report";
+    if (option->count() == 0 || name == "MODEL" || name == "--help" || ofFiles)
+      continue;
+    std::vector<std::string> values = option->results();
+    if (option->get_items_expected_max() == 0)
+      values = {""};
+    else if (char delimiter = option->get_delimiter())
+      values = {CLI::detail::join(values, std::string(1, delimiter))};
+    arguments.push_back({name, values});
+  }
+  return arguments;
+}
+
+CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &given) {
+  const std::string path = given.model.model;
+  SavedIr saved = SavedIr::of(path);
+  for (const CLI::Option *option : command.get_options())
+    if (option->count() > 0 && option->get_name() != "MODEL")
+      checkActsLater(*option, saved.phase, path);
+  checkStillAhead(given.emit, saved.phase, path);
+  for (auto &now : argumentsOf(command)) {
+    std::erase_if(saved.arguments, [&](const auto &before) { return before.first == now.first; });
+    saved.arguments.push_back(now);
+  }
+  CLI::App again;
+  CompileOptions options;
+  addCompileOptions(again, options);
+  addProgramOptions(again, options);
+  std::vector<std::string> words = commandLine(saved);
+  std::reverse(words.begin(), words.end()); // as CLI11 takes them
+  try {
+    again.parse(words);
+  } catch (const CLI::ParseError &error) {
+    fail("{}: the options it was saved with cannot be read: {}", path, error.what());
+  }
+  options.arguments = saved.arguments;
+  options.resumedFrom = path;
+  options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr, options.report = given.report;
+  return options;
+}
+
+} // namespace kedge::tool
