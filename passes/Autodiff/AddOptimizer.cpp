@@ -108,7 +108,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   PlaceAttr updateOf(StringRef node) { return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", node); }
 
   /// Where the gradient is computed; in @update it comes from an accumulator.
-  PlaceAttr gradientPlace(const Trained &one) {
+  PlaceAttr gradientPlace(Trained one) {
     PlaceAttr place = placeOfMaker(one.gradient);
     return place ? place : updateOf(one.state.getOnnxName().value_or(one.state.getSymName()));
   }

@@ -134,8 +134,7 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["kedge::KedgeDialect", "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
-                           "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect",
-                           "mlir::vector::VectorDialect"];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
+                           "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 #endif

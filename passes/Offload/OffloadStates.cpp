@@ -93,8 +93,8 @@ private:
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
     auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value);
-    PlaceAttr place = placeOfMaker(root);
-    setPlace(copy, place ? place : transferOf(cast<BlockArgument>(root)));
+    auto argument = dyn_cast<BlockArgument>(root);
+    setPlace(copy, argument ? transferOf(argument) : placeOfMaker(root));
     returned.set(copy.getResult());
     ++offloads;
   }

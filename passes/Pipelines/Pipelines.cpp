@@ -27,6 +27,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createFoldTransposes());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(levels::createMergeEqual());
+  manager.addPass(levels::createVerifyModel());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
@@ -53,6 +54,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
+  manager.addPass(levels::createVerifyStep());
 }
 
 void addSchedulePipeline(OpPassManager &manager) {
@@ -63,6 +65,7 @@ void addSchedulePipeline(OpPassManager &manager) {
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
   functions.addPass(memory::createBindResults());
+  manager.addPass(levels::createVerifySchedule());
 }
 
 void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
@@ -89,6 +92,7 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   choose.hostBudget = options.hostBudget;
   manager.addPass(remat::createChooseRecompute(choose));
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
+  manager.addPass(levels::createVerifySchedule());
 }
 
 void addPlanPipeline(OpPassManager &manager, int threads) { manager.addPass(memory::createPlanMemory({threads})); }

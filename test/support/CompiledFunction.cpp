@@ -9,6 +9,7 @@
 #include "passes/Lower/Cpu/KernelEmitter.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/train/Weights.h"
+#include "test/support/Places.h"
 #include <cstring>
 
 using namespace mlir;
@@ -73,6 +74,7 @@ CompiledFunction::CompiledFunction(OwningOpRef<ModuleOp> module, const std::stri
   for (unsigned k = 0; k < function.getNumResults(); ++k)
     if (auto name = function.getResultAttrOfType<StringAttr>(k, "train.output"))
       loaded->outputs[name.str()] = cast<RankedTensorType>(function.getResultTypes()[k]);
+  test::givePlaces(*module);
   runPasses(*module, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
   ObjectFiles objects = emitKernels(*module);
   runPasses(*module, [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, threads); });

@@ -2,6 +2,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,7 +21,9 @@ struct PlaceAliases : OpAsmDialectInterface {
     auto place = dyn_cast<PlaceAttr>(attribute);
     if (!place)
       return AliasResult::NoAlias;
-    os << stringifyTrainingPhase(place.getPhase()) << "_" << (place.getModule().empty() ? place.getNode() : place.getModule());
+    os << stringifyTrainingPhase(place.getPhase()) << '_';
+    for (char c : place.getModule().empty() ? place.getNode() : place.getModule())
+      os << (llvm::isAlnum(c) ? c : '_');
     return AliasResult::FinalAlias;
   }
 };

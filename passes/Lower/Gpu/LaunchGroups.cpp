@@ -1,6 +1,7 @@
 #include "passes/Lower/Gpu/LaunchGroups.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -125,7 +126,8 @@ private:
     auto launch = exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
                                          last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
                                          /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
-    setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
+    if (placeOf(last))
+      setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
     launch->setAttr("cuda.kernels", b.getArrayAttr(kernelAttr(b, kernel)));
     if (!rows.empty())
       launch->setAttr(analysis::kLaunchRows, b.getDenseI64ArrayAttr(rows));
