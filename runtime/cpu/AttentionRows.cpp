@@ -4,17 +4,13 @@
 namespace kedge::rt::cpu {
 
 template <> const AttentionRows<float> &attentionRows<float>() {
-  static const AttentionRows<float> rows = machineIsa() == Isa::Avx512 ? attentionRowsAvx512F32()
-                                           : machineIsa() == Isa::Avx2 ? attentionRowsAvx2F32()
-                                                                       : attentionRowsBaseF32();
-  return rows;
+  const Isa isa = activeIsa();
+  return isa >= Isa::Avx512 ? madeBy<attentionRowsAvx512F32>() : isa == Isa::Avx2 ? madeBy<attentionRowsAvx2F32>() : madeBy<attentionRowsBaseF32>();
 }
 
 template <> const AttentionRows<double> &attentionRows<double>() {
-  static const AttentionRows<double> rows = machineIsa() == Isa::Avx512 ? attentionRowsAvx512F64()
-                                            : machineIsa() == Isa::Avx2 ? attentionRowsAvx2F64()
-                                                                        : attentionRowsBaseF64();
-  return rows;
+  const Isa isa = activeIsa();
+  return isa >= Isa::Avx512 ? madeBy<attentionRowsAvx512F64>() : isa == Isa::Avx2 ? madeBy<attentionRowsAvx2F64>() : madeBy<attentionRowsBaseF64>();
 }
 
 } // namespace kedge::rt::cpu

@@ -81,8 +81,8 @@ private:
     auto packB = [&](T *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
       packImage(dst, width, image, column, columns, k0, length);
     };
-    gemmBlocked(plan_, packA, packB, sum, columns_, bias_ >= 0 ? GemmStart::Keep : GemmStart::Zero,
-                static_cast<const T *>(nullptr), workspace);
+    gemmBlocked<T>(plan_, packA, packB, sum, columns_, bias_ >= 0 ? GemmStart::Keep : GemmStart::Zero,
+                   static_cast<const T *>(nullptr), static_cast<const GemmFinish<T> *>(nullptr), workspace);
   }
 
   /// Rows are channels, k runs over (filter, tap).
@@ -191,8 +191,8 @@ private:
         readColumn(x, column + i, k0, length, list + i * length);
       packPanel(dst, width, Strided<T>{list, length, 1}, columns, length);
     };
-    gemmBlocked(plan_, packA, packB, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr),
-                workspace);
+    gemmBlocked<T>(plan_, packA, packB, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr),
+                   static_cast<const GemmFinish<T> *>(nullptr), workspace);
   }
 
   /// f(offset in the range, image, position, count) for the parts of [k0, k0 + length) in each image.

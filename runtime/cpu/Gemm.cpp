@@ -9,61 +9,95 @@ int64_t evenBlock(int64_t size, int64_t most, int64_t unit) {
   return std::max(unit, ((size + parts - 1) / parts + unit - 1) / unit * unit);
 }
 
-template <typename T>
-void startOnly(const GemmPlan &plan, T *c, int64_t ldc, GemmStart start, const T *bias) {
+template <typename E>
+GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  // Blocks of float are sized for an L2 of 1 MiB (a block of A). Panels of bf16 go deeper, so their blocks are narrower.
+  constexpr int64_t kMostRows = 480, kMostColumns = 2304, kMostA = 384 << 10, kMostB = 2 << 20;
+  GemmPlan plan{};
+  plan.m = m, plan.n = n, plan.k = k;
+  plan.threads = m * n * k < 100'000 ? 1 : threads;
+  plan.kBlock = evenBlock(k, tile.mostK, std::max(4, tile.depth));
+  int64_t rows = kMostRows, columns = kMostColumns;
+  if constexpr (std::is_same_v<E, uint16_t>) {
+    rows = std::clamp<int64_t>(kMostA / plan.kBlock, tile.rows, kMostRows);
+    columns = std::clamp<int64_t>(kMostB / plan.kBlock, tile.columns, kMostColumns);
+  }
+  plan.nBlock = evenBlock(n, columns, tile.columns);
+  plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
+  plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * plan.kBlock);
+  plan.panelBBytes = alignedBytes(sizeof(E) * plan.nBlock * plan.kBlock);
+  if (finishes && k > plan.kBlock)
+    plan.sumBytes = alignedBytes(sizeof(typename TileSum<E>::type) * m * plan.nBlock);
+  return plan;
+}
+
+template <typename Sum>
+void startOnly(const GemmPlan &plan, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
+               const GemmFinish<Sum> *finish) {
   if (start == GemmStart::Keep)
     return;
   for (int64_t i = 0; i < plan.m; ++i)
-    for (int64_t j = 0; j < plan.n; ++j)
-      c[i * ldc + j] = start == GemmStart::Bias ? bias[j] : T(0);
+    for (int64_t j = 0; j < plan.n; ++j) {
+      Sum value = start == GemmStart::Bias ? bias[j] : Sum(0);
+      if (finish)
+        finish->tile(finish->context, &value, 1, i, j, 1, 1);
+      else
+        c[i * ldc + j] = value;
+    }
 }
 
 } // namespace
 
-template <typename T> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads) {
-  const GemmTile<T> &tile = gemmTile<T>();
-  // Sized for an L1 of 32 KiB or more (a panel of B) and an L2 of 1 MiB (a block of A).
-  constexpr int64_t kMostK = 1536 / sizeof(T), kMostRows = 480, kMostColumns = 2304;
-  GemmPlan plan{};
-  plan.m = m, plan.n = n, plan.k = k;
-  plan.rows = tile.rows, plan.columns = tile.columns;
-  plan.threads = m * n * k < 100'000 ? 1 : threads;
-  plan.kBlock = evenBlock(k, kMostK, 4);
-  plan.nBlock = evenBlock(n, kMostColumns, tile.columns);
-  plan.mBlock = evenBlock(std::min<int64_t>(m, kMostRows), kMostRows, tile.rows);
-  plan.panelABytes = alignedBytes(sizeof(T) * plan.mBlock * plan.kBlock);
-  plan.panelBBytes = alignedBytes(sizeof(T) * plan.nBlock * plan.kBlock);
-  return plan;
+template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  return planFor(gemmTile<E>(), m, n, k, threads, finishes);
 }
 
-template <typename T, typename S>
-void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, T *c, int64_t ldc, GemmStart start, const T *bias,
-          void *workspace) {
+template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  using Float = std::conditional_t<std::is_same_v<S, double>, double, float>;
+  size_t bytes = planGemm<Float>(m, n, k, threads, finishes).workspaceBytes();
+  if constexpr (std::is_same_v<S, BFloat16>)
+    for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
+      bytes = std::max(bytes, planFor(*tile, m, n, k, threads, finishes).workspaceBytes());
+  return bytes;
+}
+
+template <typename E, typename S, typename Sum>
+void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
+          const GemmFinish<Sum> *finish, void *workspace) {
   if (plan.m == 0 || plan.n == 0)
     return;
   if (plan.k == 0) {
-    startOnly(plan, c, ldc, start, bias);
+    startOnly(plan, c, ldc, start, bias, finish);
     return;
   }
-  auto packA = [&](T *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
-    packPanel(dst, width, a.at(row, k0), rows, length);
+  auto rows = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
+    packA(dst, width, a.at(row, k0), rows, length);
   };
   Strided<S> columnsOfB = b.transposed();
-  auto packB = [&](T *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-    packPanel(dst, width, columnsOfB.at(column, k0), columns, length);
+  auto columns = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
+    packB(dst, width, columnsOfB.at(column, k0), columns, length);
   };
-  gemmBlocked(plan, packA, packB, c, ldc, start, bias, workspace);
+  gemmBlocked<E>(plan, rows, columns, c, ldc, start, bias, finish, workspace);
 }
 
-template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int);
-template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int);
-template void gemm(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart,
-                   const float *, void *);
-template void gemm(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
-                   const float *, void *);
-template void gemm(const GemmPlan &, Strided<Float16>, Strided<Float16>, float *, int64_t, GemmStart,
-                   const float *, void *);
-template void gemm(const GemmPlan &, Strided<double>, Strided<double>, double *, int64_t, GemmStart,
-                   const double *, void *);
+template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
+
+template size_t gemmWorkspaceBytes<float>(int64_t, int64_t, int64_t, int, bool);
+template size_t gemmWorkspaceBytes<double>(int64_t, int64_t, int64_t, int, bool);
+template size_t gemmWorkspaceBytes<Float16>(int64_t, int64_t, int64_t, int, bool);
+template size_t gemmWorkspaceBytes<BFloat16>(int64_t, int64_t, int64_t, int, bool);
+
+template void gemm<float>(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart, const float *,
+                          const GemmFinish<float> *, void *);
+template void gemm<float>(const GemmPlan &, Strided<Float16>, Strided<Float16>, float *, int64_t, GemmStart,
+                          const float *, const GemmFinish<float> *, void *);
+template void gemm<float>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
+                          const float *, const GemmFinish<float> *, void *);
+template void gemm<uint16_t>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
+                             const float *, const GemmFinish<float> *, void *);
+template void gemm<double>(const GemmPlan &, Strided<double>, Strided<double>, double *, int64_t, GemmStart,
+                           const double *, const GemmFinish<double> *, void *);
 
 } // namespace kedge::rt::cpu

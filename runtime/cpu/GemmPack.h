@@ -1,7 +1,9 @@
 // Packing of matrices into the panels that GemmTile reads. A source element may be 16 bits wide: it is
-// widened here, so that every product of a narrow type runs in the float tile.
+// widened here for the float tile.
 #pragma once
+#include "runtime/cpu/NarrowRows.h"
 #include "runtime/format/Float16.h"
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -79,10 +81,35 @@ void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes
 
 } // namespace detail
 
+template <typename S> constexpr bool kIsNarrow = std::is_same_v<S, BFloat16> || std::is_same_v<S, Float16>;
+
+/// dst[r * dstStride + i] = src[r * srcStride + i] for i < n, rounded to D or widened to it.
+template <typename S, typename D>
+void convertRows(int64_t rows, int64_t n, const S *src, int64_t srcStride, D *dst, int64_t dstStride) {
+  if constexpr (kIsNarrow<S> && std::is_same_v<D, float>)
+    narrowRows<S>().widen(rows, n, &src->bits, srcStride, dst, dstStride);
+  else if constexpr (kIsNarrow<D> && std::is_same_v<S, float>)
+    narrowRows<D>().round(rows, n, src, srcStride, &dst->bits, dstStride);
+  else
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(src + r * srcStride, n, dst + r * dstStride);
+}
+
 /// dst[r * dstStride + c] = src[c * srcStride + r] for r < rows, c < columns, rounded to S.
 template <typename T, typename S>
 void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride, int64_t rows,
                      int64_t columns) {
+  if constexpr (kIsNarrow<S>) {
+    constexpr int64_t kSide = 32;
+    T turned[kSide * kSide];
+    for (int64_t r = 0; r < rows; r += kSide)
+      for (int64_t c = 0; c < columns; c += kSide) {
+        int64_t height = std::min(kSide, rows - r), width = std::min(kSide, columns - c);
+        storeTransposed(src + c * srcStride + r, srcStride, turned, kSide, height, width);
+        convertRows(height, width, turned, kSide, dst + r * dstStride + c, dstStride);
+      }
+    return;
+  }
   int64_t doneRows = 0;
   if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
     if (columns % 4 == 0) {
@@ -96,6 +123,8 @@ void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride,
     for (int64_t c = 0; c < columns; ++c)
       dst[r * dstStride + c] = static_cast<S>(src[c * srcStride + r]);
 }
+
+constexpr int64_t kMostLanes = 32; ///< of a panel of any tile
 
 /// One panel: dst[p * width + i] = src(i, p) for i < lanes, p < k; lanes up to width are zero.
 template <typename T, typename S>
@@ -118,6 +147,22 @@ void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) 
         detail::packByElement(dst + wholeK * width, width, src.at(0, wholeK), wholeLanes, k - wholeK);
       if (wholeLanes < lanes)
         detail::packByElement(dst + wholeLanes, width, src.at(wholeLanes, 0), lanes - wholeLanes, k);
+      return;
+    }
+  }
+  if constexpr (std::is_same_v<T, float> && kIsNarrow<S>) {
+    if (src.rowStride == 1) {
+      convertRows(k, lanes, src.base, src.columnStride, dst, width);
+      return;
+    }
+    if (src.columnStride == 1 && lanes <= kMostLanes) {
+      constexpr int64_t kDepth = 64;
+      float wide[kMostLanes * kDepth];
+      for (int64_t p = 0; p < k; p += kDepth) {
+        int64_t depth = std::min(kDepth, k - p);
+        convertRows(lanes, depth, src.at(0, p).base, src.rowStride, wide, kDepth);
+        packPanel(dst + p * width, width, Strided<float>{wide, kDepth, 1}, lanes, depth);
+      }
       return;
     }
   }

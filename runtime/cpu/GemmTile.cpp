@@ -4,17 +4,19 @@
 namespace kedge::rt::cpu {
 
 template <> const GemmTile<float> &gemmTile<float>() {
-  static const GemmTile<float> tile = machineIsa() == Isa::Avx512 ? gemmTileAvx512F32()
-                                      : machineIsa() == Isa::Avx2 ? gemmTileAvx2F32()
-                                                                  : gemmTileBaseF32();
-  return tile;
+  const Isa isa = activeIsa();
+  return isa >= Isa::Avx512 ? madeBy<gemmTileAvx512F32>() : isa == Isa::Avx2 ? madeBy<gemmTileAvx2F32>() : madeBy<gemmTileBaseF32>();
 }
 
 template <> const GemmTile<double> &gemmTile<double>() {
-  static const GemmTile<double> tile = machineIsa() == Isa::Avx512 ? gemmTileAvx512F64()
-                                       : machineIsa() == Isa::Avx2 ? gemmTileAvx2F64()
-                                                                   : gemmTileBaseF64();
-  return tile;
+  const Isa isa = activeIsa();
+  return isa >= Isa::Avx512 ? madeBy<gemmTileAvx512F64>() : isa == Isa::Avx2 ? madeBy<gemmTileAvx2F64>() : madeBy<gemmTileBaseF64>();
 }
+
+template <> const GemmTile<uint16_t> &gemmTile<uint16_t>() {
+  return activeIsa() == Isa::Amx ? kGemmTileAmx : kGemmTileAvx512Bf16;
+}
+
+bool hasBf16Tile() { return activeIsa() >= Isa::Avx512Bf16; }
 
 } // namespace kedge::rt::cpu

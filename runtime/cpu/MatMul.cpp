@@ -14,21 +14,24 @@ template <typename S> Strided<S> matrixB(const Product &p, const S *base) {
   return p.transB ? Strided<S>{base, 1, p.k} : Strided<S>{base, p.n, 1};
 }
 
-/// Float products: S is the operands' type, T the tile's, D the result's.
+/// Float products: S is the operands' type, T their sums', D the result's. Where D is narrower than T every tile's
+/// sums are rounded to it as they are finished.
 template <typename S, typename T, typename D> class FloatProduct final : public LibraryKernel {
+  static constexpr bool kRounds = !std::is_same_v<T, D>;
+
 public:
   FloatProduct(Product product, Addend addend, int threads)
       : product_(std::move(product)), addend_(addend), threads_(threads),
         spread_(product_.batches() > 1 && product_.batches() >= threads),
-        plan_(planGemm<T>(product_.m, product_.n, product_.k, spread_ ? 1 : threads)) {
-    planBytes_ = alignedBytes(plan_.workspaceBytes());
-    sumBytes_ = std::is_same_v<T, D> ? 0 : alignedBytes(sizeof(T) * matrixElements());
-    biasBytes_ = addend_.isBias() && !std::is_same_v<S, T> ? alignedBytes(sizeof(T) * product_.n) : 0;
+        inBf16Tile_(std::is_same_v<S, BFloat16> && hasBf16Tile()) {
+    int64_t m = product_.m, n = product_.n, k = product_.k;
+    int team = spread_ ? 1 : threads;
+    plan_ = inBf16Tile_ ? planGemm<uint16_t>(m, n, k, team, kRounds) : planGemm<T>(m, n, k, team, kRounds);
+    planBytes_ = alignedBytes(gemmWorkspaceBytes<S>(m, n, k, team, kRounds));
+    biasBytes_ = addend_.isBias() && !std::is_same_v<S, T> ? alignedBytes(sizeof(T) * n) : 0;
   }
 
-  size_t workspaceBytes() const override {
-    return biasBytes_ + (planBytes_ + sumBytes_) * (spread_ ? threads_ : 1);
-  }
+  size_t workspaceBytes() const override { return biasBytes_ + planBytes_ * (spread_ ? threads_ : 1); }
 
   KernelWork work() const override { return product_.work(); }
 
@@ -44,7 +47,7 @@ public:
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
       for (int64_t part = 0; part < parts; ++part)
         for (int64_t i = batches * part / parts; i < batches * (part + 1) / parts; ++i)
-          one(a, b, c, bias, y, i, scratch + part * (planBytes_ + sumBytes_), 1);
+          one(a, b, c, bias, y, i, scratch + part * planBytes_, 1);
     } else {
       for (int64_t i = 0; i < product_.batches(); ++i)
         one(a, b, c, bias, y, i, scratch, threads_);
@@ -52,6 +55,12 @@ public:
   }
 
 private:
+  struct Finish {
+    const FloatProduct *product;
+    const S *c;
+    D *result;
+  };
+
   int64_t matrixElements() const { return product_.m * product_.n; }
 
   const T *readBias(const S *c, char *scratch) const {
@@ -61,7 +70,7 @@ private:
       return c;
     } else {
       T *wide = reinterpret_cast<T *>(scratch);
-      std::copy_n(c, product_.n, wide);
+      convertRows(1, product_.n, c, product_.n, wide, product_.n);
       return wide;
     }
   }
@@ -69,40 +78,65 @@ private:
   void one(const S *a, const S *b, const S *c, const T *bias, D *y, int64_t batch, char *scratch,
            int threads) const {
     D *result = y + batch * matrixElements();
-    T *sum;
-    if constexpr (std::is_same_v<T, D>)
-      sum = result;
-    else
-      sum = reinterpret_cast<T *>(scratch + planBytes_);
-    gemm<T, S>(plan_, matrixA(product_, a + product_.offsetsA[batch]),
-               matrixB(product_, b + product_.offsetsB[batch]), sum, product_.n,
-               addend_.isPlain() && bias ? GemmStart::Bias : GemmStart::Zero, bias, scratch);
-    if (!addend_.isPlain())
-      scaleAndAdd(sum, c, threads);
-    if constexpr (!std::is_same_v<T, D>)
-      parallelFor(threads, matrixElements(), 8192,
-                  [&](int64_t begin, int64_t end) { std::copy(sum + begin, sum + end, result + begin); });
+    Strided<S> left = matrixA(product_, a + product_.offsetsA[batch]);
+    Strided<S> right = matrixB(product_, b + product_.offsetsB[batch]);
+    if constexpr (kRounds) {
+      Finish context{this, c, result};
+      GemmFinish<T> finish{finishTile, &context};
+      multiply(left, right, static_cast<T *>(nullptr), bias, &finish, scratch);
+    } else {
+      multiply(left, right, result, bias, nullptr, scratch);
+      if (!addend_.isPlain())
+        parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
+          scaleAndAdd(result + begin * product_.n, product_.n, result + begin * product_.n, product_.n, c, begin, 0,
+                      end - begin, product_.n);
+        });
+    }
   }
 
-  void scaleAndAdd(T *sum, const S *c, int threads) const {
+  void multiply(Strided<S> left, Strided<S> right, T *sums, const T *bias, const GemmFinish<T> *finish,
+                char *scratch) const {
+    bias = addend_.isPlain() ? bias : nullptr;
+    GemmStart start = bias ? GemmStart::Bias : GemmStart::Zero;
+    if constexpr (std::is_same_v<S, BFloat16>)
+      if (inBf16Tile_)
+        return gemm<uint16_t>(plan_, left, right, sums, product_.n, start, bias, finish, scratch);
+    gemm<T>(plan_, left, right, sums, product_.n, start, bias, finish, scratch);
+  }
+
+  static void finishTile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column,
+                         int64_t rows, int64_t columns) {
+    const Finish &finish = *static_cast<const Finish *>(context);
+    const FloatProduct &product = *finish.product;
+    T scaled[kMostTileElements];
+    if (!product.addend_.isPlain()) {
+      product.scaleAndAdd(sums, stride, scaled, columns, finish.c, row, column, rows, columns);
+      sums = scaled, stride = columns;
+    }
+    const int64_t n = product.product_.n;
+    convertRows(rows, columns, sums, stride, finish.result + row * n + column, n);
+  }
+
+  /// to = alpha * sums + beta * C for `rows` x `columns` elements from (row, column) on.
+  void scaleAndAdd(const T *sums, int64_t sumStride, T *to, int64_t toStride, const S *c, int64_t row, int64_t column,
+                   int64_t rows, int64_t columns) const {
     T alpha = static_cast<T>(addend_.alpha), beta = static_cast<T>(addend_.beta);
-    parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        for (int64_t j = 0; j < product_.n; ++j) {
-          T value = alpha * sum[i * product_.n + j];
-          if (c)
-            value += beta * static_cast<T>(c[i * addend_.rowStride + j * addend_.columnStride]);
-          sum[i * product_.n + j] = value;
-        }
-    });
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        T value = alpha * sums[i * sumStride + j];
+        if (c)
+          value += beta * static_cast<T>(c[(row + i) * addend_.rowStride + (column + j) * addend_.columnStride]);
+        to[i * toStride + j] = value;
+      }
   }
 
   Product product_;
   Addend addend_;
   int threads_;
   bool spread_; ///< every thread takes whole matrices
+  bool inBf16Tile_;
   GemmPlan plan_;
-  size_t planBytes_, sumBytes_, biasBytes_;
+  size_t planBytes_, biasBytes_;
 };
 
 /// Integers: sums wrap as numpy's do.
