@@ -248,6 +248,8 @@ std::optional<raise::Part> raise::partOf(Value v) {
 }
 
 void raise::eraseDead(func::FuncOp function) {
+  if (function.isExternal())
+    return;
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
     if (isOpTriviallyDead(&op))
       op.erase();

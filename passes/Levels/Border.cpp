@@ -1,17 +1,11 @@
 #include "passes/Levels/Border.h"
 #include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
 
 using namespace mlir;
 
 namespace kedge::levels {
 namespace {
-
-/// What arguments and results are outside the function is an attribute of the train dialect.
-bool isBound(DictionaryAttr attributes) {
-  return attributes && llvm::any_of(attributes, [](NamedAttribute attribute) {
-           return attribute.getName().getValue().starts_with("train.");
-         });
-}
 
 bool isStatic(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -32,7 +26,7 @@ void Border::checkFunctions() {
 
 void Border::checkBindings(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
-    if (isBound(function.getArgAttrDict(argument.getArgNumber())))
+    if (train::bindingOfArgument(function, argument.getArgNumber()))
       continue;
     auto message = error(function) << "has argument " << argument.getArgNumber()
                                    << ", which is bound to no state, input or scalar";
@@ -40,7 +34,7 @@ void Border::checkBindings(func::FuncOp function) {
       return void(message.attachNote(user->getLoc()) << "it is read here");
   }
   for (unsigned index = 0; index < function.getNumResults(); ++index)
-    if (!isBound(function.getResultAttrDict(index)))
+    if (!train::bindingOfResult(function, index))
       (error(function) << "has result " << index << ", which is bound to no state, output or result")
               .attachNote(function.getBody().front().getTerminator()->getLoc())
           << "it is returned here";

@@ -14,8 +14,6 @@ public:
 
   /// Ops of the level alone, static shapes, a place on each that computes something, bound arguments and results.
   void checkFunctions();
-  /// The function is there, and it alone where `other` is not to be beside it.
-  mlir::func::FuncOp find(llvm::StringRef name) { return module.lookupSymbol<mlir::func::FuncOp>(name); }
   mlir::InFlightDiagnostic error(mlir::Operation *op) {
     failed = true;
     return op->emitOpError();

@@ -12,7 +12,7 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
-    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {train.kind = #train.kind<model>} {
       %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
       %b = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.1", "b">} : (tensor<4xf32>) -> tensor<4xf32>
       return %a, %b : tensor<4xf32>, tensor<4xf32>
@@ -22,7 +22,7 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
     ```mlir
     #forward_h_0_ = #kedge.place<forward "h.0", "a">
     ...
-    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {train.kind = #train.kind<model>} {
     %a = onnx.Tanh %x {kedge.place = #forward_h_0_} : (tensor<4xf32>) -> tensor<4xf32>
     return %a, %a : tensor<4xf32>, tensor<4xf32>
     ```
@@ -39,7 +39,7 @@ def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one f
 
     Example:
     ```mlir
-    func.func @model(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+    func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
       // expected-error@+1 {{lacks 'kedge.place': what made it forgot where it belongs}}
       %a = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
       // expected-note@+1 {{beside it is #kedge.place<forward "h.0", "neg">}}
@@ -61,7 +61,7 @@ def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the fun
     ```mlir
     // expected-note@+1 {{the parameter is declared here}}
     train.state parameter @w tensor<4xf32>
-    func.func @step(%x: tensor<2xf32> {train.input = "x"}) -> (tensor<2xf32> {train.result = "loss_sum"}) {
+    func.func @step(%x: tensor<2xf32> {train.binding = #train.binding<input "x">}) -> (tensor<2xf32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
       // expected-error@+1 {{is 'tensor<2xf32>', its parameter 'tensor<4xf32>'}}
       train.final_gradient "w" %x : tensor<2xf32>
       return %x : tensor<2xf32>
@@ -79,7 +79,7 @@ def VerifySchedule : Border<"kedge-verify-schedule", "The border behind level 3:
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
       // expected-error@+1 {{is none of level 3 (clusters, library calls, views, copies and constants)}}
       %a = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
       // expected-note@+1 {{its result is read here}}

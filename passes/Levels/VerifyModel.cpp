@@ -1,4 +1,5 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
@@ -18,7 +19,7 @@ struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
     };
     Border border(getOperation(), "level 1 (ops of onnx and train)", isModel);
     border.checkFunctions();
-    func::FuncOp model = border.find("model");
+    func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model)
       border.error(getOperation()) << "has no @model, which level 1 is";
     for (auto other : getOperation().getOps<func::FuncOp>())

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -29,8 +30,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   }
 
   void checkNames(Border &border) {
-    func::FuncOp step = border.find("step"), micro = border.find("micro"), update = border.find("update");
-    if (func::FuncOp model = border.find("model"))
+    using Kind = train::FunctionKind;
+    auto find = [&](Kind kind) { return train::functionOf(getOperation(), kind); };
+    func::FuncOp step = find(Kind::Step), micro = find(Kind::Micro), update = find(Kind::Update);
+    if (func::FuncOp model = find(Kind::Model))
       border.error(model) << "is of level 1: on level 2 it is split into the functions of a run";
     if (!step && !micro)
       border.error(getOperation()) << "has neither @step nor @micro";

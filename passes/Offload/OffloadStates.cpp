@@ -1,6 +1,7 @@
 #include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Offload/Passes.h"
@@ -25,20 +26,17 @@ public:
 
   void run() {
     for (BlockArgument argument : function.getArguments())
-      if (livesOnHost(function.getArgAttr(argument.getArgNumber(), "train.state")))
+      if (livesOnHost(train::stateOfArgument(function, argument.getArgNumber())))
         fetch(argument);
     for (OpOperand &operand : function.getBody().front().getTerminator()->getOpOperands())
-      if (livesOnHost(function.getResultAttr(operand.getOperandNumber(), "train.state")))
+      if (livesOnHost(train::stateOfResult(function, operand.getOperandNumber())))
         offload(operand);
   }
 
   int64_t fetches = 0, offloads = 0;
 
 private:
-  bool livesOnHost(Attribute state) const {
-    auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(state);
-    return symbol && onHost.contains(symbol.getAttr());
-  }
+  bool livesOnHost(FlatSymbolRefAttr state) const { return state && onHost.contains(state.getAttr()); }
 
   /// Launches that read `value`, directly or through views, with the value that each reads.
   void readersOf(Value value, SmallVectorImpl<std::pair<Operation *, Value>> &readers) {
@@ -88,7 +86,8 @@ private:
   /// A state that is returned as it came in stays where it is.
   void offload(OpOperand &returned) {
     Value value = returned.get(), root = sched::rootOf(value);
-    if (isa<BlockArgument>(root) && livesOnHost(function.getArgAttr(cast<BlockArgument>(root).getArgNumber(), "train.state")))
+    if (auto argument = dyn_cast<BlockArgument>(root);
+        argument && livesOnHost(train::stateOfArgument(function, argument.getArgNumber())))
       return;
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
@@ -100,7 +99,7 @@ private:
   }
 
   StringAttr symbolOf(BlockArgument state) {
-    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(state.getArgNumber(), "train.state");
+    auto symbol = train::stateOfArgument(function, state.getArgNumber());
     return symbol ? symbol.getAttr() : StringAttr::get(function.getContext(), "returned");
   }
 

@@ -3,6 +3,7 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Analysis/Reservations.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include "kedge/Support/Statistics.h"
@@ -34,6 +35,9 @@ struct Choice {
   bool changed() const { return sequence != graph.problem.order; }
 };
 
+/// A function that a diagnostic has refused already.
+struct Reported {};
+
 struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   using Base::Base;
   analysis::DeviceModel model;
@@ -43,6 +47,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   void runOnOperation() override {
     try {
       choose();
+    } catch (const Reported &) {
+      signalPassFailure();
     } catch (const Error &error) {
       getOperation().emitError(error.what());
       signalPassFailure();
@@ -132,7 +138,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     GraphCosts costs{seconds, transfer, workspace};
     FailureOr<Graph> graph = buildGraph(function, &costs);
     if (failed(graph))
-      fail("@{}: not a scheduled function", function.getName().str());
+      throw Reported();
     return std::move(*graph);
   }
 
@@ -191,8 +197,6 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     case MemoryBudget::Kind::ActivationShare: return persistent + share(reference.transient);
     case MemoryBudget::Kind::Device: break;
     }
-    if (model.memoryBytes <= 0)
-      fail("memory budget 'device': the device model '{}' has no memory size", model.name);
     return model.memoryBytes;
   }
 
@@ -368,8 +372,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   /// Functions of a training step; evaluation does not count as overhead.
   static bool trains(const Choice &choice) {
-    StringRef name = func::FuncOp(choice.graph.function).getName();
-    return name == "step" || name == "micro" || name == "update";
+    std::optional<train::FunctionKind> kind = train::kindOf(func::FuncOp(choice.graph.function));
+    return kind && train::runsInStep(*kind, /*accumulate=*/1) > 0;
   }
 
   static int64_t fetches(const Choice &choice) {

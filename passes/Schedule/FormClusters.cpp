@@ -45,9 +45,11 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
   int64_t clusters = 0, calls = 0, views = 0;
 
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     Block &block = getOperation().getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-      if (!isa<onnx::ConstantOp, train::FinalGradientOp>(op) && !isa<sched::SchedDialect>(op.getDialect()))
+      if (!isa<onnx::ConstantOp, train::FinalGradientOp>(op) && !isa_and_nonnull<sched::SchedDialect>(op.getDialect()))
         if (failed(convert(op)))
           return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -71,7 +73,8 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
       op.replaceAllUsesWith(buildLibraryCall(builder, &op));
       ++calls;
     } else {
-      return op.emitOpError("has no place in a schedule: it is no cluster, view or library call");
+      return op.emitOpError("has no place in a schedule: it is no cluster, view or library call; expected ops of level 2, which compute tensors "
+                            "without side effects");
     }
     op.erase();
     return success();

@@ -73,6 +73,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
   int64_t substituted = 0, joined = 0;
 
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     // Producers come first, so each is as large as it gets when its readers look at it.
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
       if (auto cluster = dyn_cast<ClusterOp>(op))

@@ -18,7 +18,7 @@ void kedge::setPlace(Operation *op, PlaceAttr place) {
 bool kedge::needsPlace(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "exec")
-    return op->getName().stripDialect() == "launch";
+    return op->getName().stripDialect() == "launch" || op->getName().stripDialect() == "copy";
   bool isOurs = dialect == "onnx" || dialect == "train" || dialect == "sched";
   Operation *parent = op->getParentOp();
   bool isBody = parent && parent->getName().getDialectNamespace() == "sched";

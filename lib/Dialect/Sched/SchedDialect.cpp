@@ -39,8 +39,6 @@ LogicalResult checkMaps(ClusterOp op, ArrayAttr maps, ValueRange tensors, String
 } // namespace
 
 LogicalResult OffloadOp::verify() {
-  if (rootOf(getInput()).getDefiningOp<OffloadOp>())
-    return emitOpError("copies to host memory what is there already");
   for (Operation *user : getResult().getUsers())
     if (!isa<FetchOp>(user) && !user->hasTrait<OpTrait::IsTerminator>())
       return emitOpError("makes a value in host memory, which a launch reads: only sched.fetch and the return may")

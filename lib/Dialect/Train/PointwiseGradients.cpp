@@ -23,7 +23,7 @@ static const PointwiseGradient *findPointwiseGradient(StringRef function) {
 LogicalResult PointwiseGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (adaptor.getInputs().empty())
-    return emitOptionalError(location, "expected the gradient of the result as first input");
+    return failure(); // verify() says how many it needs
   return inferBroadcast(location, adaptor.getInputs(), types);
 }
 

@@ -16,8 +16,6 @@ bool GpuEmitter::isRuntimeCall(sched::LibraryOp call, Convolutions convolutions)
 FailureOr<LaunchCode> GpuEmitter::emit(sched::LibraryOp call) {
   if (LibraryGenerator generate = libraryGenerator(call.getKernel()))
     return generate(*this, call);
-  if (rt::cuda::isProduct(call.getKernel().str()))
-    return call.emitOpError("has no generated kernel: the runtime calls a library for ") << call.getKernel();
   return call.emitOpError("has no kernel for CUDA: ")
          << call.getKernel() << " runs with --target cpu only; compile for it, or replace the operator";
 }

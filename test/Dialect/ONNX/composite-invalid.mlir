@@ -49,3 +49,189 @@ func.func @labels(%x: tensor<4x10xf32>, %y: tensor<3xi64>) {
   %0:2 = train.nll %x, %y : (tensor<4x10xf32>, tensor<3xi64>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+func.func @batch_norm_rank(%x: tensor<8xf32>, %c: tensor<8xf32>) {
+  // expected-error @+2 {{BatchNormalization needs X [N, C, ...], found 'tensor<8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.BatchNormalization %x, %c, %c, %c, %c
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @batch_norm_channels(%x: tensor<2x8xf32>, %c: tensor<7xf32>) {
+  // expected-error @+2 {{BatchNormalization needs 8 elements, one a channel, found 'tensor<7xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.BatchNormalization %x, %c, %c, %c, %c
+      : (tensor<2x8xf32>, tensor<7xf32>, tensor<7xf32>, tensor<7xf32>, tensor<7xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @loss_reduction(%x: tensor<4x8xf32>, %t: tensor<4xi64>) {
+  // expected-error @+2 {{reduction is none, sum or mean, found middle}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.NegativeLogLikelihoodLoss %x, %t {reduction = "middle"} : (tensor<4x8xf32>, tensor<4xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @groups(%x: tensor<2x6x4xf32>, %c: tensor<6xf32>) {
+  // expected-error @+2 {{cannot normalise 'tensor<2x6x4xf32>' in 4 groups of channels}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = onnx.GroupNormalization %x, %c, %c {num_groups = 4 : i64}
+      : (tensor<2x6x4xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<2x6x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @group_scale(%x: tensor<2x6x4xf32>, %c: tensor<5xf32>) {
+  // expected-error @+2 {{scale and bias need 6 elements, one a channel, found 'tensor<5xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = onnx.GroupNormalization %x, %c, %c {num_groups = 3 : i64}
+      : (tensor<2x6x4xf32>, tensor<5xf32>, tensor<5xf32>) -> (tensor<2x6x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @bias(%x: tensor<2x8xf32>, %w: tensor<8xf32>, %b: tensor<1xf32>) {
+  // expected-error @+2 {{scale 'tensor<8xf32>' and bias 'tensor<1xf32>' differ in shape}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = onnx.LayerNormalization %x, %w, %b
+      : (tensor<2x8xf32>, tensor<8xf32>, tensor<1xf32>) -> (tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_layout(%q: tensor<3x2x4x8xf32>) {
+  // expected-error @+2 {{attention needs Q, K, V of rank 4 in layout bhtd or bthd}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.Attention %q, %q, %q {scale = 0.25, q_layout = "tbhd"}
+      : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<3x2x4x8xf32>, %m: tensor<4x5xf32>) {
+  // expected-error @+3 {{operand shapes do not broadcast: dimension 1 of [4, 5] is 5, expected 1 or 4}}
+  // expected-error @+2 {{mask 'tensor<4x5xf32>' does not broadcast to the scores of batch 3, 2 heads, 4 queries, 4 keys}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.Attention %q, %q, %q, %m {scale = 0.25}
+      : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<4x5xf32>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_ratio(%q: tensor<3x2x4x8xf32>) {
+  // expected-error @+1 {{has ratio 2.000000e+00, expected one of [0, 1]}}
+  %0:2 = train.Attention %q, %q, %q {scale = 0.25, ratio = 2.0 : f32}
+      : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @rotary_odd(%x: tensor<3x7xf32>) {
+  // expected-error @+2 {{rotary embedding needs X twice, with an even last dim, found 'tensor<3x7xf32>' and 'tensor<3x7xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.rotary %x, %x, %x, %x
+      : (tensor<3x7xf32>, tensor<3x7xf32>, tensor<3x7xf32>, tensor<3x7xf32>) -> tensor<3x7xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_angles(%x: tensor<3x8xf32>, %a: tensor<3x6xf32>) {
+  // expected-error @+2 {{angles 'tensor<3x6xf32>' do not fit 'tensor<3x8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.rotary %x, %x, %a, %a
+      : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x6xf32>, tensor<3x6xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_rows(%x: tensor<1x8xf32>, %a: tensor<3x8xf32>) {
+  // expected-error @+2 {{angles 'tensor<3x8xf32>' do not broadcast to 'tensor<1x8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.rotary %x, %x, %a, %a
+      : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @swiglu(%x: tensor<3x8xf32>, %y: tensor<8xf32>) {
+  // expected-error @+2 {{operands of 'tensor<3x8xf32>' and 'tensor<8xf32>' must have one type}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.swiglu %x, %y : (tensor<3x8xf32>, tensor<8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @scores(%x: tensor<4xf32>, %t: tensor<4xi64>) {
+  // expected-error @+2 {{scores need a batch and a class dim, found 'tensor<4xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.nll %x, %t : (tensor<4xf32>, tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @class_weights(%x: tensor<4x8xf32>, %t: tensor<4xi64>, %w: tensor<7xf32>) {
+  // expected-error @+2 {{weights need 8 elements, one a class, found 'tensor<7xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.nll %x, %t, %w : (tensor<4x8xf32>, tensor<4xi64>, tensor<7xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @training_norm_rank(%x: tensor<8xf32>, %c: tensor<8xf32>) {
+  // expected-error @+2 {{batch_norm needs X [N, C, ...], found 'tensor<8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:5 = train.batch_norm %x, %c, %c, %c, %c
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @training_norm_channels(%x: tensor<2x8xf32>, %c: tensor<7xf32>) {
+  // expected-error @+2 {{batch_norm needs 8 elements, one a channel, found 'tensor<7xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:5 = train.batch_norm %x, %c, %c, %c, %c
+      : (tensor<2x8xf32>, tensor<7xf32>, tensor<7xf32>, tensor<7xf32>, tensor<7xf32>) -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @class_axis(%x: tensor<4x8xf32>, %t: tensor<4xi64>) {
+  // expected-error @+2 {{class axis 2 is out of range for logits 'tensor<4x8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = train.cross_entropy %x, %t {axis = 2 : i64, ignore_index = -100 : i64}
+      : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @label_shape(%x: tensor<4x8xf32>, %t: tensor<8xi64>) {
+  // expected-error @+2 {{labels have shape [8], expected [4]: the logits' shape without class axis 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = train.cross_entropy %x, %t {axis = 1 : i64, ignore_index = -100 : i64}
+      : (tensor<4x8xf32>, tensor<8xi64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}

@@ -77,3 +77,30 @@ func.func @saved_values(%a: tensor<2xf32>) {
   %0 = train.PointwiseGrad %a {function = "Tanh"} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @no_gradient() {
+  // expected-error @+1 {{of 'Tanh' has 0 inputs, expected 2}}
+  %0 = train.PointwiseGrad  {function = "Tanh"} : () -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @batch_axis(%a: tensor<2xf32>, %n: tensor<i64>) {
+  // expected-error @+2 {{batch_axis 1 is out of range: expected one of [-1, 0]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.dropout %a, %n, %n, %n {op_id = 0 : i64, ratio = 0.5 : f32, batch_axis = 1 : i64}
+      : (tensor<2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @drawn_ratio(%a: tensor<2xf32>, %n: tensor<i64>) {
+  // expected-error @+1 {{has ratio -5.000000e-01, expected one of [0, 1]}}
+  %0 = train.dropout %a, %n, %n, %n {op_id = 0 : i64, ratio = -0.5 : f32}
+      : (tensor<2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2xf32>
+  return
+}

@@ -41,3 +41,30 @@ func.func @spread(%x: tensor<2xf32>) {
   %0 = train.ReduceGrad %x {function = "Prod", shape = array<i64: 2, 3>, axes = array<i64: 1>} : (tensor<2xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @twice(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{axes [1, 1] name a dimension twice}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.ReduceSum %x {axes = array<i64: 1, 1>} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_gradient(%x: tensor<2xf32>) {
+  // expected-error @+1 {{has no gradient of reduction 'Median'}}
+  %0 = train.ReduceGrad %x {function = "Median", shape = array<i64: 2, 3>, axes = array<i64: 1>}
+      : (tensor<2xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_gradient(%x: tensor<2x3xf32>, %y: tensor<3xf32>) {
+  // expected-error @+2 {{gradient has shape [2, 3], expected [3] as the result}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.SoftmaxGrad %x, %y {axis = 0 : i64} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}

@@ -7,7 +7,7 @@
 // CHECK: %[[M:.*]] = onnx.LeakyRelu %[[A]] {alpha = 2.500000e-01
 // CHECK: return %[[A]], %[[L]], %[[M]]
 // CHECK: 1 kedge-merge-equal ops merged
-func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {train.kind = #train.kind<model>} {
   %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
   %b = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.1", "b">} : (tensor<4xf32>) -> tensor<4xf32>
   %l = onnx.LeakyRelu %b {alpha = 0.5 : f32, kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>

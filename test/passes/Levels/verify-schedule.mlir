@@ -1,7 +1,7 @@
 // RUN: kedge-opt %s --split-input-file --kedge-verify-schedule --verify-diagnostics
 
 // A scheduled function, with a clone.
-func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   %c = onnx.Constant dense<1.0> : tensor<4xf32>
   %a = sched.library "a"(%x, %c) {} {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %b = sched.library "a"(%x, %c) {} {clone = 1 : i64, kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -11,7 +11,7 @@ func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.
 
 // -----
 
-func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   // expected-error@+1 {{'onnx.Tanh' op is none of level 3 (clusters, library calls, views, copies and constants)}}
   %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note@+1 {{its result is read here}}
@@ -21,7 +21,7 @@ func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.
 
 // -----
 
-func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   // expected-note@+1 {{the other is here}}
   %a = sched.library "a"(%x) {} {clone = 1 : i64, kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'sched.library' op is clone 1 of its function, as another launch is}}
@@ -31,7 +31,7 @@ func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.
 
 // -----
 
-func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   // expected-note@+1 {{beside it is #kedge.place<forward "h.0", "a">}}
   %a = sched.library "a"(%x) {} {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'sched.view' op lacks 'kedge.place': what made it forgot where it belongs}}
@@ -43,6 +43,6 @@ func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.
 // -----
 
 // expected-error@+1 {{'func.func' op has 'sched.sequence', which kedge-insert-recompute carries out}}
-func.func @step() attributes {sched.sequence = array<i64>} {
+func.func @step() attributes {train.kind = #train.kind<step>, sched.sequence = array<i64>} {
   return
 }

@@ -2,6 +2,7 @@
 // RUN: kedge-opt %s --kedge-choose-recompute="budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=none budget=1000 device=h100 threads=2" | FileCheck %s --check-prefix=NONE
 // RUN: kedge-opt %s --kedge-rematerialize="budget=activations=80% device=h100 threads=2" --kedge-plan-memory --kedge-check-memory | FileCheck %s --check-prefix=PLANNED
+// RUN: kedge-opt %s --kedge-plan-memory | FileCheck %s --check-prefix=KEPT
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=none offload device=h100 threads=2" | FileCheck %s --check-prefix=OFFLOAD
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=full offload device=h100 threads=2" | FileCheck %s --check-prefix=BOTH
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=none offload budget=activations=80% host-budget=4096 device=h100 threads=2" | FileCheck %s --check-prefix=HOST
@@ -25,7 +26,14 @@
 // NONE-SAME: fits = false
 // NONE-NOT: sched.sequence
 
-// PLANNED: exec.arena
+// Three values of 4 KiB at once instead of four, beside 64 bytes for the loss; the last launch but two runs again.
+// KEPT: exec.arena 16448 persistent 64
+// PLANNED: exec.arena 12352 persistent 64
+// PLANNED-COUNT-6: exec.launch
+// PLANNED: exec.launch {{.*}} {recomputed = "frees 4.00 KiB from launch 2 to 6"}
+// PLANNED-NEXT: exec.launch
+// PLANNED-NEXT: exec.launch
+// PLANNED-NOT: exec.launch
 
 // Without a budget what the backward part reads goes as far as that lowers the peak.
 // OFFLOAD: sched.recompute = {
@@ -42,13 +50,15 @@
 // One value of 4 KiB fits.
 // HOST: sched.offloadable = array<i64: {{[0-9]+}}>
 
-// ARENAS: exec.arena
-// ARENAS: exec.host_arena
-// ARENAS: exec.launch library "copy"
+// ARENAS: exec.arena 12352 persistent 64
+// ARENAS: exec.host_arena 4096 persistent 0
+// ARENAS: %[[STORED:.*]] = exec.buffer "{{.*}}" in host at 0 size 4096 live[1, 8]
+// ARENAS: exec.copy %[[VALUE:.*]] to %[[STORED]] stream
+// ARENAS: exec.copy %[[STORED]] to %{{.*}} stream {{.*}}offloaded = "frees 4.00 KiB from launch
 #id = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
-func.func @step(%x: tensor<1024xf32> {train.input = "x"})
-    -> (tensor<f32> {train.result = "loss_sum"}, tensor<1024xf32> {train.output = "dx"}) {
+func.func @step(%x: tensor<1024xf32> {train.binding = #train.binding<input "x">})
+    -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}, tensor<1024xf32> {train.binding = #train.binding<output "dx">}) attributes {train.kind = #train.kind<step>} {
   %a = sched.cluster domain [1024] reduced [] (%x) maps [#id] -> [#id] {
   ^bb0(%s: f32):
     %e = math.exp %s : f32

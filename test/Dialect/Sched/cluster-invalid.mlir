@@ -1,0 +1,136 @@
+// RUN: kedge-opt %s --split-input-file --verify-diagnostics
+// Maps, folds, the body's scalars and what it yields fit the tensors and the domain.
+
+#id = affine_map<(i) -> (i)>
+func.func @map_count(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has 2 input maps for 1 tensors}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id, #id] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @output_maps(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has 0 output maps for 1 tensors}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+#pair = affine_map<(i, j) -> (i)>
+func.func @domain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has an input map affine_map<(d0, d1) -> (d0)> over another domain}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#pair] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+#symbol = affine_map<(i)[s] -> (i + s)>
+func.func @symbols(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has an output map affine_map<(d0)[s0] -> (d0 + s0)> over another domain}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [#symbol] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+func.func @rank(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has an input map affine_map<(d0) -> ()> for 'tensor<4xf32>'}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#none] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @reduced(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{reduces dim 1 of a domain of rank 1}}
+  %y = sched.cluster domain [4] reduced [1] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @scalars(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{body takes 2 scalars for 1 inputs}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32, %b: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @scalar_type(%x: tensor<4xbf16>) -> tensor<4xf32> {
+  // expected-error @+1 {{body argument 'f32' for input 'tensor<4xbf16>'}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xbf16>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @yields_nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{body must yield one scalar an output}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @yields(%x: tensor<4xf32>) -> tensor<4xi64> {
+  // expected-error @+1 {{body yields 'f32' for output 'tensor<4xi64>'}}
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xi64>
+  return %y : tensor<4xi64>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @folds(%x: tensor<4xf32>) -> tensor<4xf64> {
+  %y = sched.cluster domain [4] reduced [0] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    // expected-error @+1 {{requires the same type for all operands and results}}
+    %s = "sched.reduce"(%a) {kind = 0 : i32} : (f32) -> f64
+    sched.yield %s : f64
+  } : (tensor<4xf32>) -> tensor<4xf64>
+  return %y : tensor<4xf64>
+}
