@@ -1,5 +1,6 @@
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <fmt/format.h>
@@ -9,14 +10,16 @@ using namespace mlir;
 namespace kedge::analysis {
 namespace {
 
-/// Names along a location, outermost first: "backward/model.h.0.attn".
-std::string placeOf(Location loc) {
-  std::string place;
-  while (auto name = dyn_cast<NameLoc>(loc)) {
-    place += (place.empty() ? "" : "/") + name.getName().str();
-    loc = name.getChildLoc();
-  }
-  return place;
+/// "backward/model.h.0.attn/MatMul", without what is unknown.
+std::string placeText(Operation *op) {
+  PlaceAttr place = placeOf(op);
+  if (!place)
+    return "";
+  std::string text = place.getPhase() == TrainingPhase::Backward ? "backward" : "";
+  for (StringRef part : {place.getModule(), place.getNode()})
+    if (!part.empty())
+      text += (text.empty() ? "" : "/") + part.str();
+  return text;
 }
 
 const char *nameOf(WorkKind kind) {
@@ -65,7 +68,7 @@ std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &devi
     function = of.getName().str();
     auto library = dyn_cast<sched::LibraryOp>(op);
     launches.push_back({function, index, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
-                        placeOf(op.getLoc()), cost, secondsOf(cost, device), train::kindOf(of)});
+                        placeText(&op), cost, secondsOf(cost, device), train::kindOf(of)});
   });
   return launches;
 }
@@ -87,7 +90,7 @@ std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<Sc
       one.kind = function.getKind();
       one.index = index++;
       one.kernel = launch.getKernel().str();
-      one.place = placeOf(launch.getLoc());
+      one.place = placeText(launch);
       auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(kLaunchRows));
       for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>())
         add(launches[static_cast<size_t>(row)], one);

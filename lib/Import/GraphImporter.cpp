@@ -28,6 +28,7 @@ GraphImporter::GraphImporter(MLIRContext &context, const model::Model &model, co
   train::setKind(func, train::FunctionKind::Model);
   function = func;
   builder.setInsertionPointToStart(func.addEntryBlock());
+  builder.setListener(&places);
 }
 
 GraphImporter::~GraphImporter() = default;

@@ -32,6 +32,10 @@ mlir::Location kedge::nodeLocation(mlir::MLIRContext &context, const model::Node
   return path.empty() ? inner : mlir::NameLoc::get(mlir::StringAttr::get(&context, path), inner);
 }
 
+PlaceAttr kedge::nodePlace(mlir::MLIRContext &context, const model::Node &node) {
+  return PlaceAttr::get(&context, TrainingPhase::Forward, modulePath(node), nodeName(node));
+}
+
 std::string kedge::describePlace(const model::Node &node) {
   std::string path = modulePath(node);
   return path.empty() ? node.describe() : node.describe() + " in module " + path;

@@ -79,8 +79,10 @@ void GraphImporter::initializeVariables(const model::TrainingInfo &info) {
 void GraphImporter::importAlgorithm(const model::TrainingInfo &info, bool first) {
   ImportScope stage;
   stage.outer = scope.get();
-  for (const auto &entry : updated)
+  for (const auto &entry : updated) {
+    PlaceScope scope(places, PlaceAttr::get(&context, TrainingPhase::Update, "", entry.first()));
     stage.values[entry.first()].tensor = train::VariableOp::create(builder, entry.second.getLoc(), entry.second);
+  }
   if (!first) // again, with what the algorithms before this one have made of the variables
     importNodes(source.graph, stage);
   model::Graph nodes;

@@ -78,6 +78,7 @@ void GraphImporter::importNodes(const model::Graph &graph, ImportScope &target) 
 
 void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
   Location loc = nodeLocation(context, node);
+  PlaceScope scope(places, nodePlace(context, node));
   NodeImporter importer = NodeImporters::get().find(node.domain, node.opType);
   bool unknownOperand = llvm::any_of(node.inputs, [&](const std::string &name) {
     const ImportedValue *value = name.empty() ? nullptr : target.find(name);

@@ -29,7 +29,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       function.emitError() << "unknown loss '" << kind.getValue() << "': expected none, cross-entropy, mse or bce-with-logits";
       return signalPassFailure();
     }
-    OpBuilder builder(returnOf(function));
+    PlacedBuilder builder(returnOf(function), PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
     bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
       return signalPassFailure();

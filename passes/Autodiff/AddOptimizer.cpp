@@ -120,11 +120,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// @micro adds to accumulators; the gradients are then @update's arguments.
   func::FuncOp accumulateIn(func::FuncOp micro, MutableArrayRef<Trained> trained) {
-    OpBuilder builder(returnOf(micro));
+    PlacedBuilder builder(returnOf(micro), PlaceAttr());
     Value index = argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
     func::FuncOp update = makeUpdate(micro);
     for (Trained &one : trained) {
       std::string name = makeState(one.state, train::Role::Accumulator, "accumulator");
+      builder.enter(gradientPlace(one));
       Value accumulator = stateArgument(micro, name, one.state.getType());
       Value sum = train::AccumulateOp::create(builder, one.gradient.getLoc(), accumulator, one.gradient, index);
       returnState(micro, name, sum);
@@ -143,12 +144,20 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return update;
   }
 
+  PlaceAttr updateOf(StringRef node) { return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", node); }
+
+  /// Where the gradient is computed; in @update it comes from an accumulator.
+  PlaceAttr gradientPlace(Trained one) {
+    PlaceAttr place = placeOfMaker(one.gradient);
+    return place ? place : updateOf(one.state.getOnnxName().value_or(one.state.getSymName()));
+  }
+
   Value scalar(func::FuncOp function, StringRef name) {
     return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, Float32Type::get(&getContext())));
   }
 
   void update(func::FuncOp function, MutableArrayRef<Trained> trained, bool itemsInFunction) {
-    OpBuilder builder(returnOf(function));
+    PlacedBuilder builder(returnOf(function), updateOf("optimizer"));
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
       train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), one.gradient);
@@ -166,13 +175,17 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// Gradients that are not finite make the step a skipped one; the scale of the next step follows from it. Returns what
   /// the gradients are to be multiplied by.
-  Value unscale(func::FuncOp function, OpBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
+  Value unscale(func::FuncOp function, PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
     Value found = splat(builder, loc, real, 0.0);
-    for (const Trained &one : trained)
-      found = onnx::MaxOp::create(builder, loc, found, anyNotFinite(builder, one.gradient));
+    for (const Trained &one : trained) {
+      builder.enter(gradientPlace(one));
+      Value flag = anyNotFinite(builder, one.gradient);
+      builder.enter(updateOf("optimizer"));
+      found = onnx::MaxOp::create(builder, loc, found, flag);
+    }
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
@@ -228,10 +241,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   }
 
   /// Root of the sum of squares: rows first, then each tensor, then tensors in the order of the module.
-  Value globalNorm(OpBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
+  Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     Value total;
     for (const Trained &one : trained) {
+      builder.enter(gradientPlace(one));
       Value squares = sumOfSquares(builder, one.gradient);
+      builder.enter(updateOf("optimizer"));
       total = total ? onnx::AddOp::create(builder, loc, total, squares).getResult() : squares;
     }
     if (!total)
@@ -251,7 +266,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return rest.empty() ? rows : onnx::ReduceSumOp::create(builder, loc, rows, rest, false).getResult();
   }
 
-  void updateOne(func::FuncOp function, OpBuilder &builder, Trained &one, Value scale) {
+  void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {
+    builder.enter(updateOf(one.state.getOnnxName().value_or(one.state.getSymName())));
     Location loc = one.state.getLoc();
     Value param = stateArgument(function, one.state.getSymName(), one.state.getType());
     if (optimizer == "sgd")

@@ -72,7 +72,7 @@ LogicalResult Backward::decompose(Operation *op, DenseSet<Value> &needed, Operat
   auto composite = dyn_cast<DecomposableOpInterface>(op);
   if (!composite)
     return failure();
-  OpBuilder builder(op);
+  PlacedBuilder builder(op);
   SmallVector<Value> results;
   Operation *before = composite->getPrevNode();
   if (failed(composite.decompose(builder, results)))
@@ -112,6 +112,8 @@ LogicalResult Backward::walkBackwards(OpBuilder &builder) {
 LogicalResult Backward::differentiate(OpBuilder &builder, Operation *op, ArrayRef<Value> resultGrads) {
   auto differentiable = cast<DifferentiableOpInterface>(op);
   SmallVector<Value> operandGrads;
+  PlaceAttr place = placeOf(op);
+  PlaceScope scope(places, place ? place.in(TrainingPhase::Backward) : place);
   if (failed(differentiable.buildGradient(builder, resultGrads, operandGrads)))
     return op->emitError() << "the gradient of '" << op->getName() << "' does not cover this form of it";
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGrads))

@@ -1,5 +1,6 @@
 // Reverse-mode differentiation of one value of a function: shared by the loss and by train.gradient_of.
 #pragma once
+#include "kedge/Dialect/Kedge/Place.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -8,7 +9,8 @@ namespace kedge::autodiff {
 
 class Backward {
 public:
-  explicit Backward(mlir::func::FuncOp function) : function(function) {}
+  /// `places` listens to the builder of run(): what is built has the place of the op whose gradient it is.
+  Backward(mlir::func::FuncOp function, PlaceListener &places) : function(function), places(places) {}
 
   /// Builds the gradient of the use `y` (of one element, weighted by `seed`) with respect to `xs` at the
   /// builder's place, behind what makes y. Decomposes ops on the way that have no gradient of their own, so
@@ -29,6 +31,7 @@ private:
   void accumulate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value operand, mlir::Value gradient);
 
   mlir::func::FuncOp function;
+  PlaceListener &places;
   llvm::DenseSet<mlir::Value> active; // values that a change of xs changes
   llvm::DenseMap<mlir::Value, mlir::Value> gradients;
 };

@@ -29,7 +29,7 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
 
   /// Running statistics pass through unchanged.
   static void useRunningStatistics(train::BatchNormOp op) {
-    OpBuilder builder(op);
+    PlacedBuilder builder(op);
     Value y = onnx::BatchNormalizationOp::create(builder, op.getLoc(), op.getX(), op.getScale(), op.getB(),
                                                  op.getInputMean(), op.getInputVar(),
                                                  builder.getF32FloatAttr(op.getEpsilon().convertToFloat()));

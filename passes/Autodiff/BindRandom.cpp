@@ -41,7 +41,7 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   }
 
   void bind(onnx::DropoutOp op) {
-    OpBuilder builder(op);
+    PlacedBuilder builder(op);
     Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
     auto dropout = train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), seed, step, row,
                                             op.getRatioAttr(), op.getOpIdAttr(),
@@ -64,7 +64,7 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   void bypass(onnx::DropoutOp op) {
     op.getResult().replaceAllUsesWith(op.getX());
     if (op.getMask() && !op.getMask().use_empty()) {
-      OpBuilder builder(op);
+      PlacedBuilder builder(op);
       auto type = cast<RankedTensorType>(op.getMask().getType());
       Value kept = onnx::ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(type, ArrayRef<bool>(true)));
       op.getMask().replaceAllUsesWith(kept);

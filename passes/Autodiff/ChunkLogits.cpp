@@ -14,7 +14,7 @@ using namespace mlir;
 /// Builds the region of a head once for each chunk of rows, and joins what leaves it.
 class Chunks {
 public:
-  Chunks(LogitsRegion &region, OpBuilder &builder) : region(region), b(builder) {}
+  Chunks(LogitsRegion &region, PlacedBuilder &builder) : region(region), b(builder) {}
 
   void build(int64_t rowsPerChunk) {
     for (int64_t first = 0; first < region.rows; first += rowsPerChunk)
@@ -26,6 +26,7 @@ public:
 
   /// The whole of a value that leaves the region.
   Value whole(Value value) {
+    b.enter(placeOfMaker(value));
     if (region.roleOf(value) == LogitsRegion::Role::Sum)
       return partsOf[value].back();
     Value joined = onnx::ConcatOp::create(b, value.getLoc(), partsOf[value], b.getI64IntegerAttr(0));
@@ -44,6 +45,8 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     int64_t width = type.getNumElements() / region.rows;
     bool isVector = region.isVector(value);
+    PlaceAttr place = placeOfMaker(value);
+    b.enter(place ? place : placeOf(region.ops.front()));
     SmallVector<int64_t> flat{region.rows}, starts{first}, ends{last}, steps{1};
     if (!isVector) {
       flat.push_back(width);
@@ -63,6 +66,7 @@ private:
     for (Value value : region.rowOperands)
       mapping.map(value, slice(value, first, last));
     for (Operation *op : region.ops) {
+      b.enter(placeOf(op));
       SmallVector<Value> results = region.buildRows(b, op, mapping, sumSoFar(op));
       if (op->getNumResults() && !isa<onnx::ReshapeOp>(op))
         results.front().getDefiningOp()->setAttr("train.chunk", b.getI64IntegerAttr(number));
@@ -79,7 +83,7 @@ private:
   }
 
   LogitsRegion &region;
-  OpBuilder &b;
+  PlacedBuilder &b;
   DenseMap<Value, Value> flattened;
   DenseMap<Value, SmallVector<Value>> partsOf;
 };
@@ -109,7 +113,7 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
     int64_t rows = llvm::alignTo(llvm::divideCeil(region.rows, count), region.rows >= 64 * count ? 16 : 1);
     if (rows >= region.rows || !region.gatherOperands())
       return;
-    OpBuilder builder(region.ops.front());
+    PlacedBuilder builder(region.ops.front());
     Chunks chunks(region, builder);
     chunks.build(rows);
     for (Operation *op : region.ops)

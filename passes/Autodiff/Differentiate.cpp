@@ -13,9 +13,10 @@ namespace {
 using namespace mlir;
 
 /// Marks what is built as backward, so that a reader of the IR sees which pass a line belongs to.
-struct BackwardLocations : OpBuilder::Listener {
+struct BackwardLocations : PlaceListener {
   int64_t added = 0;
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
+    PlaceListener::notifyOperationInserted(op, previous);
     ++added;
     auto name = StringAttr::get(op->getContext(), "backward");
     op->setLoc(NameLoc::get(name, op->getLoc()));
@@ -45,7 +46,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     for (train::GradientOfOp place : places) {
       OpBuilder builder(place);
       builder.setListener(&listener);
-      Backward backward(getOperation());
+      Backward backward(getOperation(), listener);
       if (failed(backward.run(builder, place.getYMutable(), 1.0, place.getXs())))
         return failure();
       for (auto [k, x, result] : llvm::enumerate(place.getXs(), place.getGradients())) {
@@ -77,7 +78,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     OpOperand *use = llvm::find_if(returnOf(function)->getOpOperands(), [&](OpOperand &o) { return o.get() == loss; });
     OpBuilder builder(returnOf(function));
     builder.setListener(&listener);
-    Backward backward(function);
+    Backward backward(function, listener);
     if (failed(backward.run(builder, *use, seed, xs)))
       return failure();
     int64_t found = 0;

@@ -4,7 +4,7 @@
 include "mlir/Pass/PassBase.td"
 
 class StepPass<string name, string op> : Pass<name, op> {
-  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
 def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
@@ -27,10 +27,10 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     ```mlir
     func.func @model(%x: tensor<2x5xf32> {train.binding = #train.binding<input "x">}, %labels: tensor<2x5xf32> {train.binding = #train.binding<input "labels">})...
       %y = onnx.Tanh %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
-      %0 = onnx.Sub %y, %labels : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
-      %1 = onnx.Mul %0, %0 : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
-      %sum = onnx.ReduceSum %1 {axes = array<i64: 0, 1>} : (tensor<2x5xf32>) -> tensor<f32>
-      %rows = onnx.ReduceSum %1 {axes = array<i64: 1>} : (tensor<2x5xf32>) -> tensor<2xf32>
+      %0 = onnx.Sub %y, %labels {kedge.place = #forward_loss} : ...
+      %1 = onnx.Mul %0, %0 {kedge.place = #forward_loss} : ...
+      %sum = onnx.ReduceSum %1 {axes = array<i64: 0, 1>, kedge.place = #forward_loss} : (tensor<2x5xf32>) -> tensor<f32>
+      %rows = onnx.ReduceSum %1 {axes = array<i64: 1>, kedge.place = #forward_loss} : (tensor<2x5xf32>) -> tensor<2xf32>
       return %y, %sum, %rows : tensor<2x5xf32>, tensor<f32>, tensor<2xf32>
     }
     ```
@@ -216,10 +216,10 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
       %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
       train.final_gradient @w %g : tensor<f32>
       %scale = onnx.Constant dense<1.000000e+00> : tensor<f32>
-      %square = onnx.Mul %g, %g : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      %root = onnx.Sqrt %square : (tensor<f32>) -> tensor<f32>
-      %norm = onnx.Mul %root, %scale : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      %new = train.sgd %w, %g, %scale, %decay, %lr {decay = true, lr_scale = 1.000000e+00 : f64} : ...
+      %square = onnx.Mul %g, %g {kedge.place = #update_w} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %root = onnx.Sqrt %square {kedge.place = #update_optimizer} : (tensor<f32>) -> tensor<f32>
+      %norm = onnx.Mul %root, %scale {kedge.place = #update_optimizer} : ...
+      %new = train.sgd %w, %g, %scale, %decay, %lr {decay = true, kedge.place = #update_w, ...} : ...
       return %norm, %new : tensor<f32>, tensor<f32>
     }
     ```

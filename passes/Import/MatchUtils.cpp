@@ -1,4 +1,5 @@
 #include "passes/Import/MatchUtils.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
@@ -67,7 +68,7 @@ bool raise::same(Value a, Value b, unsigned depth) {
     return false;
   Operation *p = left.getOwner(), *q = right.getOwner();
   if (p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands() || !isMemoryEffectFree(p) ||
-      p->getNumRegions() || p->getAttrDictionary() != q->getAttrDictionary() ||
+      p->getNumRegions() || attributesWithoutPlace(p) != attributesWithoutPlace(q) ||
       p->getPropertiesAsAttribute() != q->getPropertiesAsAttribute())
     return false;
   for (auto [x, y] : llvm::zip(p->getOperands(), q->getOperands()))

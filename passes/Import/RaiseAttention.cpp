@@ -40,7 +40,7 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
 
   /// Replaces the output of `root`, and its log-sum-exp when it is an attention already.
   void raise(Operation *root, const AttentionMatch &match, CompactEvaluator &evaluator) {
-    OpBuilder builder(root);
+    PlacedBuilder builder(root);
     AttentionMask mask(evaluator, builder, root->getLoc());
     mask.causalOffset = match.causalOffset;
     for (const AttentionMatch::Mask &part : match.masks) {

@@ -83,7 +83,7 @@ struct RaiseGelu : impl::RaiseGeluBase<RaiseGelu> {
     }
     if (!climb.result)
       return false;
-    OpBuilder builder(climb.result.getDefiningOp());
+    PlacedBuilder builder(climb.result.getDefiningOp());
     Value gelu = GeluOp::create(builder, climb.result.getLoc(), x, isa<ErfOp>(root) ? "none" : "tanh");
     climb.result.replaceAllUsesWith(gelu);
     return true;

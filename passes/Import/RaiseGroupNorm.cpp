@@ -62,7 +62,7 @@ struct RaiseGroupNorm : impl::RaiseGroupNormBase<RaiseGroupNorm> {
     auto [shifted, bias] = channelUser<AddOp>(scaled.getResult());
     if (!shifted)
       return false;
-    OpBuilder builder(shifted);
+    PlacedBuilder builder(shifted);
     Location loc = shifted.getLoc();
     SmallVector<int64_t> channels = {shapeOf(x)[1]};
     Value flatScale = ReshapeOp::create(builder, loc, scale, channels);

@@ -42,7 +42,7 @@ struct RaiseLayerNorm : impl::RaiseLayerNormBase<RaiseLayerNorm> {
     if (!x || x.getType() != root->getResult(0).getType())
       return false;
     AffineTail tail = followAffine(root->getResult(0), norm->axis, /*withBias=*/true);
-    OpBuilder builder(tail.last.getDefiningOp());
+    PlacedBuilder builder(tail.last.getDefiningOp());
     Location loc = tail.last.getLoc();
     Value scale = rowScale(builder, loc, tail.scale, x, norm->axis);
     Value bias = tail.bias ? rowScale(builder, loc, tail.bias, x, norm->axis) : Value();

@@ -32,7 +32,7 @@ struct RaiseRMSNorm : impl::RaiseRMSNormBase<RaiseRMSNorm> {
       return false;
     Value x = norm->value;
     AffineTail tail = followAffine(root->getResult(0), norm->axis, /*withBias=*/false);
-    OpBuilder builder(tail.last.getDefiningOp());
+    PlacedBuilder builder(tail.last.getDefiningOp());
     Value scale = rowScale(builder, tail.last.getLoc(), tail.scale, x, norm->axis);
     auto op = RMSNormalizationOp::create(builder, tail.last.getLoc(), x, scale, norm->axis,
                                          APFloat(float(norm->epsilon)));

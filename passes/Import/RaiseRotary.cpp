@@ -104,7 +104,7 @@ struct RaiseRotary : impl::RaiseRotaryBase<RaiseRotary> {
                                                     : Value();
       if (!cos || !areAngles(cos, rotated->x) || !areAngles(sin, rotated->x))
         continue;
-      OpBuilder builder(root);
+      PlacedBuilder builder(root);
       Value rotary = train::RotaryOp::create(builder, root.getLoc(), rotated->x, rotated->x, cos, sin,
                                              rotated->interleaved, false);
       root.getResult().replaceAllUsesWith(rotary);

@@ -37,7 +37,7 @@ struct RaiseSilu : impl::RaiseSiluBase<RaiseSilu> {
           continue;
         alpha = argument.scale;
       }
-      OpBuilder builder(user);
+      PlacedBuilder builder(user);
       Value swish = SwishOp::create(builder, user->getLoc(), x, APFloat(float(alpha)));
       user->getResult(0).replaceAllUsesWith(swish);
       return true;

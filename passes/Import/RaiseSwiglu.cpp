@@ -30,7 +30,7 @@ struct RaiseSwiglu : impl::RaiseSwigluBase<RaiseSwiglu> {
     Value up = user && isa<MulOp>(user) ? otherOperand(user, root.getY()) : Value();
     if (!up || up.getType() != root.getX().getType() || !root.getAlpha().isExactlyValue(1.0))
       return false;
-    OpBuilder builder(user);
+    PlacedBuilder builder(user);
     Value swiglu = train::SwigluOp::create(builder, user->getLoc(), root.getX(), up);
     user->getResult(0).replaceAllUsesWith(swiglu);
     return true;

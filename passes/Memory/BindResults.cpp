@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -80,11 +81,13 @@ struct BindResults : impl::BindResultsBase<BindResults> {
   Value insertCopy(Operation *before, Value value) {
     ++copies;
     OpBuilder builder(before);
+    PlaceAttr place = placeOfMaker(sched::rootOf(value));
     auto type = cast<RankedTensorType>(value.getType());
     AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
     auto maps = builder.getAffineMapArrayAttr({identity});
     auto cluster = sched::ClusterOp::create(builder, value.getLoc(), TypeRange(type), value, type.getShape(),
                                             ArrayRef<int64_t>{}, maps, maps, IntegerAttr());
+    setPlace(cluster, place ? place : PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "returned"));
     Block &block = cluster.getBody().emplaceBlock();
     Type element = type.getElementType();
     if (auto integer = dyn_cast<IntegerType>(element))

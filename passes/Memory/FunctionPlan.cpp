@@ -1,5 +1,6 @@
 #include "FunctionPlan.h"
 #include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 
@@ -10,14 +11,10 @@ using train::BindingKind;
 
 namespace {
 
-std::string nameOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (std::string text = nameOf(part); !text.empty())
-        return text;
-  return "";
+/// Buffers are called after where they are computed.
+std::string nameOf(OpResult result) {
+  PlaceAttr place = placeOf(result.getOwner());
+  return place ? place.label().str() : "";
 }
 
 class Planner {
@@ -186,7 +183,7 @@ private:
       ++plan.reusedInPlace;
       return bufferOf[result] = candidate;
     }
-    PlannedBuffer buffer{nameOf(result.getLoc()), result.getType(), sched::bytesOf(result.getType()), at, last};
+    PlannedBuffer buffer{nameOf(result), result.getType(), sched::bytesOf(result.getType()), at, last};
     buffer.host = isa<sched::OffloadOp>(result.getOwner());
     return bufferOf[result] = addBuffer(buffer);
   }

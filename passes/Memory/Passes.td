@@ -22,12 +22,12 @@ def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
       %y = sched.cluster domain [4] reduced [](%x) maps ... {
       ^bb0(%v: f32):
         sched.yield %v : f32
-      } : (tensor<4xf32>) -> tensor<4xf32>
+      } {kedge.place = #forward_returned} : (tensor<4xf32>) -> tensor<4xf32>
       return %y : tensor<4xf32>
     }
     ```
   }];
-  let dependentDialects = ["kedge::sched::SchedDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
 def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {

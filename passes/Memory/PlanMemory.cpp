@@ -4,6 +4,7 @@
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Solver/Arena/ArenaPacking.h"
@@ -164,6 +165,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                              ? emitCopy(builder, op, values[launch.reads.front()], values[launch.writes.front()])
                              : emitKernel(builder, op, pick(launch.reads), pick(launch.writes),
                                           launch.workspace < 0 ? Value() : values[launch.workspace]);
+    setPlace(emitted, placeOf(op));
     if (Attribute rows = op->getAttr(analysis::kLaunchRows))
       emitted->setAttr(analysis::kLaunchRows, rows);
   }

@@ -1,4 +1,5 @@
 #include "kedge/Analysis/PersistentRegion.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -57,6 +58,7 @@ private:
       if (!fetched || position[reader] - last > reach) {
         OpBuilder builder(reader);
         fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr());
+        setPlace(fetched.getDefiningOp(), transferOf(state));
         views.clear();
         ++fetches;
       }
@@ -76,6 +78,7 @@ private:
       OpBuilder builder(reader);
       builder.setInsertionPointAfterValue(fetched);
       known = sched::ViewOp::create(builder, view.getLoc(), view.getResult().getType(), fetched);
+      setPlace(known.getDefiningOp(), placeOf(view));
     }
     return known;
   }
@@ -89,12 +92,21 @@ private:
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
     auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value);
+    auto argument = dyn_cast<BlockArgument>(root);
+    setPlace(copy, argument ? transferOf(argument) : placeOfMaker(root));
     returned.set(copy.getResult());
     ++offloads;
   }
 
-  Location nameOf(BlockArgument state) {
-    return NameLoc::get(train::stateOfArgument(function, state.getArgNumber()).getAttr());
+  StringAttr symbolOf(BlockArgument state) {
+    auto symbol = train::stateOfArgument(function, state.getArgNumber());
+    return symbol ? symbol.getAttr() : StringAttr::get(function.getContext(), "returned");
+  }
+
+  Location nameOf(BlockArgument state) { return NameLoc::get(symbolOf(state)); }
+
+  PlaceAttr transferOf(BlockArgument state) {
+    return PlaceAttr::get(function.getContext(), TrainingPhase::Transfer, "", symbolOf(state));
   }
 
   func::FuncOp function;

@@ -26,7 +26,7 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     ```mlir
     train.state moment1 @m tensor<4xf32> {sched.host}
     func.func @step(%g: ..., %m: ...) -> (...) attributes {train.kind = #train.kind<step>} {
-      %here = sched.fetch %m : tensor<4xf32>
+      %here = sched.fetch %m {kedge.place = #transfer_m} : tensor<4xf32>
       %new = sched.library "update"(%here, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %there = sched.offload %new : tensor<4xf32>
       return %there : tensor<4xf32>
@@ -34,6 +34,6 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     ```
   }];
   let options = [ListOption<"states", "states", "std::string", "optimizer, gradients, params">];
-  let dependentDialects = ["kedge::sched::SchedDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 #endif

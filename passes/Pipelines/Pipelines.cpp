@@ -1,6 +1,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
+#include "passes/Levels/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
@@ -17,7 +18,7 @@ void addRaisePipeline(OpPassManager &manager) {
   manager.addPass(raise::createBoundIndices());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
+  functions.addPass(levels::createMergeEqual());
   functions.addPass(raise::createRaiseGelu());
   functions.addPass(raise::createRaiseSilu());
   functions.addPass(raise::createRaiseSwiglu());
@@ -28,7 +29,8 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createRaiseAttention());
   functions.addPass(raise::createFoldTransposes());
   functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
+  functions.addPass(levels::createMergeEqual());
+  manager.addPass(levels::createVerifyModel());
 }
 
 void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
@@ -77,17 +79,19 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
+  manager.addPass(levels::createVerifyStep());
 }
 
 void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(schedule::createDecompose());
-  functions.addPass(createCSEPass());
+  functions.addPass(levels::createMergeEqual());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
   functions.addPass(memory::createBindResults());
+  manager.addPass(levels::createVerifySchedule());
   if (target.gpu)
     manager.addPass(lower::createNoteWorkspaces({target.generatedConvolutions}));
 }
@@ -116,6 +120,7 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   choose.hostBudget = options.hostBudget;
   manager.addPass(remat::createChooseRecompute(choose));
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
+  manager.addPass(levels::createVerifySchedule());
 }
 
 static void addPlacement(OpPassManager &manager) {

@@ -1,5 +1,6 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
+#include "passes/Levels/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
@@ -35,6 +36,7 @@ void registerPipelines() {
 
 void registerPasses() {
   mlir::registerTransformsPasses();
+  levels::registerLevelsPasses();
   raise::registerImportPasses();
   lower::registerLowerPasses();
   precision::registerPrecisionPasses();

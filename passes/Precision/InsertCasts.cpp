@@ -1,4 +1,5 @@
 #include "Floats.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -17,8 +18,8 @@ using namespace mlir;
 /// Casts of values, one for each type that is asked for.
 class Casts {
 public:
-  /// `value` with this element type. What was cast up from that type is taken from before the cast.
-  Value to(Value value, Type element) {
+  /// `value` with this element type, for `user`. What was cast up from that type is taken from before the cast.
+  Value to(Value value, Type element, Operation *user) {
     if (elementOf(value) == element)
       return value;
     if (auto cast = value.getDefiningOp<onnx::CastOp>(); cast && elementOf(cast.getX()) == element && isCastable(cast.getX()))
@@ -28,6 +29,8 @@ public:
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
       made = onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(element));
+      PlaceAttr place = placeOfMaker(value);
+      setPlace(made.getDefiningOp(), place ? place : placeOf(user));
     }
     return made;
   }
@@ -116,6 +119,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       train::bindResult(restore, index, bindingOf(working));
       Type element = cast<RankedTensorType>(working.getType()).getElementType();
       results.push_back(onnx::CastOp::create(builder, master.getLoc(), body->getArgument(index), TypeAttr::get(element)));
+      setPlace(results.back().getDefiningOp(), PlaceAttr::get(&getContext(), TrainingPhase::Update, "", master.getSymName()));
     }
     func::ReturnOp::create(builder, model.getLoc(), results);
   }
@@ -127,7 +131,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     op->removeAttr(kPrecision);
     for (OpOperand &operand : op->getOpOperands())
       if (isGoverned(operand))
-        operand.set(casts.to(operand.get(), precision.getValue()));
+        operand.set(casts.to(operand.get(), precision.getValue(), op));
     return inferTypesAgain(op);
   }
 
@@ -148,7 +152,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
   void keepOutputTypes(func::FuncOp model, Casts &casts) {
     Operation *terminator = model.getBody().front().getTerminator();
     for (auto [operand, type] : llvm::zip(terminator->getOpOperands(), model.getFunctionType().getResults()))
-      operand.set(casts.to(operand.get(), cast<RankedTensorType>(type).getElementType()));
+      operand.set(casts.to(operand.get(), cast<RankedTensorType>(type).getElementType(), terminator));
   }
 
   /// Casts that were asked for and then stepped over. Returns how many are left.

@@ -1,5 +1,5 @@
 #include "PolicyFile.h"
-#include "mlir/IR/Location.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -28,25 +28,13 @@ std::optional<PrecisionClass> classNamed(StringRef word) {
       .Default(std::nullopt);
 }
 
-/// Names in a location, innermost last: the node's place in the model.
-void namesOf(Location loc, std::vector<std::string> &names) {
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    names.push_back(name.getName().str());
-    return namesOf(name.getChildLoc(), names);
-  }
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      namesOf(part, names);
-}
-
 } // namespace
 
 bool PolicyFile::Line::fits(Operation *candidate) const {
   if (!op.empty())
     return operatorOf(candidate).equals_insensitive(op);
-  std::vector<std::string> names;
-  namesOf(candidate->getLoc(), names);
-  return llvm::any_of(names, [&](const std::string &name) { return std::regex_search(name, *node); });
+  PlaceAttr place = placeOf(candidate);
+  return place && (std::regex_search(place.getPath().str(), *node) || std::regex_search(place.getNode().str(), *node));
 }
 
 FailureOr<PolicyFile> PolicyFile::read(StringRef path, Operation *where) {

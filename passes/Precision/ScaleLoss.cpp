@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/LossScaleOps.h"
@@ -57,7 +58,7 @@ struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
       train::BindingAttr bound = train::bindingOfResult(function, result.getOperandNumber());
       if (!bound || !bound.is(train::BindingKind::Result, "loss_sum"))
         continue;
-      OpBuilder builder(terminator);
+      PlacedBuilder builder(terminator, PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
       Value scale = addScaleArgument(function, builder);
       result.set(train::ScaleLossOp::create(builder, result.get().getLoc(), result.get(), scale));
       return true;

@@ -1,4 +1,5 @@
 #include "passes/Rematerialize/Blocks.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>
@@ -9,26 +10,10 @@ using namespace mlir;
 namespace kedge::remat {
 namespace {
 
-/// The module that an op was exported from: the outer of two names.
-StringRef modulePath(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return isa<NameLoc>(name.getChildLoc()) ? name.getName().getValue() : StringRef();
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (StringRef path = modulePath(part); !path.empty())
-        return path;
-  return "";
-}
-
-/// Where a result was computed: in a cluster, the body op that yields it.
-Location placeOf(OpResult result) {
-  auto cluster = dyn_cast<sched::ClusterOp>(result.getOwner());
-  if (!cluster)
-    return result.getOwner()->getLoc();
-  Value yielded = cluster.getBody().front().getTerminator()->getOperand(result.getResultNumber());
-  if (Operation *op = yielded.getDefiningOp(); op && !modulePath(op->getLoc()).empty())
-    return op->getLoc();
-  return cluster.getLoc();
+/// The module whose forward computes a result; empty when it is not known or a gradient.
+StringRef modulePath(OpResult result) {
+  PlaceAttr place = sched::placeOfResult(result);
+  return place && place.getPhase() == TrainingPhase::Forward ? place.getModule() : StringRef();
 }
 
 /// "a", "a.b", "a.b.c" of "a.b.c".
@@ -85,7 +70,7 @@ private:
     llvm::StringMap<std::set<std::string>> instances;
     std::vector<SmallVector<StringRef>> paths;
     for (int value : candidates) {
-      paths.push_back(prefixes(modulePath(placeOf(cast<OpResult>(graph.values[value])))));
+      paths.push_back(prefixes(modulePath(cast<OpResult>(graph.values[value]))));
       for (StringRef path : paths.back())
         if (std::string type = classOf(path); !type.empty())
           instances[type].insert(path.str());

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/MemoryBudget.h"
@@ -84,14 +85,18 @@ private:
   void copyOut(Operation *op) {
     builder.setInsertionPoint(terminator);
     for (OpResult result : op->getResults())
-      if (wanted.contains(result))
-        onHost[result] = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result).getResult();
+      if (wanted.contains(result)) {
+        auto copy = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result);
+        setPlace(copy, placeOf(op));
+        onHost[result] = copy.getResult();
+      }
   }
 
   void fetch(Value value, const std::string &why) {
     ++copies;
     builder.setInsertionPoint(terminator);
     auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value), IntegerAttr());
+    setPlace(copy, placeOfMaker(value));
     for (Operation *op : {copy.getOperation(), copy.getInput().getDefiningOp()})
       op->setAttr("offloaded", builder.getStringAttr(why));
     becomes(value, copy.getResult());
@@ -158,6 +163,7 @@ private:
       return known = view.getResult();
     }
     auto copy = sched::ViewOp::create(builder, view.getLoc(), view.getResult().getType(), input);
+    setPlace(copy, placeOf(view));
     return known = copy.getResult();
   }
 

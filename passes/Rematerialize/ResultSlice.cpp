@@ -1,4 +1,5 @@
 #include "passes/Rematerialize/ResultSlice.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -77,6 +78,8 @@ ClusterOp cloneResult(OpBuilder &builder, ClusterOp cluster, unsigned result, Va
   sched::YieldOp::create(builder, yield->getLoc(), values.lookup(yield->getOperand(result)));
   copy->setOperands(operands);
   copy.setInputMapsAttr(builder.getArrayAttr(maps));
+  setPlace(copy, placeOf(cluster));
+  sched::setResultPlaces(copy, {sched::computedAt(cluster, result)});
   return copy;
 }
 

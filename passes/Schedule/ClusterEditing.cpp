@@ -1,4 +1,5 @@
 #include "passes/Schedule/ClusterEditing.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -131,11 +132,21 @@ SmallVector<Value> copyBody(OpBuilder &builder, ClusterOp from, IRMapping &value
   return yielded;
 }
 
+/// Where a result of `reader` is computed once `producer` is part of it, whose results the body of `reader` may hand on.
+PlaceAttr placeBehind(ClusterOp producer, ClusterOp reader, unsigned result, function_ref<int(Value)> producedAs) {
+  auto argument = dyn_cast<BlockArgument>(reader.getBody().front().getTerminator()->getOperand(result));
+  if (!argument)
+    return sched::computedAt(reader, result);
+  int passed = producedAs(reader.getInputs()[argument.getArgNumber()]);
+  return passed < 0 ? PlaceAttr() : sched::computedAt(producer, passed);
+}
+
 /// A cluster with an empty block; its inputs are set when they are known.
 ClusterOp startCluster(OpBuilder &builder, ClusterOp like, TypeRange types, ArrayRef<int64_t> reduced,
                        ArrayAttr outputMaps) {
   auto cluster = ClusterOp::create(builder, like.getLoc(), types, ValueRange(), like.getDomain(), reduced,
                                    builder.getArrayAttr({}), outputMaps, IntegerAttr());
+  setPlace(cluster, placeOf(like));
   builder.setInsertionPointToStart(&cluster.getBody().emplaceBlock());
   return cluster;
 }
@@ -189,6 +200,10 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
     values.map(argument, copy);
   }
   finish(builder, fused, inputs, copyBody(builder, reader, values, {}));
+  SmallVector<PlaceAttr> places;
+  for (unsigned i = 0; i < reader->getNumResults(); ++i)
+    places.push_back(placeBehind(producer, reader, i, [&](Value tensor) { return tensor == input ? 0 : -1; }));
+  sched::setResultPlaces(fused, places);
   reader.replaceAllUsesWith(fused.getResults());
   reader.erase();
   return fused;
@@ -226,6 +241,15 @@ ClusterOp schedule::joinProducer(ClusterOp producer, ClusterOp reader) {
   for (unsigned i : kept)
     yielded.push_back(passed[i]);
   finish(builder, joined, inputs, yielded);
+  SmallVector<PlaceAttr> places;
+  auto producedAs = [&](Value tensor) {
+    return tensor.getDefiningOp() == producer ? static_cast<int>(cast<OpResult>(tensor).getResultNumber()) : -1;
+  };
+  for (unsigned i = 0; i < reader->getNumResults(); ++i)
+    places.push_back(placeBehind(producer, reader, i, producedAs));
+  for (unsigned i : kept)
+    places.push_back(sched::computedAt(producer, i));
+  sched::setResultPlaces(joined, places);
   for (auto [i, result] : llvm::enumerate(reader->getResults()))
     result.replaceAllUsesWith(joined.getResult(i));
   for (auto [i, from] : llvm::enumerate(kept))

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Kedge/Place.h"
 #include "passes/Schedule/Passes.h"
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
@@ -30,7 +31,7 @@ struct Decompose : impl::DecomposeBase<Decompose> {
   }
 
   LogicalResult rewrite(DecomposableOpInterface composite, function_ref<void(Operation *)> collect) {
-    OpBuilder builder(composite);
+    PlacedBuilder builder(composite);
     Operation *before = composite->getPrevNode();
     SmallVector<Value> results;
     if (failed(composite.decompose(builder, results)))

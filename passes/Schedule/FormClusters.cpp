@@ -1,4 +1,5 @@
 #include "passes/Schedule/Passes.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/BuildCluster.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -60,7 +61,7 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
   }
 
   LogicalResult convert(Operation &op) {
-    OpBuilder builder(&op);
+    PlacedBuilder builder(&op);
     if (isa<ViewOpInterface>(op)) {
       auto view = sched::ViewOp::create(builder, op.getLoc(), op.getResult(0).getType(), op.getOperand(0));
       op.getResult(0).replaceAllUsesWith(view.getResult());

@@ -9,6 +9,7 @@
 #include "passes/Lower/Codegen/JitProgram.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/train/Weights.h"
+#include "test/support/Places.h"
 #include <cstring>
 
 using namespace mlir;
@@ -62,6 +63,7 @@ CompiledFunction::CompiledFunction(OwningOpRef<ModuleOp> module, const std::stri
   for (unsigned k = 0; k < function.getNumResults(); ++k)
     if (auto output = train::bindingOfResult(function, k, train::BindingKind::Output))
       loaded->outputs[output.getName().str()] = cast<RankedTensorType>(function.getResultTypes()[k]);
+  test::givePlaces(*module);
   runPasses(*module, [](OpPassManager &manager) {
     pipelines::addSchedulePipeline(manager);
     pipelines::addLowerPipeline(manager, {.threads = threads});

@@ -1,6 +1,7 @@
 // All dialects of the compiler in one registry.
 #pragma once
 #include "kedge/Dialect/Exec/ExecDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
@@ -11,7 +12,7 @@
 
 namespace kedge {
 inline void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<onnx::ONNXDialect, train::TrainDialect, sched::SchedDialect, exec::ExecDialect, mlir::func::FuncDialect,
-                  mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  registry.insert<KedgeDialect, onnx::ONNXDialect, train::TrainDialect, sched::SchedDialect, exec::ExecDialect,
+                  mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
 }
 } // namespace kedge

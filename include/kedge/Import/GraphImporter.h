@@ -1,5 +1,6 @@
 // An ONNX model as level 1: one canonical onnx op a node, static shapes, weights as train.state symbols.
 #pragma once
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/TrainAttrs.h"
 #include "kedge/Model/Model.h"
 #include "kedge/Import/NodeImporter.h"
@@ -89,6 +90,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::Operation *function = nullptr; // func.func @model
   mlir::OpBuilder builder;
+  PlaceListener places;
   std::unique_ptr<ImportScope> scope;
   std::unique_ptr<class ConstantEvaluator> evaluator;
   std::map<std::string, int64_t> symbols; // sizes of symbolic dims

@@ -1,4 +1,5 @@
 // Simplifications of views and transposes.
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/PatternMatch.h"
@@ -25,7 +26,9 @@ struct SplitBeforeTranspose : OpRewritePattern<onnx::ReshapeOp> {
     Value data = onnx::ReshapeOp::create(rewriter, outer.getLoc(), transpose.getData(), rewriter.getDenseI64ArrayAttr(split));
     auto perm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     std::swap(perm[rank - 2], perm[rank - 1]);
-    rewriter.replaceOpWithNewOp<onnx::TransposeOp>(outer, data, rewriter.getDenseI64ArrayAttr(perm));
+    PlaceAttr place = placeOf(outer);
+    setPlace(data.getDefiningOp(), place);
+    setPlace(rewriter.replaceOpWithNewOp<onnx::TransposeOp>(outer, data, rewriter.getDenseI64ArrayAttr(perm)), place);
     return success();
   }
 };

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -81,7 +82,7 @@ sched::ClusterOp kedge::buildCluster(OpBuilder &builder, Operation *op, const ll
 
 sched::LibraryOp kedge::buildLibraryCall(OpBuilder &builder, Operation *op) {
   SmallVector<NamedAttribute> attrs;
-  for (NamedAttribute attr : op->getAttrDictionary()) {
+  for (NamedAttribute attr : attributesWithoutPlace(op)) {
     if (attr.getName() != "operandSegmentSizes") {
       attrs.push_back(attr);
       continue;

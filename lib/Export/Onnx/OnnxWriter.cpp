@@ -1,6 +1,7 @@
 #include "OnnxWriter.h"
 #include "lib/Export/Skeleton/SkeletonProto.h"
 #include "kedge/Interpret/ConstantEvaluator.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -57,9 +58,10 @@ model::ValueInfo infoOf(const std::string &name, Value value) {
   return info;
 }
 
-std::string nameOfLocation(Operation *op) {
-  auto name = dyn_cast<NameLoc>(op->getLoc());
-  return name ? name.getName().str() : op->getName().stripDialect().str();
+/// Nodes are called after where they came from.
+std::string nameOfPlace(Operation *op) {
+  PlaceAttr place = placeOf(op);
+  return place ? place.label().str() : op->getName().stripDialect().str();
 }
 
 } // namespace
@@ -139,7 +141,7 @@ void OnnxWriter::body() {
     // What could not be written is reported at the end; names let the rest go on.
     for (Value result : op.getResults())
       if (!names.contains(result))
-        names[result] = fresh(nameOfLocation(&op));
+        names[result] = fresh(nameOfPlace(&op));
   }
 }
 
@@ -180,10 +182,10 @@ void OnnxWriter::node(Operation *op, const std::string &type, Names inputs, Attr
                       unsigned count) {
   model::Node node;
   node.opType = type;
-  node.name = nameOfLocation(op) + "/" + type + std::to_string(graph.nodes.size());
+  node.name = nameOfPlace(op) + "/" + type + std::to_string(graph.nodes.size());
   node.inputs = std::move(inputs);
   for (Value result : op->getResults().take_front(std::min(count, op->getNumResults())))
-    node.outputs.push_back(names[result] = fresh(nameOfLocation(op)));
+    node.outputs.push_back(names[result] = fresh(nameOfPlace(op)));
   node.attributes = std::move(attributes);
   graph.nodes.push_back(std::move(node));
 }
@@ -191,7 +193,7 @@ void OnnxWriter::node(Operation *op, const std::string &type, Names inputs, Attr
 std::string OnnxWriter::value(const std::string &type, Names inputs, Attributes attributes) {
   model::Node node;
   node.opType = type;
-  node.name = (current ? nameOfLocation(current) : "weights") + "/" + type + std::to_string(graph.nodes.size());
+  node.name = (current ? nameOfPlace(current) : "weights") + "/" + type + std::to_string(graph.nodes.size());
   node.inputs = std::move(inputs);
   node.outputs = {fresh(type)};
   node.attributes = std::move(attributes);

@@ -1,6 +1,7 @@
 #include "HostMemory.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/StorageBytes.h"
@@ -164,7 +165,7 @@ std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
   std::map<std::string, int64_t> counts;
   function->walk([&](Operation *op) {
     // The gradient of a rotation is a rotation: what differentiation built is not the architecture's.
-    if (auto loc = dyn_cast<NameLoc>(op->getLoc()); loc && loc.getName() == "backward")
+    if (PlaceAttr place = placeOf(op); place && place.getPhase() == TrainingPhase::Backward)
       return;
     // One loss in chunks is one loss.
     if (auto chunk = op->getAttrOfType<IntegerAttr>("train.chunk"); chunk && chunk.getInt() > 0)

@@ -1,6 +1,7 @@
 #include "HostMemory.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Plan/PlanView.h"
 #include "kedge/Support/StorageBytes.h"
@@ -26,28 +27,6 @@ std::string typeText(Type type) {
 /// "h.0.attn" of the parameter "h.0.attn.weight".
 std::string ownerOf(StringRef parameter) {
   return parameter.contains('.') ? parameter.rsplit('.').first.str() : parameter.str();
-}
-
-/// Locations are NameLocs: "backward"(module path(node)), without what is unknown. Ops of the optimizer carry
-/// the name of their parameter.
-struct Place {
-  std::string layer;
-  bool isBackward = false;
-};
-
-Place placeOf(Location loc) {
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location part : fused.getLocations())
-      if (Place place = placeOf(part); !place.layer.empty())
-        return place;
-    return {};
-  }
-  auto name = dyn_cast<NameLoc>(loc);
-  if (!name)
-    return {};
-  if (name.getName() == "backward")
-    return {placeOf(name.getChildLoc()).layer, true};
-  return {isa<NameLoc>(name.getChildLoc()) ? name.getName().str() : "", false};
 }
 
 const char *shareOf(train::Role role) {
@@ -121,12 +100,13 @@ private:
   }
 
   void addLaunch(PlanFunction &function, exec::LaunchInterface op) {
-    Place place = placeOf(op.getLoc());
     PlanLaunch launch;
     launch.kernel = op.getKernel().str();
-    launch.layer = place.layer;
-    if (place.isBackward)
-      launch.phase = PlanLaunch::Phase::Backward;
+    if (PlaceAttr place = placeOf(op)) {
+      launch.layer = place.getModule().str();
+      if (place.getPhase() == TrainingPhase::Backward)
+        launch.phase = PlanLaunch::Phase::Backward;
+    }
     if (auto kernel = dyn_cast<exec::LaunchOp>(*op); kernel && kernel.getRecomputed()) {
       launch.phase = PlanLaunch::Phase::Recompute;
       launch.reason = kernel.getRecomputed()->str();

@@ -1,6 +1,7 @@
 #include "kedge/Export/Program/ProgramJson.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Support/AttrJson.h"
 #include "ProgramStates.h"
 
@@ -11,17 +12,13 @@ using nlohmann::json;
 namespace {
 using exec::bufferOf;
 
-std::string locationText(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    if (name.getName() == "backward")
-      return locationText(name.getChildLoc()) + " (backward)";
-    return name.getName().str();
-  }
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (std::string text = locationText(part); !text.empty())
-        return text;
-  return "";
+/// "h.0.attn (backward)"
+std::string placeText(Operation *op) {
+  PlaceAttr place = placeOf(op);
+  if (!place)
+    return "";
+  bool isBackward = place.getPhase() == TrainingPhase::Backward;
+  return place.in(TrainingPhase::Forward).label().str() + (isBackward ? " (backward)" : "");
 }
 
 json descriptions(ArrayAttr types) {
@@ -49,7 +46,7 @@ json turnJson(exec::LaunchInterface launch) {
     entry["waits"] = std::vector<int64_t>(waits->begin(), waits->end());
   if (auto event = launch.getRecords())
     entry["records"] = *event;
-  if (std::string where = locationText(launch.getLoc()); !where.empty())
+  if (std::string where = placeText(launch); !where.empty())
     entry["loc"] = where;
   return entry;
 }

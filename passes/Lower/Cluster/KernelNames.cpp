@@ -1,4 +1,5 @@
 #include "passes/Lower/Cluster/KernelNames.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -7,24 +8,12 @@ using namespace kedge;
 
 namespace {
 
-/// The last name in a location; of fused ones the last part that has any.
-StringRef lastName(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().getValue();
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return lastName(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : llvm::reverse(fused.getLocations()))
-      if (StringRef name = lastName(part); !name.empty())
-        return name;
-  return "";
-}
-
 /// The last word of a place in the model: "transformer.h.0.ln_1" and "/transformer/h.0/ln_1/Add" give "ln_1"
 /// and "Add"; "" when no such word is left.
 std::string hintOf(sched::ClusterOp op) {
   SmallVector<StringRef> parts;
-  lastName(op.getLoc()).split(parts, '/');
+  if (PlaceAttr place = placeOf(op))
+    place.label().split(parts, '/');
   std::string hint;
   for (StringRef part : llvm::reverse(parts)) {
     part = part.rsplit('.').second.empty() ? part : part.rsplit('.').second;

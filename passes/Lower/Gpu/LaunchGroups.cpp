@@ -2,6 +2,7 @@
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Dialect/Exec/Lifetimes.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -126,6 +127,8 @@ private:
                                          /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
                                          /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
                                          /*flat=*/DictionaryAttr());
+    if (placeOf(last))
+      setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
     if (!rows.empty())
       launch->setAttr(analysis::kLaunchRows, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();

@@ -19,13 +19,13 @@ func.func @equal(%a: tensor<128x96xf32>) -> tensor<128x96xf32> {
     ^bb0(%x: f32):
       %y = math.tanh %x : f32
       sched.yield %y : f32
-  } : (tensor<128x96xf32>) -> tensor<128x96xf32> loc("model.h.0.act")
+  } {kedge.place = #kedge.place<forward "model.h.0.act", "Tanh">} : (tensor<128x96xf32>) -> tensor<128x96xf32>
   %1 = sched.cluster domain [128, 96] reduced [] (%0)
        maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
     ^bb0(%x: f32):
       %y = math.tanh %x : f32
       sched.yield %y : f32
-  } : (tensor<128x96xf32>) -> tensor<128x96xf32> loc("model.h.1.act")
+  } {kedge.place = #kedge.place<forward "model.h.1.act", "Tanh">} : (tensor<128x96xf32>) -> tensor<128x96xf32>
   return %1 : tensor<128x96xf32>
 }
 

@@ -61,43 +61,43 @@ func.func @step(%x: tensor<1024xf32> {train.binding = #train.binding<input "x">}
     -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}, tensor<1024xf32> {train.binding = #train.binding<output "dx">}) attributes {train.kind = #train.kind<step>} {
   %a = sched.cluster domain [1024] reduced [] (%x) maps [#id] -> [#id] {
   ^bb0(%s: f32):
-    %e = math.exp %s : f32 loc("h.0"("exp"))
+    %e = math.exp %s : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.0"("exp"))
+  } {kedge.place = #kedge.place<forward "h.0", "exp">} : (tensor<1024xf32>) -> tensor<1024xf32>
   %b = sched.cluster domain [1024] reduced [] (%a) maps [#id] -> [#id] {
   ^bb0(%s: f32):
-    %e = math.exp %s : f32 loc("h.0"("exp2"))
+    %e = math.exp %s : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.0"("exp2"))
+  } {kedge.place = #kedge.place<forward "h.0", "exp2">} : (tensor<1024xf32>) -> tensor<1024xf32>
   %c = sched.cluster domain [1024] reduced [] (%b) maps [#id] -> [#id] {
   ^bb0(%s: f32):
-    %e = math.exp %s : f32 loc("h.1"("exp"))
+    %e = math.exp %s : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.1"("exp"))
+  } {kedge.place = #kedge.place<forward "h.1", "exp">} : (tensor<1024xf32>) -> tensor<1024xf32>
   %d = sched.cluster domain [1024] reduced [] (%c) maps [#id] -> [#id] {
   ^bb0(%s: f32):
-    %e = math.exp %s : f32 loc("h.1"("exp2"))
+    %e = math.exp %s : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>) -> tensor<1024xf32> loc("h.1"("exp2"))
+  } {kedge.place = #kedge.place<forward "h.1", "exp2">} : (tensor<1024xf32>) -> tensor<1024xf32>
   %loss = sched.cluster domain [1024] reduced [0] (%d) maps [#id] -> [#none] {
   ^bb0(%s: f32):
     %e = sched.reduce add %s : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>) -> tensor<f32> loc("loss")
+  } {kedge.place = #kedge.place<forward "", "loss">} : (tensor<1024xf32>) -> tensor<f32>
   %dd = sched.cluster domain [1024] reduced [] (%d, %c) maps [#id, #id] -> [#id] {
   ^bb0(%s: f32, %t: f32):
     %e = arith.mulf %s, %t : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32> loc("backward"("g"))
+  } {kedge.place = #kedge.place<backward "", "g">} : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   %dc = sched.cluster domain [1024] reduced [] (%dd, %b) maps [#id, #id] -> [#id] {
   ^bb0(%s: f32, %t: f32):
     %e = arith.mulf %s, %t : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32> loc("backward"("g"))
+  } {kedge.place = #kedge.place<backward "", "g">} : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   %db = sched.cluster domain [1024] reduced [] (%dc, %a) maps [#id, #id] -> [#id] {
   ^bb0(%s: f32, %t: f32):
     %e = arith.mulf %s, %t : f32
     sched.yield %e : f32
-  } : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32> loc("backward"("g"))
+  } {kedge.place = #kedge.place<backward "", "g">} : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   return %loss, %db : tensor<f32>, tensor<1024xf32>
 }

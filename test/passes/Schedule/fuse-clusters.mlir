@@ -76,3 +76,25 @@ func.func @order(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %2 = onnx.Add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// What a joined cluster yields keeps the place where it was computed; the cluster is the reader's.
+#id = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @places
+// CHECK: sched.cluster
+// CHECK: sched.yield %[[NEG:.*]], %[[TANH:.*]] :
+// CHECK: {kedge.place = #[[READER:.*]], kedge.result_places = [#[[READER]], #[[PRODUCER:.*]]]}
+func.func @places(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = sched.cluster domain [8] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%s: f32):
+    %t = math.tanh %s : f32
+    sched.yield %t : f32
+  } {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<8xf32>) -> tensor<8xf32>
+  %b = sched.cluster domain [8] reduced [] (%a) maps [#id] -> [#id] {
+  ^bb0(%s: f32):
+    %t = arith.negf %s : f32
+    sched.yield %t : f32
+  } {kedge.place = #kedge.place<forward "h.1", "b">} : (tensor<8xf32>) -> tensor<8xf32>
+  return %a, %b : tensor<8xf32>, tensor<8xf32>
+}

@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "support/GptModule.h"
+#include "support/Places.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -20,6 +21,8 @@ std::vector<ScheduledLaunch> launchesOfGpt(const test::GptSize &size, const std:
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::GptModule(size).text(), &context);
+  if (module)
+    test::givePlaces(*module);
   PassManager manager(&context);
   pipelines::addStepPipeline(manager, {});
   pipelines::addSchedulePipeline(manager);

@@ -1,0 +1,8 @@
+#pragma once
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h.inc"
+#include "kedge/Dialect/Kedge/KedgeAttrsEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kedge/Dialect/Kedge/KedgeAttrs.h.inc"

@@ -1,0 +1,18 @@
+#ifndef KEDGE_KEDGE_DIALECT
+#define KEDGE_KEDGE_DIALECT
+include "mlir/IR/OpBase.td"
+
+def Kedge_Dialect : Dialect {
+  let name = "kedge";
+  let cppNamespace = "::kedge";
+  let summary = "What ops of every level carry";
+  let description = [{
+    Ops that compute something carry `kedge.place`: the module of the user's model and the part of the step that they
+    belong to. Blocks, names of kernels and buffers, and reports come from it; locations are for diagnostics and may be
+    stripped. A sched.cluster whose results come from several places carries `kedge.result_places`, one a result.
+    kedge-verify-model, -step and -schedule say which op lacks its place.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+}
+#endif

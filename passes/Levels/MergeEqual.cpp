@@ -1,0 +1,37 @@
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Levels/Passes.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace kedge::levels {
+#define GEN_PASS_DEF_MERGEEQUAL
+#include "passes/Levels/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    DenseMap<Operation *, PlaceAttr> places;
+    int64_t before = 0, after = 0;
+    function.walk([&](Operation *op) {
+      ++before;
+      if (PlaceAttr place = placeOf(op))
+        places[op] = place;
+      op->removeDiscardableAttr(placeName);
+    });
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(function);
+    eliminateCommonSubExpressions(rewriter, dominance, function);
+    function.walk([&](Operation *op) {
+      ++after;
+      setPlace(op, places.lookup(op));
+    });
+    addStatistic("kedge-merge-equal", "ops merged", before - after);
+  }
+};
+} // namespace
+} // namespace kedge::levels

@@ -1,0 +1,92 @@
+// What belongs to no phase: the borders between levels, and what any of them may run.
+#ifndef KEDGE_LEVELS_PASSES
+#define KEDGE_LEVELS_PASSES
+include "mlir/Pass/PassBase.td"
+
+def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
+  let summary = "Common subexpressions, wherever in the model they are";
+  let description = [{
+    MLIR's elimination of common subexpressions takes attributes for part of what an op computes; `kedge.place` is none.
+    Of equal ops the first stays, with its place. Levels 1 and 2 only: behind rematerialization equal launches are meant.
+    Statistic: ops merged.
+
+    Example:
+    ```mlir
+    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {train.kind = #train.kind<model>} {
+      %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
+      %b = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.1", "b">} : (tensor<4xf32>) -> tensor<4xf32>
+      return %a, %b : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #forward_h_0_ = #kedge.place<forward "h.0", "a">
+    ...
+    func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {train.kind = #train.kind<model>} {
+    %a = onnx.Tanh %x {kedge.place = #forward_h_0_} : (tensor<4xf32>) -> tensor<4xf32>
+    return %a, %a : tensor<4xf32>, tensor<4xf32>
+    ```
+  }];
+}
+
+class Border<string name, string text> : Pass<name, "mlir::ModuleOp"> { let summary = text; }
+
+def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one function of canonical ops"> {
+  let description = [{
+    Stands behind import and raising, and changes nothing. @model is the only function and consists of ops of onnx and
+    train, none of them unsupported, with static shapes; each op that computes something has its place, and every
+    argument and result is bound. Errors point at the other place. Statistic: ops checked.
+
+    Example:
+    ```mlir
+    func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
+      // expected-error@+1 {{lacks 'kedge.place': what made it forgot where it belongs}}
+      %a = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+      // expected-note@+1 {{beside it is #kedge.place<forward "h.0", "neg">}}
+      %y = onnx.Neg %a {kedge.place = #kedge.place<forward "h.0", "neg">} : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
+def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the functions of a run, gradients written out"> {
+  let description = [{
+    Stands behind differentiation and the optimizer, and changes nothing. @model is gone; there is @step, or @micro with
+    @update. Their ops are of onnx and train, with static shapes and places; nothing is left to differentiate; arguments
+    and results are bound; each train.final_gradient has the type of its parameter. Errors point at the other place.
+    Statistic: ops checked.
+
+    Example:
+    ```mlir
+    // expected-note@+1 {{the parameter is declared here}}
+    train.state parameter @w tensor<4xf32>
+    func.func @step(%x: tensor<2xf32> {train.binding = #train.binding<input "x">}) -> (tensor<2xf32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
+      // expected-error@+1 {{is 'tensor<2xf32>', its parameter 'tensor<4xf32>'}}
+      train.final_gradient "w" %x : tensor<2xf32>
+      return %x : tensor<2xf32>
+    }
+    ```
+  }];
+}
+
+def VerifySchedule : Border<"kedge-verify-schedule", "The border behind level 3: nothing but launches, in order"> {
+  let description = [{
+    Stands behind scheduling and behind rematerialization, and changes nothing. Functions consist of clusters, library
+    calls, views, copies, constants and marks of gradients: no op of level 2 is left, and no sequence that is still to be
+    carried out. Launches have places; clones of a function have numbers of their own. Errors point at the other place.
+    Statistic: ops checked.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      // expected-error@+1 {{is none of level 3 (clusters, library calls, views, copies and constants)}}
+      %a = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+      // expected-note@+1 {{its result is read here}}
+      %y = sched.library "y"(%a) {} {kedge.place = #kedge.place<forward "h.0", "y">} : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+}
+#endif

@@ -1,0 +1,35 @@
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Levels/Border.h"
+#include "passes/Levels/Passes.h"
+
+namespace kedge::levels {
+#define GEN_PASS_DEF_VERIFYMODEL
+#include "passes/Levels/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
+  void runOnOperation() override {
+    auto isModel = [](Operation *op) {
+      StringRef dialect = op->getName().getDialectNamespace();
+      return (dialect == "onnx" && !isa<onnx::UnsupportedOp>(op)) || dialect == "train";
+    };
+    Border border(getOperation(), "level 1 (ops of onnx and train)", isModel);
+    border.checkFunctions();
+    func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);
+    if (!model)
+      border.error(getOperation()) << "has no @model, which level 1 is";
+    for (auto other : getOperation().getOps<func::FuncOp>())
+      if (model && other != model)
+        (border.error(other) << "stands beside @model: functions of a run are made of it later").attachNote(model.getLoc())
+            << "@model is here";
+    addStatistic("kedge-verify-model", "ops checked", border.checked);
+    if (border.failed)
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace kedge::levels

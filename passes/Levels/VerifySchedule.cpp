@@ -1,0 +1,50 @@
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Levels/Border.h"
+#include "passes/Levels/Passes.h"
+
+namespace kedge::levels {
+#define GEN_PASS_DEF_VERIFYSCHEDULE
+#include "passes/Levels/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
+  void runOnOperation() override {
+    auto isScheduled = [](Operation *op) {
+      return isa<sched::ClusterOp, sched::LibraryOp, sched::ViewOp, sched::OffloadOp, sched::FetchOp, onnx::ConstantOp,
+                 train::FinalGradientOp>(op);
+    };
+    Border border(getOperation(), "level 3 (clusters, library calls, views, copies and constants)", isScheduled);
+    border.checkFunctions();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      for (StringRef left : {"sched.sequence", "sched.offloadable"})
+        if (function->hasAttr(left))
+          border.error(function) << "has '" << left << "', which kedge-insert-recompute carries out";
+      checkClones(border, function);
+    }
+    addStatistic("kedge-verify-schedule", "ops checked", border.checked);
+    if (border.failed)
+      signalPassFailure();
+  }
+
+  /// Clones of one number could be merged again, and what was freed would not be.
+  static void checkClones(Border &border, func::FuncOp function) {
+    DenseMap<int64_t, Operation *> known;
+    function.walk([&](Operation *op) {
+      auto clone = op->getAttrOfType<IntegerAttr>("clone");
+      if (!clone)
+        return;
+      auto [other, isNew] = known.try_emplace(clone.getInt(), op);
+      if (!isNew)
+        (border.error(op) << "is clone " << clone.getInt() << " of its function, as another launch is")
+                .attachNote(other->second->getLoc())
+            << "the other is here";
+    });
+  }
+};
+} // namespace
+} // namespace kedge::levels

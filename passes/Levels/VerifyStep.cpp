@@ -1,0 +1,57 @@
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Levels/Border.h"
+#include "passes/Levels/Passes.h"
+
+namespace kedge::levels {
+#define GEN_PASS_DEF_VERIFYSTEP
+#include "passes/Levels/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
+  void runOnOperation() override {
+    auto isStep = [](Operation *op) {
+      StringRef dialect = op->getName().getDialectNamespace();
+      return (dialect == "onnx" || dialect == "train") &&
+             !isa<onnx::UnsupportedOp, train::GradientOfOp, train::VariableOp>(op);
+    };
+    Border border(getOperation(), "level 2 (ops of onnx and train, gradients written out)", isStep);
+    border.checkFunctions();
+    checkNames(border);
+    getOperation().walk([&](train::FinalGradientOp gradient) { checkParameter(border, gradient); });
+    addStatistic("kedge-verify-step", "ops checked", border.checked);
+    if (border.failed)
+      signalPassFailure();
+  }
+
+  void checkNames(Border &border) {
+    using Kind = train::FunctionKind;
+    auto find = [&](Kind kind) { return train::functionOf(getOperation(), kind); };
+    func::FuncOp step = find(Kind::Step), micro = find(Kind::Micro), update = find(Kind::Update);
+    if (func::FuncOp model = find(Kind::Model))
+      border.error(model) << "is of level 1: on level 2 it is split into the functions of a run";
+    if (!step && !micro)
+      border.error(getOperation()) << "has neither @step nor @micro";
+    if (step && micro)
+      (border.error(micro) << "stands beside @step: a step is one or the other").attachNote(step.getLoc()) << "@step is here";
+    if (bool(micro) != bool(update) && !step)
+      border.error(micro ? micro : update) << "needs " << (micro ? "@update" : "@micro") << " beside it";
+  }
+
+  void checkParameter(Border &border, train::FinalGradientOp gradient) {
+    auto state = getOperation().lookupSymbol<train::StateOp>(gradient.getParameter());
+    if (!state)
+      border.error(gradient) << "is of @" << gradient.getParameter() << ", which is no state";
+    else if (state.getType() != gradient.getGradient().getType())
+      (border.error(gradient) << "is " << gradient.getGradient().getType() << ", its parameter " << state.getType())
+              .attachNote(state.getLoc())
+          << "the parameter is declared here";
+  }
+};
+} // namespace
+} // namespace kedge::levels
