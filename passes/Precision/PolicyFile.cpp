@@ -34,7 +34,7 @@ bool PolicyFile::Line::fits(Operation *candidate) const {
   if (!op.empty())
     return operatorOf(candidate).equals_insensitive(op);
   PlaceAttr place = placeOf(candidate);
-  return place && (std::regex_search(place.getPath().str(), *node) || std::regex_search(place.getNode().str(), *node));
+  return place && (std::regex_search(place.getModule().str(), *node) || std::regex_search(place.getNode().str(), *node));
 }
 
 FailureOr<PolicyFile> PolicyFile::read(StringRef path, Operation *where) {
