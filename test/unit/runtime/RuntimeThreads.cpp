@@ -143,6 +143,8 @@ TEST(RuntimeThreads, TeamsOfProductsKeepTheirOrder) {
               for (auto [panel, end] = team.packPanels(share, columnPanels); panel < end; ++panel)
                 buffer[static_cast<size_t>(panel)] = block;
             team.awaitPacked(block);
+            if (block > 0 && team.depthBlock(block) == 0) // sums of the next columns are in the same place, as with GemmFinish
+              team.awaitComputed(block - 1);
             for (int64_t region; (region = team.claimRegion(block, static_cast<int>(member))) >= 0;
                  team.computed(block, region)) {
               team.awaitRegion(block, region);

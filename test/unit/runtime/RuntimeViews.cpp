@@ -19,8 +19,9 @@ TEST(RuntimeRanges, EveryRangeOfATransposedTensor) {
   for (const std::vector<int> &perm : {std::vector<int>{}, {2, 0, 1}, {1, 2, 0}, {0, 2, 1}}) {
     std::vector<double> whole(24);
     rt::transpose(whole.data(), rt::DType::F64, shape, source.data(), rt::DType::F32, perm);
-    if (!perm.empty())
+    if (!perm.empty()) {
       EXPECT_NE(whole, std::vector<double>(source.begin(), source.end()));
+    }
     for (int64_t begin = 0; begin <= 24; ++begin)
       for (int64_t count = 0; begin + count <= 24; ++count) {
         std::vector<double> part(static_cast<size_t>(count) + 1, -7);
