@@ -4,6 +4,7 @@
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Export/Plan/PlanReport.h"
@@ -38,13 +39,15 @@ std::string derivedValue(const model::Model &model) {
         return node.attrString("y");
   return "";
 }
-/// @step, or @micro for each micro-batch and @update.
-void addCopiesOfStep(nlohmann::json &report, int64_t accumulate) {
+/// The sum over the functions of a step.
+void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulate) {
   for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
     int64_t bytes = 0;
-    for (const nlohmann::json &function : report["functions"])
-      if (std::string of = function["name"]; of == "step" || of == "micro" || of == "update")
-        bytes += (of == "micro" ? accumulate : 1) * function[name].get<int64_t>();
+    for (const nlohmann::json &entry : report["functions"]) {
+      auto function = planned.lookupSymbol<exec::FunctionOp>(entry["name"].get<std::string>());
+      if (int64_t runs = function.getKind() ? train::runsInStep(*function.getKind(), accumulate) : 0)
+        bytes += runs * entry[name].get<int64_t>();
+    }
     report["offload"][name] = bytes;
   }
 }
@@ -172,7 +175,8 @@ void Compilation::step() {
   step.clipNorm = options.clipNorm;
   step.logitsChunk = options.logitsChunk;
   run(Phase::Step, [&](OpPassManager &manager) { pipelines::addStepPipeline(manager, step); });
-  auto function = ir->lookupSymbol<func::FuncOp>(options.accumulate > 1 ? "micro" : "step");
+  using train::FunctionKind;
+  func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
   composites = countComposites(function);
   facts = lossFacts(*ir, function, step);
   facts["training_info"] = !model.trainingInfo.empty();
@@ -271,7 +275,7 @@ nlohmann::json Compilation::report() {
   for (nlohmann::json &function : report["functions"])
     function["seconds"] = cost.functionSeconds[function["name"]];
   if (report.contains("offload"))
-    addCopiesOfStep(report, options.accumulate);
+    addCopiesOfStep(report, *ir, options.accumulate);
   return report;
 }
 

@@ -2,6 +2,8 @@
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Skeleton/ModelDiff.h"
@@ -95,14 +97,14 @@ int64_t indexedSize(Value value) {
 void recordBounds(ModuleOp module, const std::string &labels) {
   Builder builder(module.getContext());
   SmallVector<NamedAttribute> bounds;
-  auto function = module.lookupSymbol<func::FuncOp>("model");
+  auto function = train::functionOf(module, train::FunctionKind::Model);
   for (BlockArgument argument : function.getArguments()) {
-    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input");
-    if (!name || !isa<IntegerType>(elementOf(argument)))
+    auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input);
+    if (!input || !isa<IntegerType>(elementOf(argument)))
       continue;
     if (int64_t size = indexedSize(argument); size > 0)
       bounds.push_back(builder.getNamedAttr(
-          name, builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
+          input.getName(), builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
                                            builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
   }
   module->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
@@ -112,15 +114,15 @@ json lossFacts(ModuleOp module, func::FuncOp step, const pipelines::StepOptions 
   json facts = {{"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
-    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input");
-    if (!name || rankOf(argument) == 0)
+    auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
+    if (!input || rankOf(argument) == 0)
       continue;
     if (first)
       facts["batch"] = shapeOf(argument)[0];
     first = false;
-    if (name == options.labels && options.loss != "none")
+    if (input.getName() == options.labels && options.loss != "none")
       facts["labels"] = options.labels;
-    if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && name != options.labels) {
+    if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.labels) {
       facts["tokens_per_row"] = elementCount(shapeOf(argument).drop_front());
       tokensKnown = true;
     }

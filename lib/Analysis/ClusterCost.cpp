@@ -1,5 +1,6 @@
 // Work of a generated kernel: from its domain, maps and body.
 #include "ClusterCost.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -70,7 +71,7 @@ private:
     for (OpOperand &use : output.getUses())
       if (auto leave = dyn_cast<func::ReturnOp>(use.getOwner()))
         if (auto function = dyn_cast<func::FuncOp>(leave->getParentOp()))
-          return function.getResultAttr(use.getOperandNumber(), "train.state") != nullptr;
+          return train::stateOfResult(function, use.getOperandNumber()) != nullptr;
     return false;
   }
   static AffineMap mapAt(ArrayAttr maps, size_t i) { return cast<AffineMapAttr>(maps[i]).getValue(); }

@@ -52,10 +52,8 @@ double bytesOf(ValueRange tensors) {
   llvm::SmallPtrSet<void *, 8> seen;
   double bytes = 0;
   for (Value value : tensors)
-    if (seen.insert(value.getAsOpaquePointer()).second) {
-      auto tensor = cast<RankedTensorType>(value.getType());
-      bytes += static_cast<double>(tensor.getNumElements()) * std::max(8u, tensor.getElementTypeBitWidth()) / 8;
-    }
+    if (seen.insert(value.getAsOpaquePointer()).second)
+      bytes += static_cast<double>(kedge::bytesOf(value.getType()));
   return bytes;
 }
 

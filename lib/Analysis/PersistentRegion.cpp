@@ -1,73 +1,64 @@
 #include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/StorageBytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include <set>
 
 using namespace mlir;
+using kedge::train::BindingAttr;
+using kedge::train::BindingKind;
 
 namespace kedge::analysis {
-namespace {
-int64_t aligned(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
-bool livesOnHost(train::StateOp state) { return state->hasAttr("sched.host"); }
+PersistentRegion::PersistentRegion(ModuleOp module) : onHost(hostStates(module)), alignment(arenaAlignment(module)) {
+  for (auto state : module.getOps<train::StateOp>())
+    place(BindingAttr::get(module.getContext(), BindingKind::State, state.getSymName()), {}, state.getType());
+}
 
-class Counter {
-public:
-  int64_t count(ModuleOp module) {
-    alignment = arenaAlignment(module);
-    for (auto state : module.getOps<train::StateOp>())
-      if (!livesOnHost(state))
-        add("state:" + state.getSymName().str(), state.getType());
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && !function.isPrivate())
-        countFunction(function);
-    return bytes;
-  }
+int64_t PersistentRegion::place(BindingAttr what, StringAttr function, Type type) {
+  Arena &arena = isOnHost(what) ? host : device;
+  StringAttr owner = what.is(BindingKind::Result) ? function : StringAttr();
+  auto [entry, isNew] = arena.offsets.try_emplace(std::pair<Attribute, Attribute>(what, owner), arena.bytes);
+  if (isNew)
+    arena.bytes += llvm::alignTo(kedge::bytesOf(type), alignment);
+  return entry->second;
+}
 
-private:
-  void countFunction(func::FuncOp function) {
-    for (BlockArgument argument : function.getArguments())
-      if (auto scalar = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.scalar"))
-        add("scalar:" + scalar.getValue().str(), argument.getType());
-    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-      if (auto result = function.getResultAttrOfType<StringAttr>(index, "train.result"))
-        add(("result:" + function.getName() + ":" + result.getValue()).str(), type);
-    function.walk([&](onnx::ConstantOp constant) {
-      if (constants.insert(constant.getValue()).second)
-        add("constant " + std::to_string(constants.size()), constant.getResult().getType());
-    });
-  }
-
-  void add(const std::string &key, Type type) {
-    if (known.insert(key).second)
-      bytes += aligned(sched::bytesOf(type), alignment);
-  }
-
-  std::set<std::string> known;
-  DenseSet<Attribute> constants;
-  int64_t bytes = 0, alignment = 1;
-};
-} // namespace
+bool PersistentRegion::isOnHost(BindingAttr what) const {
+  return what.is(BindingKind::State) && onHost.contains(what.getSymbol().getAttr());
+}
 
 llvm::DenseSet<StringAttr> hostStates(ModuleOp module) {
   llvm::DenseSet<StringAttr> names;
   for (auto state : module.getOps<train::StateOp>())
-    if (livesOnHost(state))
+    if (state->hasAttr("sched.host"))
       names.insert(state.getSymNameAttr());
   return names;
 }
 
-int64_t hostStateBytes(ModuleOp module) {
-  int64_t bytes = 0, alignment = arenaAlignment(module);
-  for (auto state : module.getOps<train::StateOp>())
-    if (livesOnHost(state))
-      bytes += aligned(sched::bytesOf(state.getType()), alignment);
-  return bytes;
-}
+int64_t hostStateBytes(ModuleOp module) { return PersistentRegion(module).hostBytes(); }
 
-int64_t persistentBytes(ModuleOp module) { return Counter().count(module); }
+int64_t persistentBytes(ModuleOp module) {
+  PersistentRegion region(module);
+  DenseSet<Attribute> constants;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.isPrivate())
+      continue;
+    StringAttr name = function.getSymNameAttr();
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (BindingAttr scalar = train::bindingOfArgument(function, index, BindingKind::Scalar))
+        region.place(scalar, name, type);
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      if (BindingAttr result = train::bindingOfResult(function, index, BindingKind::Result))
+        region.place(result, name, type);
+    function.walk([&](onnx::ConstantOp constant) {
+      std::string fresh = "constant " + std::to_string(constants.size());
+      if (constants.insert(constant.getValue()).second)
+        region.place(BindingAttr::get(module.getContext(), BindingKind::State, fresh), name, constant.getResult().getType());
+    });
+  }
+  return region.bytes();
+}
 
 } // namespace kedge::analysis

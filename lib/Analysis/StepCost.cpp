@@ -34,13 +34,13 @@ const char *nameOf(WorkKind kind) {
 }
 
 /// Those of a level-3 module, in order.
-void forEachLaunch(ModuleOp module, llvm::function_ref<void(StringRef, Operation &, const LaunchCost &)> visit) {
+void forEachLaunch(ModuleOp module, llvm::function_ref<void(func::FuncOp, Operation &, const LaunchCost &)> visit) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal() || function.isPrivate())
       continue;
     for (Operation &op : function.getBody().front())
       if (LaunchCost cost = costOf(&op); cost.kind != WorkKind::None)
-        visit(function.getName(), op, cost);
+        visit(function, op, cost);
   }
 }
 
@@ -60,19 +60,19 @@ std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &devi
   std::vector<ScheduledLaunch> launches;
   int64_t index = 0;
   std::string function;
-  forEachLaunch(module, [&](StringRef name, Operation &op, const LaunchCost &cost) {
-    index = name == function ? index + 1 : 0;
-    function = name.str();
+  forEachLaunch(module, [&](func::FuncOp of, Operation &op, const LaunchCost &cost) {
+    index = of.getName() == function ? index + 1 : 0;
+    function = of.getName().str();
     auto library = dyn_cast<sched::LibraryOp>(op);
     launches.push_back({function, index, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
-                        placeOf(op.getLoc()), cost, secondsOf(cost, device)});
+                        placeOf(op.getLoc()), cost, secondsOf(cost, device), train::kindOf(of)});
   });
   return launches;
 }
 
 void markLaunches(ModuleOp module) {
   int64_t row = 0;
-  forEachLaunch(module, [&](StringRef, Operation &op, const LaunchCost &) {
+  forEachLaunch(module, [&](func::FuncOp, Operation &op, const LaunchCost &) {
     op.setAttr(kLaunchRows, DenseI64ArrayAttr::get(module.getContext(), row++));
   });
 }
@@ -81,9 +81,10 @@ std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<Sc
   std::vector<ScheduledLaunch> numbered;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t index = 0;
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
       ScheduledLaunch &one = numbered.emplace_back();
       one.function = function.getSymName().str();
+      one.kind = function.getKind();
       one.index = index++;
       one.kernel = launch.getKernel().str();
       one.place = placeOf(launch.getLoc());
@@ -99,9 +100,7 @@ StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumula
   StepCost step;
   for (const ScheduledLaunch &launch : launches) {
     step.functionSeconds[launch.function] += launch.seconds;
-    double times = launch.function == "micro"                                  ? static_cast<double>(accumulate)
-                   : launch.function == "step" || launch.function == "update" ? 1.0
-                                                                               : 0.0;
+    double times = launch.kind ? static_cast<double>(train::runsInStep(*launch.kind, accumulate)) : 0;
     step.seconds += times * launch.seconds;
     step.flops += times * launch.cost.flops;
   }

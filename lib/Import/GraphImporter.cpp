@@ -6,6 +6,8 @@
 #include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Registration.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Error.h"
 
@@ -23,6 +25,7 @@ GraphImporter::GraphImporter(MLIRContext &context, const model::Model &model, co
   module = ModuleOp::create(loc);
   builder.setInsertionPointToStart(module->getBody());
   auto func = func::FuncOp::create(builder, loc, "model", builder.getFunctionType({}, {}));
+  train::setKind(func, train::FunctionKind::Model);
   function = func;
   builder.setInsertionPointToStart(func.addEntryBlock());
 }
@@ -97,7 +100,7 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
   auto type = RankedTensorType::get(inputShape(input), element);
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   scope->values[input.name].tensor = value;
-  arguments.push_back({value, builder.getNamedAttr("train.input", builder.getStringAttr(input.name))});
+  arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::Input, input.name)});
 }
 
 void GraphImporter::checkShapeNames() {
@@ -127,7 +130,7 @@ void GraphImporter::importGraph(const model::Graph &graph) {
     if (value->sequence)
       report("output " + output.describe(), "sequences are not supported as outputs");
     else
-      results.push_back({value->tensor, builder.getNamedAttr("train.output", builder.getStringAttr(output.name))});
+      results.push_back({value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
 }
 
@@ -135,8 +138,8 @@ void GraphImporter::removeUnusedStates() {
   auto func = cast<func::FuncOp>(function);
   SmallVector<Argument> kept;
   for (Argument &argument : arguments) {
-    auto symbol = dyn_cast<FlatSymbolRefAttr>(argument.attribute.getValue());
-    bool set = llvm::any_of(results, [&](const Result &result) { return result.attribute == argument.attribute; });
+    FlatSymbolRefAttr symbol = argument.binding.getSymbol();
+    bool set = llvm::any_of(results, [&](const Result &result) { return result.binding == argument.binding; });
     if (!symbol || set || !argument.value.use_empty()) {
       kept.push_back(argument);
       continue;
@@ -159,9 +162,9 @@ OwningOpRef<ModuleOp> GraphImporter::finish() {
   Operation *terminator = func.front().getTerminator();
   func.setType(builder.getFunctionType(func.front().getArgumentTypes(), terminator->getOperandTypes()));
   for (auto [k, argument] : llvm::enumerate(arguments))
-    func.setArgAttr(k, argument.attribute.getName(), argument.attribute.getValue());
+    train::bindArgument(func, k, argument.binding);
   for (auto [k, result] : llvm::enumerate(results))
-    func.setResultAttr(k, result.attribute.getName(), result.attribute.getValue());
+    train::bindResult(func, k, result.binding);
   return std::move(module);
 }
 

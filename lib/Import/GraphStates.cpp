@@ -76,13 +76,13 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
                           : Attribute(denseAttribute(type, tensor));
   std::string symbol = tensor.name;
   // Functions of the program share the name space.
-  static const llvm::StringSet<> reserved = {"model", "init", "step", "micro", "update", "eval"};
-  for (int k = 0; symbol.empty() || reserved.contains(symbol) || SymbolTable::lookupSymbolIn(*module, symbol); ++k)
+  auto isReserved = [](StringRef name) { return train::symbolizeFunctionKind(name).has_value(); };
+  for (int k = 0; symbol.empty() || isReserved(symbol) || SymbolTable::lookupSymbolIn(*module, symbol); ++k)
     symbol = fmt::format("{}.{}", tensor.name, k);
   OpBuilder atModule(function);
   train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
-                         FlatSymbolRefAttr(), DenseI64ArrayAttr(), /*decay=*/true, llvm::APFloat(1.0));
+                         FlatSymbolRefAttr(), /*decay=*/true, llvm::APFloat(1.0));
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
-  arguments.push_back({value, builder.getNamedAttr("train.state", FlatSymbolRefAttr::get(&context, symbol))});
+  arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::State, symbol)});
   return value;
 }

@@ -34,14 +34,15 @@ void GraphImporter::importTraining() {
   for (const model::TrainingInfo &info : source.trainingInfo)
     importAlgorithm(info, &info == &source.trainingInfo.front());
   for (const auto &entry : updated)
-    results.push_back({entry.second, builder.getNamedAttr("train.state", variable(entry.first()))});
+    results.push_back(
+        {entry.second, train::BindingAttr::get(&context, train::BindingKind::State, variable(entry.first()).getValue())});
 }
 
 FlatSymbolRefAttr GraphImporter::variable(StringRef initializer) const {
   Value value = scope->find(initializer)->tensor;
   for (const Argument &argument : arguments)
     if (argument.value == value)
-      return dyn_cast<FlatSymbolRefAttr>(argument.attribute.getValue());
+      return argument.binding.getSymbol();
   return {};
 }
 
@@ -93,7 +94,7 @@ void GraphImporter::importAlgorithm(const model::TrainingInfo &info, bool first)
       report("output " + output.describe(), "sequences are not supported as outputs");
     else
       results.push_back(
-          {value->tensor, builder.getNamedAttr("train.algorithm_output", builder.getStringAttr(output.name))});
+          {value->tensor, train::BindingAttr::get(&context, train::BindingKind::AlgorithmOutput, output.name)});
   }
   updateVariables(info, stage);
 }

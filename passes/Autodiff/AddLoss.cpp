@@ -15,6 +15,7 @@ namespace kedge::autodiff {
 
 namespace {
 using namespace mlir;
+using train::BindingKind;
 
 struct AddLoss : impl::AddLossBase<AddLoss> {
   using Base::Base;
@@ -22,7 +23,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.getName() != "model" || function.isExternal())
+    if (train::kindOf(function) != train::FunctionKind::Model || function.isExternal())
       return;
     if (!llvm::is_contained({"none", "cross-entropy", "mse", "bce-with-logits"}, kind.getValue())) {
       function.emitError() << "unknown loss '" << kind.getValue() << "': expected none, cross-entropy, mse or bce-with-logits";
@@ -37,7 +38,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   void setResult(func::FuncOp function, StringRef name, Value value) {
     ++results;
-    addResult(function, value, "train.result", StringAttr::get(&getContext(), name));
+    addResult(function, value, BindingKind::Result, name);
   }
 
   void setGradient(func::FuncOp function, double items) {
@@ -45,9 +46,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   }
 
   bool takeLossOutput(func::FuncOp function, OpBuilder &builder) {
-    Value loss = findResult(function, "train.output", lossOutput);
+    Value loss = findResult(function, BindingKind::Output, lossOutput);
     if (!loss)
-      loss = findResult(function, "train.algorithm_output", lossOutput);
+      loss = findResult(function, BindingKind::AlgorithmOutput, lossOutput);
     if (!loss || elementCount(shapeOf(loss)) != 1 || !isa<FloatType>(elementOf(loss))) {
       function.emitError() << "the model has no float output '" << lossOutput.getValue()
                            << "' of one element to take as the loss; its outputs are " << outputNames(function)
@@ -58,7 +59,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       loss = onnx::ReshapeOp::create(builder, loss.getLoc(), loss, ArrayRef<int64_t>{});
     setResult(function, "loss_sum", loss);
     if (function->hasAttr("train.training_info"))
-      eraseResults(function, [&](unsigned k) { return bool(function.getResultAttr(k, "train.algorithm_output")); });
+      eraseResults(function, BindingKind::AlgorithmOutput);
     else
       setGradient(function, microBatches);
     return true;
@@ -75,7 +76,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits " << prediction.getType();
       return false;
     }
-    Value target = argumentFor(function, "train.input", labels, type);
+    Value target = argumentFor(function, BindingKind::Input, labels, type);
     if (!checkLabels(function, target, type, classes))
       return false;
     Value losses = lossOfItems(builder, loc, prediction, target);
@@ -90,15 +91,15 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   std::string outputNames(func::FuncOp function) {
     std::string names;
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      for (StringRef key : {"train.output", "train.algorithm_output"})
-        if (auto name = function.getResultAttrOfType<StringAttr>(i, key))
-          names += (names.empty() ? "'" : ", '") + name.getValue().str() + "'";
+      if (auto result = train::bindingOfResult(function, i);
+          result && (result.is(BindingKind::Output) || result.is(BindingKind::AlgorithmOutput)))
+        names += (names.empty() ? "'" : ", '") + result.getName().str() + "'";
     return names;
   }
 
   Value findLogits(func::FuncOp function) {
     if (!logits.empty()) {
-      Value found = findResult(function, "train.output", logits);
+      Value found = findResult(function, BindingKind::Output, logits);
       if (!found)
         function.emitError() << "the model has no output '" << logits.getValue() << "' (--logits); its outputs are "
                              << outputNames(function);
@@ -106,7 +107,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     }
     SmallVector<Value> floats;
     for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
-      if (isa<FloatType>(elementOf(value)) && function.getResultAttr(index, "train.output"))
+      if (isa<FloatType>(elementOf(value)) && train::bindingOfResult(function, index, BindingKind::Output))
         floats.push_back(value);
     if (floats.size() == 1)
       return floats[0];

@@ -6,6 +6,7 @@
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
+#include "kedge/Support/StorageBytes.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -14,6 +15,8 @@ namespace kedge::autodiff {
 
 namespace {
 using namespace mlir;
+using train::BindingKind;
+using train::FunctionKind;
 
 /// A parameter with its gradient, in the function that updates it.
 struct Trained {
@@ -32,8 +35,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       getOperation().emitError() << "unknown optimizer '" << optimizer.getValue() << "': expected adamw, adam or sgd";
       return signalPassFailure();
     }
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    auto step = train::functionOf(getOperation(), FunctionKind::Step);
+    auto micro = train::functionOf(getOperation(), FunctionKind::Micro);
     func::FuncOp function = step ? step : micro;
     if (!function) {
       getOperation().emitError("has neither @step nor @micro");
@@ -44,7 +47,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     SmallVector<Trained> trained = takeGradients(function);
     auto nominal = function->getAttrOfType<FloatAttr>("train.nominal_items");
     nominalItems = nominal ? nominal.getValueAsDouble() : 0;
-    countsItems = bool(findResult(function, "train.result", "items"));
+    countsItems = bool(findResult(function, BindingKind::Result, "items"));
     if (micro)
       function = accumulateIn(micro, trained);
     update(function, trained, /*itemsInFunction=*/bool(step));
@@ -56,9 +59,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   SmallVector<Trained> takeGradients(func::FuncOp function) {
     SmallVector<Trained> trained;
     for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
-      if (auto symbol = function.getResultAttrOfType<FlatSymbolRefAttr>(index, "train.gradient"))
-        trained.push_back({getOperation().lookupSymbol<train::StateOp>(symbol), value});
-    eraseResults(function, [&](unsigned index) { return bool(function.getResultAttr(index, "train.gradient")); });
+      if (auto gradient = train::bindingOfResult(function, index, BindingKind::Gradient))
+        trained.push_back({getOperation().lookupSymbol<train::StateOp>(gradient.getSymbol()), value});
+    eraseResults(function, BindingKind::Gradient);
     return trained;
   }
 
@@ -69,21 +72,24 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     builder.setInsertionPointAfter(parameter);
     train::StateOp::create(builder, parameter.getLoc(), builder.getStringAttr(name),
                            train::RoleAttr::get(&getContext(), role), parameter.getTypeAttr(), builder.getUnitAttr(),
-                           StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()), DenseI64ArrayAttr(),
+                           StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
                            builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
-    auto type = cast<RankedTensorType>(parameter.getType());
-    stateBytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    stateBytes += bytesOf(parameter.getType());
     return name;
   }
 
+  static Value stateArgument(func::FuncOp function, StringRef name, Type type) {
+    return argumentFor(function, BindingKind::State, name, type);
+  }
+
   void returnState(func::FuncOp function, StringRef name, Value value) {
-    addResult(function, value, "train.state", FlatSymbolRefAttr::get(&getContext(), name));
+    addResult(function, value, BindingKind::State, name);
   }
 
   /// @micro adds to accumulators; the gradients are then @update's arguments.
   func::FuncOp accumulateIn(func::FuncOp micro, MutableArrayRef<Trained> trained) {
     OpBuilder builder(returnOf(micro));
-    Value index = argumentFor(micro, "train.scalar", "micro", RankedTensorType::get({}, builder.getI64Type()));
+    Value index = argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
     func::FuncOp update = makeUpdate(micro);
     for (Trained &one : trained) {
       std::string name = makeState(one.state, train::Role::Accumulator, "accumulator");
@@ -99,13 +105,14 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     OpBuilder builder(micro);
     builder.setInsertionPointAfter(micro);
     auto update = func::FuncOp::create(builder, micro.getLoc(), "update", builder.getFunctionType({}, {}));
+    train::setKind(update, FunctionKind::Update);
     builder.setInsertionPointToStart(update.addEntryBlock());
     func::ReturnOp::create(builder, micro.getLoc());
     return update;
   }
 
   Value scalar(func::FuncOp function, StringRef name) {
-    return argumentFor(function, "train.scalar", name, RankedTensorType::get({}, Float32Type::get(&getContext())));
+    return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, Float32Type::get(&getContext())));
   }
 
   void update(func::FuncOp function, MutableArrayRef<Trained> trained, bool itemsInFunction) {
@@ -115,7 +122,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), one.gradient);
     Value scale = itemScale(function, builder, loc, itemsInFunction);
     Value norm = globalNorm(builder, loc, trained, scale);
-    addResult(function, norm, "train.result", builder.getStringAttr("grad_norm"));
+    addResult(function, norm, BindingKind::Result, "grad_norm");
     if (clipNorm > 0)
       scale = train::ClipScaleOp::create(builder, loc, norm, scale, APFloat(clipNorm.getValue()));
     for (Trained &one : trained)
@@ -124,7 +131,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// nominal / actual items of the step.
   Value itemScale(func::FuncOp function, OpBuilder &builder, Location loc, bool itemsInFunction) {
-    Value items = findResult(function, "train.result", "items");
+    Value items = findResult(function, BindingKind::Result, "items");
     if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)

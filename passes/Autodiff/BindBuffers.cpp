@@ -14,7 +14,8 @@ using namespace mlir;
 struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    bool evaluation = function->hasAttr("train.evaluation");
+    std::optional<train::FunctionKind> kind = train::kindOf(function);
+    bool evaluation = kind && train::evaluates(*kind);
     SmallVector<train::BatchNormOp> norms;
     function.walk([&](train::BatchNormOp op) { norms.push_back(op); });
     for (train::BatchNormOp op : norms)
@@ -47,18 +48,17 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
   void keep(Value before, Value after) {
     func::FuncOp function = getOperation();
     auto argument = dyn_cast<BlockArgument>(before);
-    auto state = argument ? function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state")
-                          : FlatSymbolRefAttr();
+    auto state = argument ? train::stateOfArgument(function, argument.getArgNumber()) : FlatSymbolRefAttr();
     if (!state)
       return;
     for (unsigned index = 0; index < function.getNumResults(); ++index)
-      if (function.getResultAttr(index, "train.state") == state) {
+      if (train::stateOfResult(function, index) == state) {
         // The second use of a shared norm starts from what the first one left.
         Value first = returnOf(function)->getOperand(index);
         after.getDefiningOp()->replaceUsesOfWith(before, first);
         return returnOf(function)->setOperand(index, after);
       }
-    addResult(function, after, "train.state", state);
+    addResult(function, after, train::BindingKind::State, state.getValue());
   }
 };
 } // namespace

@@ -36,7 +36,7 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   }
 
   Value scalar(StringRef name) {
-    return argumentFor(getOperation(), "train.scalar", name,
+    return argumentFor(getOperation(), train::BindingKind::Scalar, name,
                        RankedTensorType::get({}, IntegerType::get(&getContext(), 64)));
   }
 
@@ -74,7 +74,7 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   /// Rows of the step run along dim 0 where it holds the batch, alone or folded with further dims.
   int64_t batchRows() {
     for (BlockArgument argument : getOperation().getArguments())
-      if (getOperation().getArgAttr(argument.getArgNumber(), "train.input") && rankOf(argument) > 0)
+      if (train::bindingOfArgument(getOperation(), argument.getArgNumber(), train::BindingKind::Input) && rankOf(argument) > 0)
         return shapeOf(argument)[0];
     return 0;
   }

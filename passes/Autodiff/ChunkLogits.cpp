@@ -142,14 +142,12 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
 
   void addParts(func::FuncOp function, unsigned place, ArrayRef<Value> parts, int64_t elements) {
     Builder builder(&getContext());
-    Attribute name = function.getResultAttr(place, "train.output");
+    StringRef name = train::bindingOfResult(function, place).getName();
     Type whole = returnOf(function)->getOperand(place).getType();
-    for (auto [index, part] : llvm::enumerate(parts)) {
-      addResult(function, part, "train.output", name);
-      unsigned last = function.getNumResults() - 1;
-      function.setResultAttr(last, "train.part", builder.getI64IntegerAttr(static_cast<int64_t>(index) * elements));
-      function.setResultAttr(last, "train.whole", TypeAttr::get(whole));
-    }
+    for (auto [index, part] : llvm::enumerate(parts))
+      addResult(function, part,
+                train::BindingAttr::get(&getContext(), train::BindingKind::Output, builder.getStringAttr(name),
+                                        static_cast<int64_t>(index) * elements, whole));
   }
 };
 

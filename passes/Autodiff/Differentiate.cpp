@@ -70,7 +70,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     SmallVector<Value> xs;
     for (auto [name, argument] : parameters)
       xs.push_back(argument);
-    Value loss = findResult(function, "train.result", "loss_sum");
+    Value loss = findResult(function, train::BindingKind::Result, "loss_sum");
     if (!loss)
       return function.emitOpError("has the attribute train.loss_gradient, but no result 'loss_sum' to differentiate: run "
                                   "kedge-add-loss first");
@@ -83,7 +83,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     int64_t found = 0;
     for (auto [name, argument] : parameters)
       if (Value gradient = backward.gradient(argument)) {
-        addResult(function, gradient, "train.gradient", FlatSymbolRefAttr::get(name));
+        addResult(function, gradient, train::BindingKind::Gradient, name);
         ++found;
       }
     addStatistic("kedge-differentiate", "gradients", found);
@@ -95,7 +95,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     SmallVector<std::pair<StringAttr, BlockArgument>> found;
     Operation *module = getOperation()->getParentOp();
     for (BlockArgument argument : getOperation().getArguments()) {
-      auto symbol = getOperation().getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state");
+      auto symbol = train::stateOfArgument(getOperation(), argument.getArgNumber());
       auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, symbol) : train::StateOp();
       if (state && state.getRole() == train::Role::Parameter)
         found.push_back({symbol.getAttr(), argument});

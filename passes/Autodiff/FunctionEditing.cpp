@@ -4,63 +4,46 @@
 using namespace mlir;
 
 namespace kedge::autodiff {
+using train::BindingKind;
+
 namespace {
 void updateType(func::FuncOp function) {
   function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().front().getArgumentTypes(),
                                              returnOf(function)->getOperandTypes()));
 }
-
-Value addArgument(func::FuncOp function, StringRef key, Attribute attribute, Type type) {
-  unsigned index = function.getNumArguments();
-  NamedAttribute named(StringAttr::get(function.getContext(), key), attribute);
-  auto inserted = function.insertArgument(index, type, DictionaryAttr::get(function.getContext(), named), function.getLoc());
-  assert(succeeded(inserted));
-  (void)inserted;
-  return function.getArgument(index);
-}
 } // namespace
 
 Operation *returnOf(func::FuncOp function) { return function.getBody().front().getTerminator(); }
 
-BlockArgument findArgument(func::FuncOp function, StringRef key, StringRef name) {
-  for (BlockArgument argument : function.getArguments()) {
-    auto attribute = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), key);
-    if (attribute && attribute.getValue() == name)
-      return argument;
-  }
-  return {};
+Value argumentFor(func::FuncOp function, BindingKind kind, StringRef name, Type type) {
+  unsigned index = 0;
+  for (; index < function.getNumArguments(); ++index)
+    if (auto binding = train::bindingOfArgument(function, index); binding && binding.is(kind, name))
+      return function.getArgument(index);
+  auto binding = train::BindingAttr::get(function.getContext(), kind, name);
+  auto inserted = function.insertArgument(index, type, train::boundTo(binding), function.getLoc());
+  assert(succeeded(inserted));
+  (void)inserted;
+  return function.getArgument(index);
 }
 
-Value argumentFor(func::FuncOp function, StringRef key, StringRef name, Type type) {
-  if (BlockArgument found = findArgument(function, key, name))
-    return found;
-  return addArgument(function, key, StringAttr::get(function.getContext(), name), type);
-}
-
-Value stateArgument(func::FuncOp function, StringRef name, Type type) {
-  auto symbol = FlatSymbolRefAttr::get(function.getContext(), name);
-  for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), "train.state") == symbol)
-      return argument;
-  return addArgument(function, "train.state", symbol, type);
-}
-
-void addResult(func::FuncOp function, Value value, StringRef key, Attribute attribute) {
+void addResult(func::FuncOp function, Value value, train::BindingAttr binding) {
   Operation *terminator = returnOf(function);
   unsigned index = terminator->getNumOperands();
-  NamedAttribute named(StringAttr::get(function.getContext(), key), attribute);
-  auto inserted = function.insertResult(index, value.getType(), DictionaryAttr::get(function.getContext(), named));
+  auto inserted = function.insertResult(index, value.getType(), train::boundTo(binding));
   assert(succeeded(inserted));
   (void)inserted;
   terminator->insertOperands(index, value);
 }
 
-Value findResult(func::FuncOp function, StringRef key, StringRef name) {
-  for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands())) {
-    auto attribute = function.getResultAttrOfType<StringAttr>(index, key);
-    if (attribute && attribute.getValue() == name)
+void addResult(func::FuncOp function, Value value, BindingKind kind, StringRef name) {
+  addResult(function, value, train::BindingAttr::get(function.getContext(), kind, name));
+}
+
+Value findResult(func::FuncOp function, BindingKind kind, StringRef name) {
+  for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
+    if (auto binding = train::bindingOfResult(function, index); binding && binding.is(kind, name))
       return value;
-  }
   return {};
 }
 
@@ -72,6 +55,10 @@ void eraseResults(func::FuncOp function, llvm::function_ref<bool(unsigned)> unwa
   auto erased = function.eraseResults(dead);
   assert(succeeded(erased));
   (void)erased;
+}
+
+void eraseResults(func::FuncOp function, BindingKind kind) {
+  eraseResults(function, [&](unsigned index) { return bool(train::bindingOfResult(function, index, kind)); });
 }
 
 void eraseUnused(func::FuncOp function) {

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -120,7 +121,7 @@ bool LogitsRegion::grow(Operation *op) {
            addRowOperand(grad.getLabels(), true) && addRowOperand(grad.getGrad(), true) && take(op, Role::Logits);
   if (auto function = dyn_cast<func::FuncOp>(op->getParentOp()); function && op->hasTrait<OpTrait::IsTerminator>())
     return llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
-      return !isLogits(use.get()) || function.getResultAttr(use.getOperandNumber(), "train.output");
+      return !isLogits(use.get()) || train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
     });
   return false;
 }

@@ -18,14 +18,14 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
 
     Example: `--kedge-add-loss=kind=mse`
     ```mlir
-    func.func @model(%x: tensor<2x5xf32> {train.input = "x"}) -> (tensor<2x5xf32> {train.output = "y"}) {
+    func.func @model(%x: tensor<2x5xf32> {train.binding = #train.binding<input "x">}) -> (tensor<2x5xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
       %y = onnx.Tanh %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
       return %y : tensor<2x5xf32>
     }
     ```
     becomes
     ```mlir
-    func.func @model(%x: tensor<2x5xf32> {train.input = "x"}, %labels: tensor<2x5xf32> {train.input = "labels"})...
+    func.func @model(%x: tensor<2x5xf32> {train.binding = #train.binding<input "x">}, %labels: tensor<2x5xf32> {train.binding = #train.binding<input "labels">})...
       %y = onnx.Tanh %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
       %0 = onnx.Sub %y, %labels : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
       %1 = onnx.Mul %0, %0 : (tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
@@ -50,14 +50,14 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
 def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{
-    @eval and @predict run in evaluation mode (`train.evaluation`; `training_mode` of every op off); @predict has no labels and
+    @eval and @predict run in evaluation mode (`training_mode` of every op off); @predict has no labels and
     returns the model's outputs. @step returns the loss only. @model is gone. Statistic: functions.
 
     Example:
     ```mlir
-    func.func @model(%x: tensor<4xf32> {train.input = "x"})
-        -> (tensor<4xf32> {train.output = "y"}, tensor<f32> {train.result = "loss_sum"},
-            tensor<4xf32> {train.result = "loss_rows"}) {
+    func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">})
+        -> (tensor<4xf32> {train.binding = #train.binding<output "y">}, tensor<f32> {train.binding = #train.binding<result "loss_sum">},
+            tensor<4xf32> {train.binding = #train.binding<result "loss_rows">}) attributes {train.kind = #train.kind<model>} {
       %y = onnx.Neg %x : (tensor<4xf32>) -> tensor<4xf32>
       %rows = onnx.Mul %y, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %sum = onnx.ReduceSum %rows {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
@@ -66,15 +66,15 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<f32> {train.result = "loss_sum"}) {
+    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
       %y = onnx.Neg %x : (tensor<4xf32>) -> tensor<4xf32>
       %rows = onnx.Mul %y, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %sum = onnx.ReduceSum %rows {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
       return %sum : tensor<f32>
     }
-    func.func @eval(%x2: ...) -> (tensor<4xf32> {train.result = "loss_rows"}) attributes {train.evaluation} {
+    func.func @eval(%x2: ...) -> (tensor<4xf32> {train.binding = #train.binding<result "loss_rows">}) attributes {train.kind = #train.kind<eval>} {
     ...
-    func.func @predict(%x3: ...) -> (tensor<4xf32> {train.output = "y"}) attributes {train.evaluation} {
+    func.func @predict(%x3: ...) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<predict>} {
       %y3 = onnx.Neg %x3 : (tensor<4xf32>) -> tensor<4xf32>
       return %y3 : tensor<4xf32>
     }
@@ -87,13 +87,15 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
   let summary = "Return what training changes without a gradient: running statistics";
   let description = [{
     In training the new running mean and variance of each BatchNormalization become the new values of their
-    states. In functions with `train.evaluation` the norm uses the running statistics. Statistics: buffers
+    states. In functions of kind eval or predict the norm uses the running statistics. Statistics: buffers
     updated, norms in evaluation.
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32> {train.state = @mean},
-                    %v: tensor<3xf32> {train.state = @var}) -> tensor<2x3xf32> {
+    train.state buffer @mean tensor<3xf32>
+    train.state buffer @var tensor<3xf32>
+    func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32> {train.binding = #train.binding<state @mean>},
+                    %v: tensor<3xf32> {train.binding = #train.binding<state @var>}) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
       %y:5 = train.batch_norm %x, %w, %w, %m, %v
           : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
           -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
@@ -102,7 +104,7 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    func.func @step(%x: ..., %w: ..., %m: ..., %v: ...) -> (tensor<2x3xf32>, ... @mean}, ... @var}) {
+    func.func @step(%x: ..., %w: ..., %m: ..., %v: ...) -> (tensor<2x3xf32>, ... @mean>}, ... @var>}) attributes {train.kind = #train.kind<step>} {
       %y, %mean, %var, %batch_mean, %invstd = train.batch_norm %x, %w, %w, %m, %v : ...
       return %y, %mean, %var : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
     }
@@ -119,7 +121,7 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<2x3xf32> {train.input = "x"}) -> tensor<2x3xf32> {
+    func.func @step(%x: tensor<2x3xf32> {train.binding = #train.binding<input "x">}) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
       %y = onnx.Dropout %x {ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64}
           : (tensor<2x3xf32>) -> tensor<2x3xf32>
       return %y : tensor<2x3xf32>
@@ -127,7 +129,7 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    func.func @step(%x: ..., %seed: ... "seed"}, %step: ... "step"}, %row: ... "row_base"}) -> tensor<2x3xf32> {
+    func.func @step(%x: ..., %seed: ... "seed">}, %step: ... "step">}, %row: ... "row_base">}) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
       %y = train.dropout %x, %seed, %step, %row {op_id = 7 : i64, ratio = 5.000000e-01 : f32} : ...
       return %y : tensor<2x3xf32>
     }
@@ -141,21 +143,21 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
     For a function with `train.loss_gradient`: walks its ops backwards from the result `loss_sum` and asks each
     for its vector-Jacobian product (DifferentiableOpInterface). Ops without one that know a decomposition are
     decomposed first. Each train.gradient_of becomes the backward pass of its y. Adds a result a parameter that the
-    loss depends on, `train.gradient = @parameter`. All ops that lack a gradient are named in one error.
+    loss depends on, bound as its gradient. All ops that lack a gradient are named in one error.
     Statistics: gradients, ops added.
 
     Example:
     ```mlir
     train.state parameter @w tensor<f32>
-    func.func @step(%x: tensor<f32> {train.input = "x"}, %w: tensor<f32> {train.state = @w})
-        -> (tensor<f32> {train.result = "loss_sum"}) attributes {train.loss_gradient = 0.5 : f64} {
+    func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}, %w: tensor<f32> {train.binding = #train.binding<state @w>})
+        -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>, train.loss_gradient = 0.5 : f64} {
       %y = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
       return %y : tensor<f32>
     }
     ```
     becomes
     ```mlir
-    func.func @step(%x: ..., %w: ...) -> (..., tensor<f32> {train.gradient = @w}) {
+    func.func @step(%x: ..., %w: ...) -> (..., tensor<f32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
       %y = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
       %dy = onnx.Constant dense<5.000000e-01> : tensor<f32>
       %dx = onnx.Mul %dy, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -178,15 +180,15 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Example: `--kedge-add-optimizer=optimizer=sgd`
     ```mlir
     train.state parameter @w tensor<f32>
-    func.func @step(%x: tensor<f32> {train.input = "x"}, %w: tensor<f32> {train.state = @w})
-        -> (tensor<f32> {train.gradient = @w}) {
+    func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}, %w: tensor<f32> {train.binding = #train.binding<state @w>})
+        -> (tensor<f32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
       %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
       return %g : tensor<f32>
     }
     ```
     becomes
     ```mlir
-    func.func @step(%x: ..., %w: ..., %decay: ... "weight_decay"}, %lr: ... "lr"}) -> (... "grad_norm"}, ... @w}) {
+    func.func @step(%x: ..., %w: ..., %decay: ... "weight_decay">}, %lr: ... "lr">}) -> (... "grad_norm">}, ... @w>}) attributes {train.kind = #train.kind<step>} {
       %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
       train.final_gradient @w %g : tensor<f32>
       %scale = onnx.Constant dense<1.000000e+00> : tensor<f32>
@@ -213,19 +215,19 @@ def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
     forward and backward, runs once for each chunk of rows: logits never exist as a whole. Losses and the gradient of
     the rows are joined, gradients of weight and bias are summed chunk after chunk. Losses keep their bits; those two
     sums get another order, so the chunk size depends on shapes only, never on a budget. Results that the host reads
-    (`train.output`) become one result a chunk, with `train.part` (its first element) and `train.whole`. Regions with
+    (outputs) become one result a chunk, each bound as a part of the whole. Regions with
     an op that needs all rows at once stay. Statistics: heads, chunks.
 
     Example: `--kedge-chunk-logits=max-bytes=256`
     ```mlir
-    func.func @predict(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>) -> (tensor<4x32xf32> {train.output = "logits"}) {
+    func.func @predict(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>) -> (tensor<4x32xf32> {train.binding = #train.binding<output "logits">}) attributes {train.kind = #train.kind<predict>} {
       %logits = onnx.MatMul %x, %w : (tensor<4x8xf32>, tensor<8x32xf32>) -> tensor<4x32xf32>
       return %logits : tensor<4x32xf32>
     }
     ```
     becomes
     ```mlir
-    func.func @predict(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>) -> (tensor<2x32xf32> ..., tensor<2x32xf32> ...) {
+    func.func @predict(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>) -> (tensor<2x32xf32> ..., tensor<2x32xf32> ...) attributes {train.kind = #train.kind<predict>} {
       %x0 = onnx.Slice %x {ends = array<i64: 2, 8>, starts = array<i64: 0, 0>, ...
       %logits0 = onnx.MatMul %x0, %w {train.chunk = 0 : i64} : (tensor<2x8xf32>, tensor<8x32xf32>) -> tensor<2x32xf32>
       %x1 = onnx.Slice %x {ends = array<i64: 4, 8>, starts = array<i64: 2, 0>, ...

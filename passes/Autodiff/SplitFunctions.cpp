@@ -8,12 +8,14 @@ namespace kedge::autodiff {
 
 namespace {
 using namespace mlir;
+using train::BindingKind;
+using train::FunctionKind;
 
 struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto model = getOperation().lookupSymbol<func::FuncOp>("model");
+    auto model = train::functionOf(getOperation(), FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model to make the functions of a run from");
       return signalPassFailure();
@@ -22,32 +24,33 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       getOperation().emitError() << "accumulates " << accumulate.getValue() << " micro-batches a step, expected 1 or more";
       return signalPassFailure();
     }
-    bool lossInGraph = !findResult(model, "train.result", "loss_rows");
-    func::FuncOp training = copy(model, accumulate > 1 ? "micro" : "step");
-    keepResults(training, [](StringRef key, StringRef name) {
-      return key == "train.state" || (key == "train.result" && (name == "loss_sum" || name == "items"));
+    bool lossInGraph = !findResult(model, BindingKind::Result, "loss_rows");
+    func::FuncOp training = copy(model, accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
+    keepResults(training, [](train::BindingAttr result) {
+      return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||
+             result.is(BindingKind::Result, "items");
     });
-    func::FuncOp evaluation = evaluationCopy(model, "eval");
-    keepResults(evaluation, [&](StringRef key, StringRef name) {
-      return key == "train.result" && (name == "loss_rows" || name == "item_rows" || (lossInGraph && name == "loss_sum"));
+    func::FuncOp evaluation = evaluationCopy(model, FunctionKind::Eval);
+    keepResults(evaluation, [&](train::BindingAttr result) {
+      return result.is(BindingKind::Result, "loss_rows") || result.is(BindingKind::Result, "item_rows") ||
+             (lossInGraph && result.is(BindingKind::Result, "loss_sum"));
     });
-    func::FuncOp prediction = evaluationCopy(model, "predict");
-    keepResults(prediction, [](StringRef key, StringRef) { return key == "train.output"; });
+    func::FuncOp prediction = evaluationCopy(model, FunctionKind::Predict);
+    keepResults(prediction, [](train::BindingAttr result) { return result.is(BindingKind::Output); });
     model.erase();
     addStatistic("kedge-split-functions", "functions", 3);
   }
 
-  func::FuncOp copy(func::FuncOp model, StringRef name) {
+  func::FuncOp copy(func::FuncOp model, FunctionKind kind) {
     func::FuncOp function = model.clone();
-    function.setName(name);
+    train::setKind(function, kind);
     getOperation().insert(model, function);
     return function;
   }
 
-  func::FuncOp evaluationCopy(func::FuncOp model, StringRef name) {
-    func::FuncOp function = copy(model, name);
+  func::FuncOp evaluationCopy(func::FuncOp model, FunctionKind kind) {
+    func::FuncOp function = copy(model, kind);
     function->removeAttr("train.loss_gradient");
-    function->setAttr("train.evaluation", UnitAttr::get(&getContext()));
     function.walk([&](Operation *op) {
       if (op->getAttrOfType<BoolAttr>("training_mode"))
         op->setAttr("training_mode", BoolAttr::get(&getContext(), false));
@@ -55,12 +58,10 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     return function;
   }
 
-  static void keepResults(func::FuncOp function, function_ref<bool(StringRef, StringRef)> wanted) {
+  static void keepResults(func::FuncOp function, function_ref<bool(train::BindingAttr)> wanted) {
     eraseResults(function, [&](unsigned index) {
-      for (StringRef key : {"train.result", "train.output"})
-        if (auto name = function.getResultAttrOfType<StringAttr>(index, key))
-          return !wanted(key, name.getValue());
-      return !wanted("train.state", "");
+      train::BindingAttr result = train::bindingOfResult(function, index);
+      return !result || !wanted(result);
     });
     eraseUnused(function);
   }

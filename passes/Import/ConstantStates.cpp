@@ -1,4 +1,5 @@
 #include "passes/Import/ConstantStates.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <fstream>
@@ -26,12 +27,11 @@ std::optional<HostTensor> readState(train::StateOp state) {
 /// The state behind a function argument when no step changes it; null otherwise.
 train::StateOp fixedState(BlockArgument argument) {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto name = function ? function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state")
-                       : FlatSymbolRefAttr();
+  auto name = function ? train::stateOfArgument(function, argument.getArgNumber()) : FlatSymbolRefAttr();
   if (!name)
     return {};
   for (unsigned k = 0; k < function.getNumResults(); ++k)
-    if (function.getResultAttr(k, "train.state") == name)
+    if (train::stateOfResult(function, k) == name)
       return {};
   auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(function, name);
   bool fixed = state && (state.getRole() == train::Role::Constant || state.getRole() == train::Role::Buffer);

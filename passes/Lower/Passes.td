@@ -13,7 +13,7 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {train.kind = #train.kind<step>} {
       %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
         ^bb0(%v: f32):
           %t = math.tanh %v : f32
@@ -54,7 +54,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {train.kind = #train.kind<step>} {
       %y = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
         ^bb0(%v: f32):
           %t = math.tanh %v : f32
@@ -96,7 +96,7 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
   let summary = "One GPU launch for updates that compute the same on tensors of any size";
   let description = [{
     Needs level 4, before kedge-place-copies, with its gpu.module beside it, where launches of flat clusters carry
-    `cuda.flat = {function, elements}`: a function of the module that computes the cluster's body on so many elements.
+    `flat = {function, elements}`: a function of the module that computes the cluster's body on so many elements.
     Launches of one function that write only states are joined where the last of them stands, as far as nothing between
     touches what they write or writes what they read. Their kernel finds the tensors of a block in a table of element
     counts and offsets in the arena, which stay as planned: results are those of the single launches to the bit, and
@@ -111,15 +111,19 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
       }
     }
     exec.arena 1024 persistent 1024 align 256
+    train.state parameter @p0 tensor<8xf32>
+    train.state parameter @p1 tensor<16xf32>
+    train.state accumulator @g0 tensor<8xf32>
+    train.state accumulator @g1 tensor<16xf32>
     exec.function @update {
       %p0 = exec.buffer "p0" at 0 size 32 live [-1, 2] tensor<8xf32> state @p0
       %p1 = exec.buffer "p1" at 256 size 64 live [-1, 2] tensor<16xf32> state @p1
       %g0 = exec.buffer "g0" at 512 size 32 live [-1, 2] tensor<8xf32> state @g0
       %g1 = exec.buffer "g1" at 768 size 64 live [-1, 2] tensor<16xf32> state @g1
       exec.launch "sgd" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0
-        types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8} }
+        types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8} }
       exec.launch "sgd" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0
-        types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>] {cuda.flat = {function = "flat0", elements = 16} }
+        types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>] {flat = {function = "flat0", elements = 16} }
     }
     ```
     becomes

@@ -1,6 +1,6 @@
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 
@@ -24,7 +24,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     SmallVector<OpOperand *> operands;
     for (bool states : {false, true})
       for (OpOperand &operand : terminator->getOpOperands())
-        if (states == bool(function.getResultAttr(operand.getOperandNumber(), "train.state")))
+        if (states == bool(train::stateOfResult(function, operand.getOperandNumber())))
           operands.push_back(&operand);
     for (OpOperand *next : operands) {
       OpOperand &operand = *next;
@@ -41,11 +41,11 @@ struct BindResults : impl::BindResultsBase<BindResults> {
   }
 
   static std::optional<Value> stateArgument(func::FuncOp function, unsigned result) {
-    auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(result, "train.state");
+    FlatSymbolRefAttr state = train::stateOfResult(function, result);
     if (!state)
       return std::nullopt;
     for (BlockArgument argument : function.getArguments())
-      if (function.getArgAttr(argument.getArgNumber(), "train.state") == state)
+      if (train::stateOfArgument(function, argument.getArgNumber()) == state)
         return Value(argument);
     return std::nullopt;
   }

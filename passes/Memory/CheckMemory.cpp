@@ -47,7 +47,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     for (auto buffer : function.getBody().getOps<exec::BufferOp>())
       seen[buffer] = {};
     int64_t launches = 0;
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>())
       if (failed(observe(launch, launches++, seen)))
         return failure();
     for (auto gradient : function.getBody().getOps<exec::GradientOp>())
@@ -60,7 +60,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     return checkOrder(function);
   }
 
-  LogicalResult observe(exec::LaunchOp launch, int64_t at, llvm::MapVector<exec::BufferOp, Observed> &seen) {
+  LogicalResult observe(exec::LaunchInterface launch, int64_t at, llvm::MapVector<exec::BufferOp, Observed> &seen) {
     for (Value read : launch.getReads()) {
       auto buffer = read.getDefiningOp<exec::BufferOp>();
       bool written = seen[buffer].first < at || static_cast<int64_t>(buffer.getFirst()) < 0;
@@ -70,44 +70,9 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     }
     for (Value write : launch.getWrites())
       seen[write.getDefiningOp<exec::BufferOp>()].touch(at);
-    if (launch.getWorkspace())
-      seen[launch.getWorkspace().getDefiningOp<exec::BufferOp>()].touch(at);
-    return success(succeeded(checkSpaces(launch)) && succeeded(checkOperands(launch)));
-  }
-
-  /// A copy goes from one arena to the other; nothing else touches host memory.
-  LogicalResult checkSpaces(exec::LaunchOp launch) {
-    bool isCopy = launch.getLibrary() && launch.getKernel() == "copy";
-    SmallVector<bool> onHost;
-    for (OperandRange operands : {launch.getReads(), launch.getWrites()})
-      for (Value operand : operands)
-        onHost.push_back(operand.getDefiningOp<exec::BufferOp>().getHost());
-    if (isCopy && (onHost.size() != 2 || onHost[0] == onHost[1] || launch.getReadTypes() != launch.getWriteTypes()))
-      return launch.emitOpError("copies, and must read one buffer of one arena and write one of the other, of equal type");
-    if (!isCopy && llvm::is_contained(onHost, true))
-      return launch.emitOpError("touches a buffer in host memory: only the library kernel 'copy' may");
+    if (Value scratch = launch.getScratch())
+      seen[scratch.getDefiningOp<exec::BufferOp>()].touch(at);
     return success();
-  }
-
-  static int64_t bytesOf(Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
-  }
-
-  LogicalResult checkOperands(exec::LaunchOp launch) {
-    auto check = [&](ValueRange buffers, ArrayAttr types) -> LogicalResult {
-      for (auto [value, type] : llvm::zip_equal(buffers, types)) {
-        auto buffer = value.getDefiningOp<exec::BufferOp>();
-        int64_t needed = bytesOf(cast<TypeAttr>(type).getValue());
-        if (static_cast<int64_t>(buffer.getSize()) < needed)
-          return launch.emitOpError("touches ") << needed << " bytes (" << type << ") of buffer '" << buffer.getName()
-                                                << "', which has " << static_cast<int64_t>(buffer.getSize());
-      }
-      return success();
-    };
-    if (failed(check(launch.getReads(), launch.getReadTypes())))
-      return failure();
-    return check(launch.getWrites(), launch.getWriteTypes());
   }
 
   LogicalResult checkBuffer(exec::BufferOp buffer, const Observed &observed, int64_t launches) {
@@ -119,11 +84,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     if (begin % arena.align != 0)
       return buffer.emitOpError("lies at ") << begin << ", which is no multiple of " << arena.align;
     int64_t first = buffer.getFirst(), last = buffer.getLast();
-    bool hostReads = false;
-    if (auto bindings = buffer.getBindings())
-      for (Attribute binding : *bindings)
-        hostReads |= cast<StringAttr>(binding).getValue().starts_with("output:");
-    int64_t needed = hostReads ? launches : observed.last;
+    int64_t needed = buffer.holdsOutput() ? launches : observed.last;
     if (observed.first < first || needed > last)
       return buffer.emitOpError("declares the lifetime [") << first << ", " << last << "], but launches use it in ["
                                                            << observed.first << ", " << needed << "]";

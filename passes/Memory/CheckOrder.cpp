@@ -18,10 +18,10 @@ struct Touch {
 
 class OrderChecker {
 public:
-  explicit OrderChecker(exec::FunctionOp function) : launches(llvm::to_vector(function.getBody().getOps<exec::LaunchOp>())) {}
+  explicit OrderChecker(exec::FunctionOp function) : launches(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())) {}
 
   LogicalResult run() {
-    if (llvm::all_of(launches, [](exec::LaunchOp launch) { return launch.getStream() == 0; }))
+    if (llvm::all_of(launches, [](exec::LaunchInterface launch) { return launch.getStream() == 0; }))
       return checkEvents(); // one stream is an order
     if (failed(checkEvents()))
       return failure();
@@ -37,8 +37,6 @@ private:
   LogicalResult checkEvents() {
     std::map<int64_t, int64_t> recorded; // event -> launch
     for (auto [at, launch] : llvm::enumerate(launches)) {
-      if (static_cast<int64_t>(launch.getStream()) < 0)
-        return launch.emitOpError("is on stream ") << static_cast<int64_t>(launch.getStream());
       SmallVector<int64_t> after;
       for (int64_t event : launch.getWaits().value_or(ArrayRef<int64_t>())) {
         if (!recorded.count(event))
@@ -52,13 +50,13 @@ private:
     return success();
   }
 
-  void note(exec::LaunchOp launch, int64_t at) {
+  void note(exec::LaunchInterface launch, int64_t at) {
     for (Value read : launch.getReads())
       touches[bufferOf(read)].push_back({at, false});
     for (Value write : launch.getWrites())
       touches[bufferOf(write)].push_back({at, true});
-    if (launch.getWorkspace())
-      touches[bufferOf(launch.getWorkspace())].push_back({at, true});
+    if (Value scratch = launch.getScratch())
+      touches[bufferOf(scratch)].push_back({at, true});
   }
 
   LogicalResult expectOrder(int64_t first, int64_t second, exec::BufferOp buffer) {
@@ -120,7 +118,7 @@ private:
     return success();
   }
 
-  SmallVector<exec::LaunchOp> launches;
+  SmallVector<exec::LaunchInterface> launches;
   llvm::MapVector<exec::BufferOp, SmallVector<Touch>> touches;
   StreamClocks clocks;
   bool hasWrite = false;

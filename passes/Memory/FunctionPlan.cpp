@@ -6,6 +6,8 @@
 using namespace mlir;
 
 namespace kedge::memory {
+using train::BindingKind;
+
 namespace {
 
 std::string nameOf(Location loc) {
@@ -27,8 +29,8 @@ public:
 
   FailureOr<FunctionPlan> run(function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
     numberLaunches();
-    bindArguments();
-    bindResults();
+    if (failed(bindArguments()) || failed(bindResults()))
+      return failure();
     for (Operation &op : plan.function.getBody().front().without_terminator())
       if (failed(place(op, workspaceOf)))
         return failure();
@@ -62,75 +64,67 @@ private:
     return last;
   }
 
-  PlannedBuffer persistent(const std::string &key, Type type, StringRef name) {
-    PlannedBuffer buffer;
-    buffer.name = name.str();
-    buffer.type = type;
-    buffer.bytes = sched::bytesOf(type);
-    buffer.first = -1;
-    buffer.last = end;
-    buffer.persistent = true;
-    buffer.key = key;
-    return buffer;
+  PlannedBuffer bound(train::BindingAttr binding, Type type, int64_t first, int64_t last) {
+    return {binding.getName().str(), type, sched::bytesOf(type), first, last, 0, false, binding};
   }
 
-  void bindArguments() {
+  LogicalResult bindArguments() {
     for (BlockArgument argument : plan.function.getArguments()) {
-      unsigned index = argument.getArgNumber();
-      if (auto state = plan.function.getArgAttrOfType<FlatSymbolRefAttr>(index, "train.state")) {
-        bufferOf[argument] = stateBuffer(state.getValue(), argument.getType());
-      } else if (auto scalar = plan.function.getArgAttrOfType<StringAttr>(index, "train.scalar")) {
-        bufferOf[argument] = addBuffer(persistent("scalar:" + scalar.getValue().str(), argument.getType(), scalar));
-      } else {
-        auto input = plan.function.getArgAttrOfType<StringAttr>(index, "train.input");
-        PlannedBuffer buffer{input.getValue().str(), argument.getType(), sched::bytesOf(argument.getType()), -1, lastUse(argument)};
-        buffer.bindings.push_back("input:" + input.getValue().str());
-        bufferOf[argument] = addBuffer(buffer);
-      }
+      train::BindingAttr binding = train::bindingOfArgument(plan.function, argument.getArgNumber());
+      if (!binding)
+        return plan.function.emitOpError() << "argument " << argument.getArgNumber()
+                                           << " is bound to nothing: no place in memory follows";
+      if (binding.is(BindingKind::State))
+        bufferOf[argument] = stateBuffer(binding, argument.getType());
+      else
+        bufferOf[argument] = addBuffer(binding.is(BindingKind::Scalar)
+                                           ? bound(binding, argument.getType(), -1, end)
+                                           : bound(binding, argument.getType(), -1, lastUse(argument)));
     }
+    return success();
   }
 
   /// Values that are returned get their place now, so that the op that defines them writes it.
-  void bindResults() {
+  LogicalResult bindResults() {
     Operation *terminator = plan.function.getBody().front().getTerminator();
     for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
       Value root = sched::rootOf(value);
-      if (auto state = plan.function.getResultAttrOfType<FlatSymbolRefAttr>(index, "train.state"))
-        bufferOf.try_emplace(root, stateBuffer(state.getValue(), value.getType()));
-      else if (auto result = plan.function.getResultAttrOfType<StringAttr>(index, "train.result"))
-        bufferOf[root] = addBuffer(persistent(resultKey(result.getValue()), value.getType(), result));
-      else if (auto output = plan.function.getResultAttrOfType<StringAttr>(index, "train.output"))
-        bindOutput(root, value.getType(), output.getValue(), index);
+      train::BindingAttr binding = train::bindingOfResult(plan.function, index);
+      if (binding && binding.is(BindingKind::State))
+        bufferOf.try_emplace(root, stateBuffer(binding, value.getType()));
+      else if (binding && binding.is(BindingKind::Result))
+        bufferOf[root] = addBuffer(bound(binding, value.getType(), -1, end));
+      else if (binding && binding.is(BindingKind::Output))
+        bindOutput(root, value.getType(), binding);
+      else
+        return plan.function.emitOpError() << "result " << index
+                                           << " is no state, result or output: no place in memory follows";
     }
+    return success();
   }
 
   /// The host reads an output at the end, a part of one right after the launch that writes it.
-  void bindOutput(Value root, Type type, StringRef name, unsigned index) {
-    PlannedBuffer buffer{name.str(), type, sched::bytesOf(type), position.lookup(root.getDefiningOp()), end};
-    buffer.part = plan.function.getResultAttrOfType<IntegerAttr>(index, "train.part");
-    buffer.whole = plan.function.getResultAttrOfType<TypeAttr>(index, "train.whole");
-    if (buffer.part)
+  void bindOutput(Value root, Type type, train::BindingAttr output) {
+    PlannedBuffer buffer = bound(output, type, position.lookup(root.getDefiningOp()), end);
+    if (output.getPart())
       buffer.last = std::max(buffer.first, lastUse(root));
-    buffer.bindings.push_back((buffer.part ? "part:" : "output:") + name.str());
     bufferOf[root] = addBuffer(buffer);
   }
 
-  std::string resultKey(StringRef name) { return "result:" + plan.function.getName().str() + ":" + name.str(); }
-
-  size_t stateBuffer(StringRef state, Type type) {
-    std::string key = "state:" + state.str();
+  size_t stateBuffer(train::BindingAttr state, Type type) {
     for (auto [i, buffer] : llvm::enumerate(plan.buffers))
-      if (buffer.key == key)
+      if (buffer.binding == state)
         return i;
-    PlannedBuffer buffer = persistent(key, type, state);
-    buffer.host = onHost.contains(StringAttr::get(type.getContext(), state));
+    PlannedBuffer buffer = bound(state, type, -1, end);
+    buffer.host = onHost.contains(state.getSymbol().getAttr());
     return addBuffer(std::move(buffer));
   }
 
   size_t constantBuffer(onnx::ConstantOp constant) {
     std::string fresh = "constant." + std::to_string(constants.size());
     std::string name = constants.try_emplace(constant.getValue(), fresh).first->second;
-    return stateBuffer(name, constant.getResult().getType());
+    return stateBuffer(train::BindingAttr::get(constant.getContext(), BindingKind::State, name),
+                       constant.getResult().getType());
   }
 
   LogicalResult place(Operation &op, function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
@@ -184,8 +178,7 @@ private:
     for (Value operand : result.getOwner()->getOperands()) {
       size_t candidate = bufferOf.lookup(operand);
       PlannedBuffer &buffer = plan.buffers[candidate];
-      bool hostReads = llvm::any_of(buffer.bindings, [](const std::string &b) { return StringRef(b).starts_with("output:"); });
-      if (buffer.persistent || hostReads || taken.contains(candidate) || deathOf(candidate) != at ||
+      if (buffer.persistent() || buffer.holdsOutput() || taken.contains(candidate) || deathOf(candidate) != at ||
           !sched::mayOverwrite(result, sched::rootOf(operand)))
         continue;
       taken.insert(candidate);
@@ -216,6 +209,10 @@ private:
 };
 
 } // namespace
+
+bool PlannedBuffer::persistent() const {
+  return binding && (binding.is(BindingKind::State) || binding.is(BindingKind::Scalar) || binding.is(BindingKind::Result));
+}
 
 FailureOr<FunctionPlan> planFunction(func::FuncOp function, ConstantTable &constants,
                                      function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {

@@ -1,6 +1,7 @@
 // Buffers and lifetimes of one scheduled function.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -14,12 +15,14 @@ struct PlannedBuffer {
   int64_t bytes = 0;
   int64_t first = 0, last = 0;
   int64_t offset = 0;
-  bool persistent = false;
-  bool host = false; ///< in the arena of host memory
-  std::string key;                     ///< what a persistent buffer holds: "state:w", "scalar:lr", "result:step:loss_sum"
-  llvm::SmallVector<std::string> bindings; ///< what the program's main loop writes or reads: "input:x", "output:logits", "part:logits"
-  mlir::IntegerAttr part; ///< of an output that the host reads in parts: the first element of this one
-  mlir::TypeAttr whole;   ///< and the type of all parts together
+  bool host = false;          ///< in the arena of host memory
+  train::BindingAttr binding; ///< what is outside the function; null for what lives inside
+
+  /// Whether it keeps its content between functions.
+  bool persistent() const;
+  bool isState() const { return binding && binding.is(train::BindingKind::State); }
+  /// Whether the host reads the whole of it when the function has run.
+  bool holdsOutput() const { return binding && binding.is(train::BindingKind::Output) && !binding.getPart(); }
 };
 
 struct PlannedLaunch {

@@ -12,13 +12,13 @@ def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
       return %x : tensor<4xf32>
     }
     ```
     becomes
     ```mlir
-    func.func @step(%x: ...) -> (tensor<4xf32> ...) {
+    func.func @step(%x: ...) -> (tensor<4xf32> ...) attributes {train.kind = #train.kind<step>} {
       %y = sched.cluster domain [4] reduced [](%x) maps ... {
       ^bb0(%v: f32):
         sched.yield %v : f32
@@ -43,8 +43,8 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
     Example: `--kedge-plan-memory=threads=2`
     ```mlir
     train.state parameter @w tensor<16xf32>
-    func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w})
-        -> (tensor<16xf32> {train.state = @w}) {
+    func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}, %w: tensor<16xf32> {train.binding = #train.binding<state @w>})
+        -> (tensor<16xf32> {train.binding = #train.binding<state @w>}) attributes {train.kind = #train.kind<step>} {
       %new = sched.cluster domain [16] reduced [] (%x, %w)
                maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
         ^bb0(%a: f32, %b: f32):
@@ -57,7 +57,7 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
     becomes
     ```mlir
     exec.arena 128 persistent 64 align 64 ...
-    exec.function @step {
+    exec.function @step kind <step> {
       %x = exec.buffer "x" at 64 size 64 live[-1, 0] tensor<16xf32> ...
       %w = exec.buffer "w" at 0 size 64 live[-1, 1] tensor<16xf32> ...
       exec.launch "cluster" reads(%x, %w) writes(%w) ...
@@ -83,14 +83,14 @@ def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
     ```mlir
     exec.arena 192 persistent 0 align 64
     exec.host_arena 64 persistent 64 align 64
+    train.state moment1 @m tensor<16xf32>
     exec.function @step {
-      %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+      %m = exec.buffer "m" in host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
       %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
       %h = exec.buffer "m" at 64 size 64 live [1, 2] tensor<16xf32>
-      %y = exec.buffer "y" at 128 size 64 live [2, 3] tensor<16xf32> binds ["output:y"]
+      %y = exec.buffer "y" at 128 size 64 live [2, 3] tensor<16xf32> binds [#train.binding<output "y">]
       exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
-      exec.launch library "copy" reads(%m) writes(%h) iterations 0 grain 1 stream 0
-        types [tensor<16xf32>] -> [tensor<16xf32>]
+      exec.copy %m to %h stream 0 tensor<16xf32>
       exec.launch "k1" reads(%a, %h) writes(%y) iterations 1 grain 1 stream 0
         types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
     }
@@ -101,7 +101,7 @@ def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
       ...
       %h = exec.buffer "m" at 64 size 64 live[0, 2] ...
       ...
-      exec.launch ... reads(%m) writes(%h) ... stream 1 records 0 ...
+      exec.copy %m to %h stream 1 records 0 tensor<16xf32>
       exec.launch "k0" reads() writes(%a) ... stream 0 ...
       exec.launch "k1" reads(%a, %h) writes(%y) ... stream 0 waits [0] ...
     }
@@ -126,7 +126,7 @@ def CheckMemory : Pass<"kedge-check-memory", "mlir::ModuleOp"> {
     exec.function @step {
       %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
       %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32>
-      %c = exec.buffer "c" at 0 size 64 live [2, 3] tensor<16xf32> binds ["output:c"]
+      %c = exec.buffer "c" at 0 size 64 live [2, 3] tensor<16xf32> binds [#train.binding<output "c">]
       exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
       exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
       exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
@@ -138,7 +138,7 @@ def CheckMemory : Pass<"kedge-check-memory", "mlir::ModuleOp"> {
     exec.function @step {
       %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
       // expected-error @+1 {{shares bytes with live buffer 'a'}}
-      %b = exec.buffer "b" at 0 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+      %b = exec.buffer "b" at 0 size 64 live [1, 2] tensor<16xf32> binds [#train.binding<output "b">]
       exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
       exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
     }

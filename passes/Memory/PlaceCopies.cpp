@@ -1,5 +1,6 @@
 #include "StreamClocks.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/Lifetimes.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include <array>
@@ -18,12 +19,12 @@ using exec::ArenaRange;
 
 /// A launch and the bytes that it touches.
 struct Launch {
-  exec::LaunchOp op;
+  exec::LaunchInterface op;
   exec::LaunchBytes bytes;
   bool isCopy, isFetch;
 
-  explicit Launch(exec::LaunchOp op)
-      : op(op), bytes(op), isCopy(op.getLibrary() && op.getKernel() == "copy"), isFetch(isCopy && source().getHost()) {}
+  explicit Launch(exec::LaunchInterface op)
+      : op(op), bytes(op), isCopy(isa<exec::CopyOp>(*op)), isFetch(isCopy && source().getHost()) {}
   exec::BufferOp source() { return exec::bufferOf(op.getReads().front()); }
   exec::BufferOp destination() { return exec::bufferOf(op.getWrites().front()); }
 };
@@ -31,10 +32,8 @@ struct Launch {
 /// The launches of one function, in an order that may change.
 class CopyPlacer {
 public:
-  explicit CopyPlacer(exec::FunctionOp function)
-      : buffers(llvm::to_vector(function.getBody().getOps<exec::BufferOp>())),
-        gradients(llvm::to_vector(function.getBody().getOps<exec::GradientOp>())) {
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+  explicit CopyPlacer(exec::FunctionOp function) : lifetimes(function) {
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>())
       order.emplace_back(launch);
   }
 
@@ -95,7 +94,7 @@ private:
     exec::BufferOp destination = order[at].destination();
     ArenaRange to(destination), from(order[at].source());
     int64_t start = 0;
-    for (exec::BufferOp buffer : buffers)
+    for (exec::BufferOp buffer : lifetimes.buffers())
       if (buffer != destination && to.overlaps(ArenaRange(buffer)) && static_cast<int64_t>(buffer.getFirst()) < at)
         start = std::max(start, static_cast<int64_t>(buffer.getLast()) + 1);
     for (int64_t before = at; before-- > start;)
@@ -110,13 +109,13 @@ private:
     std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
     exec::BufferOp source = order[to].source(), destination = order[to].destination();
     auto shifted = [&](int64_t index) { return index >= to && index < from ? index + 1 : index; };
-    for (exec::BufferOp buffer : buffers) {
-      int64_t first = buffer.getFirst(), last = buffer.getLast();
-      buffer.setFirst(buffer == destination && first == from ? to : shifted(first));
-      buffer.setLast(buffer == source && last == from ? lastTouch(buffer) : shifted(last));
-    }
-    for (exec::GradientOp gradient : gradients)
-      gradient.setAfter(shifted(static_cast<int64_t>(gradient.getAfter())));
+    bool begins = static_cast<int64_t>(destination.getFirst()) == from;
+    bool ends = static_cast<int64_t>(source.getLast()) == from;
+    lifetimes.renumber(shifted);
+    if (begins)
+      destination.setFirst(to);
+    if (ends)
+      source.setLast(lastTouch(source));
   }
 
   int64_t lastTouch(exec::BufferOp buffer) {
@@ -173,8 +172,7 @@ private:
   }
 
   std::vector<Launch> order;
-  SmallVector<exec::BufferOp> buffers;
-  SmallVector<exec::GradientOp> gradients;
+  exec::Lifetimes lifetimes;
 };
 
 struct PlaceCopies : impl::PlaceCopiesBase<PlaceCopies> {

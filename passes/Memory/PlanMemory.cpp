@@ -1,9 +1,11 @@
 #include "FunctionPlan.h"
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Solver/Arena/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
@@ -18,17 +20,10 @@ using namespace mlir;
 
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
-  /// Bytes that keep their content between functions, of one arena.
-  struct Persistent {
-    llvm::StringMap<int64_t> offsets;
-    int64_t bytes = 0;
-  };
-  Persistent device, host;
+  std::optional<analysis::PersistentRegion> region; ///< what keeps its content between functions
   ConstantTable constants;
   std::string target = "cpu";
   int64_t alignment = 1;
-
-  int64_t aligned(int64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
 
   void runOnOperation() override {
     std::vector<FunctionPlan> plans;
@@ -36,7 +31,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     target = analysis::targetOf(getOperation()).str();
     alignment = analysis::arenaAlignment(getOperation());
     auto workspaceOf = [&](Operation *op) { return analysis::workspaceOf(op, teamSize); };
-    placeStates();
+    region.emplace(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())
         continue;
@@ -48,9 +43,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     int64_t transient = 0, hostTransient = 0;
     // Scalars side by side: a device gets them in one copy.
     for (FunctionPlan &plan : plans)
-      placePersistent(plan, [](StringRef key) { return key.starts_with("scalar:"); });
+      placePersistent(plan, [](train::BindingAttr binding) { return binding.is(train::BindingKind::Scalar); });
     for (FunctionPlan &plan : plans)
-      placePersistent(plan, [](StringRef) { return true; });
+      placePersistent(plan, [](train::BindingAttr) { return true; });
     for (FunctionPlan &plan : plans) {
       transient = std::max(transient, plan.transientBytes = pack(plan, /*onHost=*/false));
       hostTransient = std::max(hostTransient, plan.hostTransientBytes = pack(plan, /*onHost=*/true));
@@ -60,35 +55,16 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     emit(plans, transient, hostTransient);
   }
 
-  int64_t persistentPlace(StringRef key, int64_t bytes, bool onHost) {
-    Persistent &region = onHost ? host : device;
-    auto [entry, isNew] = region.offsets.try_emplace(key, region.bytes);
-    if (isNew)
-      region.bytes += aligned(bytes);
-    return entry->second;
-  }
-
-  int64_t statePlace(train::StateOp state) {
-    return persistentPlace("state:" + state.getSymName().str(), sched::bytesOf(state.getType()),
-                           state->hasAttr("sched.host"));
-  }
-
-  /// Every state has its place, in the order of the module, whether a function reads it or not.
-  void placeStates() {
-    for (auto state : getOperation().getOps<train::StateOp>())
-      statePlace(state);
-  }
-
-  void placePersistent(FunctionPlan &plan, function_ref<bool(StringRef)> wanted) {
+  void placePersistent(FunctionPlan &plan, function_ref<bool(train::BindingAttr)> wanted) {
     for (PlannedBuffer &buffer : plan.buffers)
-      if (buffer.persistent && wanted(buffer.key))
-        buffer.offset = persistentPlace(buffer.key, buffer.bytes, buffer.host);
+      if (buffer.persistent() && wanted(buffer.binding))
+        buffer.offset = region->place(buffer.binding, plan.function.getSymNameAttr(), buffer.type);
   }
 
   /// Offsets of the function's transient buffers in one of the arenas; how high they reach.
   int64_t pack(FunctionPlan &plan, bool onHost) {
     std::vector<solver::Buffer> transients;
-    auto belongs = [&](const PlannedBuffer &buffer) { return !buffer.persistent && buffer.host == onHost; };
+    auto belongs = [&](const PlannedBuffer &buffer) { return !buffer.persistent() && buffer.host == onHost; };
     for (const PlannedBuffer &buffer : plan.buffers)
       if (belongs(buffer))
         transients.push_back({buffer.first, buffer.last + 1, buffer.bytes});
@@ -98,7 +74,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     size_t next = 0;
     for (PlannedBuffer &buffer : plan.buffers)
       if (belongs(buffer))
-        buffer.offset = (onHost ? host : device).bytes + packing.offsets[next++];
+        buffer.offset = (onHost ? region->hostBytes() : region->bytes()) + packing.offsets[next++];
     if (!onHost) {
       addStatistic("kedge-plan-memory", "buffers reused in place", plan.reusedInPlace);
       addStatistic("kedge-plan-memory", "bytes over the largest live set", packing.height - packing.load);
@@ -112,14 +88,16 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       train::StateOp::create(builder, getOperation().getLoc(), builder.getStringAttr(name),
                              train::RoleAttr::get(&getContext(), train::Role::Constant),
                              TypeAttr::get(cast<ElementsAttr>(value).getShapedType()), value, StringAttr(),
-                             FlatSymbolRefAttr(), DenseI64ArrayAttr(), builder.getBoolAttr(true),
+                             FlatSymbolRefAttr(), builder.getBoolAttr(true),
                              builder.getF64FloatAttr(1.0));
   }
 
   /// A state's place is known even when no function reads it.
   void recordOffsets() {
     for (auto state : getOperation().getOps<train::StateOp>()) {
-      state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64), statePlace(state)));
+      auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
+      state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64),
+                                                     region->place(binding, {}, state.getType())));
     }
   }
 
@@ -127,31 +105,34 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToEnd(getOperation().getBody());
     Location loc = getOperation().getLoc();
-    auto arena = exec::ArenaOp::create(builder, loc, device.bytes + transient, device.bytes, alignment);
-    arena->setAttr("reservations", reservations(builder));
-    if (host.bytes + hostTransient > 0)
-      exec::HostArenaOp::create(builder, loc, host.bytes + hostTransient, host.bytes, alignment);
+    exec::ArenaOp::create(builder, loc, region->bytes() + transient, region->bytes(), alignment, reservations(builder));
+    if (region->hostBytes() + hostTransient > 0)
+      exec::HostArenaOp::create(builder, loc, region->hostBytes() + hostTransient, region->hostBytes(), alignment);
     for (FunctionPlan &plan : plans) {
       emitFunction(builder, plan);
       plan.function.erase();
     }
-    addStatistic("kedge-plan-memory", "arena bytes", device.bytes + transient);
-    addStatistic("kedge-plan-memory", "persistent bytes", device.bytes);
-    addStatistic("kedge-plan-memory", "host bytes", host.bytes + hostTransient);
+    addStatistic("kedge-plan-memory", "arena bytes", region->bytes() + transient);
+    addStatistic("kedge-plan-memory", "persistent bytes", region->bytes());
+    addStatistic("kedge-plan-memory", "host bytes", region->hostBytes() + hostTransient);
   }
 
-  Attribute reservations(Builder &builder) {
+  ArrayAttr reservations(Builder &builder) {
     SmallVector<Attribute> list;
     for (const analysis::Reservation &entry : analysis::reservationsOf(target, threads > 0 ? threads.getValue() : rt::physicalCores()))
-      list.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(entry.name)),
-                                                builder.getNamedAttr("bytes", builder.getI64IntegerAttr(entry.bytes)),
-                                                builder.getNamedAttr("source", builder.getStringAttr(entry.source))}));
+      list.push_back(exec::ReservationAttr::get(&getContext(), entry.name, entry.bytes, entry.source));
     return builder.getArrayAttr(list);
+  }
+
+  train::FunctionKindAttr kindAttr(func::FuncOp function) {
+    std::optional<train::FunctionKind> kind = train::kindOf(function);
+    return kind ? train::FunctionKindAttr::get(&getContext(), *kind) : train::FunctionKindAttr();
   }
 
   void emitFunction(OpBuilder &builder, FunctionPlan &plan) {
     OpBuilder::InsertionGuard guard(builder);
-    auto function = exec::FunctionOp::create(builder, plan.function.getLoc(), plan.function.getName());
+    auto function = exec::FunctionOp::create(builder, plan.function.getLoc(), plan.function.getSymNameAttr(),
+                                             kindAttr(plan.function));
     builder.setInsertionPointToStart(&function.getBody().emplaceBlock());
     SmallVector<Value> values;
     for (const PlannedBuffer &buffer : plan.buffers)
@@ -164,21 +145,11 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   }
 
   Value emitBuffer(OpBuilder &builder, Location loc, const PlannedBuffer &buffer) {
-    FlatSymbolRefAttr state;
-    SmallVector<StringRef> bindings(buffer.bindings.begin(), buffer.bindings.end());
-    StringRef key = buffer.key;
-    if (key.consume_front("state:"))
-      state = FlatSymbolRefAttr::get(&getContext(), key);
-    else if (!key.empty())
-      bindings.push_back(key);
-    auto op = exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes, buffer.first,
-                                     buffer.last, buffer.type, state,
-                                     bindings.empty() ? ArrayAttr() : builder.getStrArrayAttr(bindings), buffer.host);
-    if (buffer.part) {
-      op->setAttr("part", buffer.part);
-      op->setAttr("whole", buffer.whole);
-    }
-    return op;
+    FlatSymbolRefAttr state = buffer.isState() ? buffer.binding.getSymbol() : FlatSymbolRefAttr();
+    ArrayAttr bindings = buffer.binding && !state ? builder.getArrayAttr({buffer.binding}) : ArrayAttr();
+    return exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes,
+                                  buffer.first, buffer.last, cast<RankedTensorType>(buffer.type), state, bindings,
+                                  buffer.host ? exec::MemorySpace::Host : exec::MemorySpace::Device);
   }
 
   void emitLaunch(OpBuilder &builder, const PlannedLaunch &launch, ArrayRef<Value> values) {
@@ -189,23 +160,39 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       return picked;
     };
     Operation *op = launch.op;
+    Operation *emitted = isa<sched::OffloadOp, sched::FetchOp>(op)
+                             ? emitCopy(builder, op, values[launch.reads.front()], values[launch.writes.front()])
+                             : emitKernel(builder, op, pick(launch.reads), pick(launch.writes),
+                                          launch.workspace < 0 ? Value() : values[launch.workspace]);
+    if (Attribute rows = op->getAttr(analysis::kLaunchRows))
+      emitted->setAttr(analysis::kLaunchRows, rows);
+  }
+
+  static Operation *emitCopy(OpBuilder &builder, Operation *op, Value from, Value to) {
+    return exec::CopyOp::create(builder, op->getLoc(), from, to, builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+                                IntegerAttr(), TypeAttr::get(op->getResult(0).getType()),
+                                op->getAttrOfType<StringAttr>("offloaded"));
+  }
+
+  static Operation *emitKernel(OpBuilder &builder, Operation *op, ValueRange reads, ValueRange writes, Value workspace) {
     auto library = dyn_cast<sched::LibraryOp>(op);
     auto kernel = op->getAttrOfType<StringAttr>("kedge.kernel");
     auto number = [&](StringRef name, int64_t otherwise) {
       auto attr = op->getAttrOfType<IntegerAttr>(name);
-      return attr ? attr.getInt() : otherwise;
+      return builder.getI64IntegerAttr(attr ? attr.getInt() : otherwise);
     };
-    bool isCopy = isa<sched::OffloadOp, sched::FetchOp>(op);
-    StringRef name = library ? library.getKernel() : isCopy ? "copy" : kernel ? kernel.getValue() : "cluster";
-    auto emitted = exec::LaunchOp::create(builder, op->getLoc(), name,
-                           pick(launch.reads), pick(launch.writes), launch.workspace < 0 ? Value() : values[launch.workspace],
-                           number("kedge.iterations", 0), number("kedge.grain", 1), 0,
-                           builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
-                           builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())), library || isCopy,
-                           library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
-    for (StringRef name : {"recomputed", "offloaded", "cuda.kernels", "cuda.flat", analysis::kLaunchRows})
-      if (Attribute kept = op->getAttr(name))
-        emitted->setAttr(name, kept);
+    StringAttr name = library  ? library.getKernelAttr()
+                      : kernel ? kernel
+                               : builder.getStringAttr("cluster");
+    return exec::LaunchOp::create(builder, op->getLoc(), name, reads, writes, workspace, number("kedge.iterations", 0),
+                                  number("kedge.grain", 1), builder.getI64IntegerAttr(0),
+                                  builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
+                                  builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())),
+                                  library ? builder.getUnitAttr() : UnitAttr(),
+                                  library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
+                                  op->getAttrOfType<StringAttr>("recomputed"),
+                                  op->getAttrOfType<ArrayAttr>("cuda.kernels"),
+                                  op->getAttrOfType<DictionaryAttr>("cuda.flat"));
   }
 };
 } // namespace

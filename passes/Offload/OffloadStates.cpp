@@ -1,5 +1,6 @@
 #include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Offload/Passes.h"
@@ -24,20 +25,17 @@ public:
 
   void run() {
     for (BlockArgument argument : function.getArguments())
-      if (livesOnHost(function.getArgAttr(argument.getArgNumber(), "train.state")))
+      if (livesOnHost(train::stateOfArgument(function, argument.getArgNumber())))
         fetch(argument);
     for (OpOperand &operand : function.getBody().front().getTerminator()->getOpOperands())
-      if (livesOnHost(function.getResultAttr(operand.getOperandNumber(), "train.state")))
+      if (livesOnHost(train::stateOfResult(function, operand.getOperandNumber())))
         offload(operand);
   }
 
   int64_t fetches = 0, offloads = 0;
 
 private:
-  bool livesOnHost(Attribute state) const {
-    auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(state);
-    return symbol && onHost.contains(symbol.getAttr());
-  }
+  bool livesOnHost(FlatSymbolRefAttr state) const { return state && onHost.contains(state.getAttr()); }
 
   /// Launches that read `value`, directly or through views, with the value that each reads.
   void readersOf(Value value, SmallVectorImpl<std::pair<Operation *, Value>> &readers) {
@@ -85,7 +83,8 @@ private:
   /// A state that is returned as it came in stays where it is.
   void offload(OpOperand &returned) {
     Value value = returned.get(), root = sched::rootOf(value);
-    if (isa<BlockArgument>(root) && livesOnHost(function.getArgAttr(cast<BlockArgument>(root).getArgNumber(), "train.state")))
+    if (auto argument = dyn_cast<BlockArgument>(root);
+        argument && livesOnHost(train::stateOfArgument(function, argument.getArgNumber())))
       return;
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
@@ -95,8 +94,7 @@ private:
   }
 
   Location nameOf(BlockArgument state) {
-    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(state.getArgNumber(), "train.state");
-    return NameLoc::get(symbol.getAttr());
+    return NameLoc::get(train::stateOfArgument(function, state.getArgNumber()).getAttr());
   }
 
   func::FuncOp function;

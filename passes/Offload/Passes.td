@@ -16,8 +16,8 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     Example: `--kedge-offload-states=states=optimizer`
     ```mlir
     train.state moment1 @m tensor<4xf32>
-    func.func @step(%g: tensor<4xf32> {train.input = "g"}, %m: tensor<4xf32> {train.state = @m})
-        -> (tensor<4xf32> {train.state = @m}) {
+    func.func @step(%g: tensor<4xf32> {train.binding = #train.binding<input "g">}, %m: tensor<4xf32> {train.binding = #train.binding<state @m>})
+        -> (tensor<4xf32> {train.binding = #train.binding<state @m>}) attributes {train.kind = #train.kind<step>} {
       %new = sched.library "update"(%m, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       return %new : tensor<4xf32>
     }
@@ -25,7 +25,7 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     becomes
     ```mlir
     train.state moment1 @m tensor<4xf32> {sched.host}
-    func.func @step(%g: ..., %m: ...) -> (...) {
+    func.func @step(%g: ..., %m: ...) -> (...) attributes {train.kind = #train.kind<step>} {
       %here = sched.fetch %m : tensor<4xf32>
       %new = sched.library "update"(%here, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %there = sched.offload %new : tensor<4xf32>

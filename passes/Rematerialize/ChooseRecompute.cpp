@@ -3,6 +3,7 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Analysis/Reservations.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include "kedge/Support/Statistics.h"
@@ -371,8 +372,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   /// Functions of a training step; evaluation does not count as overhead.
   static bool trains(const Choice &choice) {
-    StringRef name = func::FuncOp(choice.graph.function).getName();
-    return name == "step" || name == "micro" || name == "update";
+    std::optional<train::FunctionKind> kind = train::kindOf(func::FuncOp(choice.graph.function));
+    return kind && train::runsInStep(*kind, /*accumulate=*/1) > 0;
   }
 
   static int64_t fetches(const Choice &choice) {

@@ -2,6 +2,7 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Rematerialize/ResultSlice.h"
 
@@ -47,7 +48,7 @@ private:
 
   void addInputs() {
     for (BlockArgument argument : graph.function.getArguments())
-      if (graph.function.getArgAttr(argument.getArgNumber(), "train.input"))
+      if (train::bindingOfArgument(graph.function, argument.getArgNumber(), train::BindingKind::Input))
         addValue(argument, sched::bytesOf(argument.getType()), true);
   }
 
@@ -99,12 +100,13 @@ private:
       auto found = graph.valueOf.find(rootOf(value));
       if (found == graph.valueOf.end())
         continue;
+      auto output = train::bindingOfResult(function, index, train::BindingKind::Output);
       // The host reads it as soon as it is there.
-      if (function.getResultAttr(index, "train.part"))
+      if (output && output.getPart())
         continue;
       solver::RematValue &bound = graph.problem.values[found->second];
       bound.keptToEnd = true;
-      if (function.getResultAttr(index, "train.output"))
+      if (output)
         continue;
       bound.bytes = 0;
       if (Operation *op = rootOf(value).getDefiningOp())
@@ -161,10 +163,10 @@ private:
       nodesOf[node.op].push_back(static_cast<int>(i));
     DenseMap<Attribute, Value> written;
     for (auto [index, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-      if (Attribute state = function.getResultAttr(index, "train.state"))
+      if (Attribute state = train::stateOfResult(function, index))
         written[state] = rootOf(value);
     for (BlockArgument argument : function.getArguments()) {
-      auto found = written.find(function.getArgAttr(argument.getArgNumber(), "train.state"));
+      auto found = written.find(train::stateOfArgument(function, argument.getArgNumber()));
       if (found == written.end() || !found->second.getDefiningOp())
         continue;
       Operation *writer = found->second.getDefiningOp();
@@ -266,8 +268,8 @@ private:
     func::FuncOp function = graph.function;
     SmallVector<Value> open;
     for (auto [index, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-      if (auto name = function.getResultAttrOfType<StringAttr>(index, "train.result"))
-        if (name.getValue().contains("loss") || name.getValue() == "items")
+      if (auto result = train::bindingOfResult(function, index, train::BindingKind::Result))
+        if (result.getName().contains("loss") || result.getName() == "items")
           open.push_back(rootOf(value));
     DenseSet<Operation *> seen;
     while (!open.empty()) {

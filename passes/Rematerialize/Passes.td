@@ -21,7 +21,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
 
     Example: `--kedge-choose-recompute="budget=activations=80% device=h100 threads=2"`
     ```mlir
-    func.func @step(%x: tensor<512xi64> {train.input = "x"}) -> (tensor<512xi64> {train.output = "y"}) {
+    func.func @step(%x: tensor<512xi64> {train.binding = #train.binding<input "x">}) -> (tensor<512xi64> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
       %a = sched.library "onnx.Gather"(%x, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
       %b = sched.library "onnx.Gather"(%a, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
       %c = sched.library "onnx.Gather"(%b, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
@@ -32,7 +32,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     becomes
     ```mlir
     module attributes {sched.recompute = {..., budget_bytes = ..., fits = true, ..., ops = 1 : i64, ...
-      func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>} {
+      func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>, train.kind = #train.kind<step>} {
     ```
   }];
   let options = [
@@ -58,8 +58,8 @@ def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"})
-        attributes {sched.sequence = array<i64: 0, 1, 0, 2>} {
+    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">})
+        attributes {sched.sequence = array<i64: 0, 1, 0, 2>, train.kind = #train.kind<step>} {
       %a = sched.library "a"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
       %b = sched.library "b"(%a) {} : (tensor<4xf32>) -> tensor<4xf32>
       %c = sched.library "c"(%a, %b) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -68,7 +68,7 @@ def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    func.func @step(%x: ...) -> (...) {
+    func.func @step(%x: ...) -> (...) attributes {train.kind = #train.kind<step>} {
       %a = sched.library "a"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
       %b = sched.library "b"(%a) {} : (tensor<4xf32>) -> tensor<4xf32>
       %again = sched.library "a"(%x) {} {clone = 1 : i64, recomputed = "frees 64 B from launch 1 to 2"} : ...

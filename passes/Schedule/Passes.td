@@ -113,8 +113,9 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
 
     Example:
     ```mlir
-    func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.state = @w})
-        -> (tensor<4xf32> {train.state = @w}, tensor<4xf32>) {
+    train.state parameter @w tensor<4xf32>
+    func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.binding = #train.binding<state @w>})
+        -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<4xf32>) attributes {train.kind = #train.kind<step>} {
       %g = sched.library "gradient"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %y = sched.library "other"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
       %new = sched.library "update"(%w, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -123,7 +124,7 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    func.func @step(%x: ..., %w: ...) -> (...) {
+    func.func @step(%x: ..., %w: ...) -> (...) attributes {train.kind = #train.kind<step>} {
       %g = sched.library "gradient"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %new = sched.library "update"(%w, %g) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %y = sched.library "other"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>

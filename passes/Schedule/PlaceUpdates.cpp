@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,7 +29,7 @@ SmallVector<Operation *> tailOps(func::FuncOp function) {
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   auto isState = [&](OpOperand &use) {
-    return use.getOwner() == terminator && function.getResultAttr(use.getOperandNumber(), "train.state");
+    return use.getOwner() == terminator && train::stateOfResult(function, use.getOperandNumber());
   };
   auto ends = [&](OpOperand &use) { return use.getOwner() == terminator || tail.contains(use.getOwner()); };
   DenseSet<Operation *> onlyState;
@@ -101,7 +102,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     for (Value operand : op->getOperands()) {
       consider(operand.getDefiningOp());
       auto argument = dyn_cast<BlockArgument>(operand);
-      if (!argument || !getOperation().getArgAttr(argument.getArgNumber(), "train.state"))
+      if (!argument || !train::stateOfArgument(getOperation(), argument.getArgNumber()))
         continue;
       for (Operation *reader : operand.getUsers())
         if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op))

@@ -1,5 +1,7 @@
 #include "test/support/CompiledFunction.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Export/Program/ProgramJson.h"
 #include "kedge/Support/Error.h"
 #include "mlir/IR/Diagnostics.h"
@@ -71,8 +73,8 @@ CompiledFunction::CompiledFunction(OwningOpRef<ModuleOp> module, const std::stri
     : loaded(std::make_unique<Loaded>()) {
   auto function = module->lookupSymbol<func::FuncOp>("model");
   for (unsigned k = 0; k < function.getNumResults(); ++k)
-    if (auto name = function.getResultAttrOfType<StringAttr>(k, "train.output"))
-      loaded->outputs[name.str()] = cast<RankedTensorType>(function.getResultTypes()[k]);
+    if (auto output = train::bindingOfResult(function, k, train::BindingKind::Output))
+      loaded->outputs[output.getName().str()] = cast<RankedTensorType>(function.getResultTypes()[k]);
   runPasses(*module, [](OpPassManager &manager) { pipelines::addSchedulePipeline(manager); });
   ObjectFiles objects = emitKernels(*module);
   runPasses(*module, [](OpPassManager &manager) { pipelines::addMemoryPipeline(manager, threads); });
@@ -98,20 +100,20 @@ OwningOpRef<ModuleOp> CompiledFunction::isolate(func::FuncOp function) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
   func::FuncOp copy = function.clone();
   module->push_back(copy);
-  copy.setName("model");
+  train::setKind(copy, train::FunctionKind::Model);
   copy.setPublic();
   Builder builder(function.getContext());
   SmallVector<Type> inputs(copy.front().getArgumentTypes());
   auto results = copy.front().getTerminator()->getOperandTypes();
   copy.setFunctionType(builder.getFunctionType(inputs, results));
-  auto named = [&](StringRef key, size_t index) {
-    return DictionaryAttr::get(function.getContext(), builder.getNamedAttr(key, builder.getStringAttr(std::to_string(index))));
+  auto named = [&](train::BindingKind kind, size_t index) {
+    return train::boundTo(train::BindingAttr::get(function.getContext(), kind, std::to_string(index)));
   };
   SmallVector<Attribute> argAttrs, resultAttrs;
   for (size_t k = 0; k < inputs.size(); ++k)
-    argAttrs.push_back(named("train.input", k));
+    argAttrs.push_back(named(train::BindingKind::Input, k));
   for (size_t k = 0; k < results.size(); ++k)
-    resultAttrs.push_back(named("train.output", k));
+    resultAttrs.push_back(named(train::BindingKind::Output, k));
   copy.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
   copy.setResAttrsAttr(builder.getArrayAttr(resultAttrs));
   return module;

@@ -30,15 +30,16 @@ public:
   }
 
   std::string text() const {
-    return states + fmt::format("func.func @model(%ids: tensor<{}x{}xi64> {{train.input = \"input_ids\"}}{}) -> ({} {{train.output "
-                                "= \"logits\"}}) {{\n{}}}\n",
+    return states + fmt::format("func.func @model(%ids: tensor<{}x{}xi64> {{train.binding = #train.binding<input \"input_ids\">}}{}) -> "
+                                "({} {{train.binding = #train.binding<output \"logits\">}}) "
+                                "attributes {{train.kind = #train.kind<model>}} {{\n{}}}\n",
                                 s.batch, s.tokens, arguments, result, body);
   }
 
 private:
   std::string parameter(const std::string &name, const std::string &shape) {
     states += fmt::format("train.state parameter @{} tensor<{}xf32>\n", name, shape);
-    arguments += fmt::format(", %{0}: tensor<{1}xf32> {{train.state = @{0}}}", name, shape);
+    arguments += fmt::format(", %{0}: tensor<{1}xf32> {{train.binding = #train.binding<state @{0}>}}", name, shape);
     return "%" + name;
   }
   std::string fresh() { return fmt::format("%v{}", values++); }

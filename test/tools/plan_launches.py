@@ -11,6 +11,8 @@ for line in open(sys.argv[2]):
         function = program.setdefault(found[1], [])
     elif found := re.match(r'\s*exec\.launch (?:library )?"([^"]*)"', line):
         function.append(found[1])
+    elif re.match(r"\s*exec\.copy ", line):
+        function.append("copy")
 table = {}
 for row in csv.DictReader(open(sys.argv[1])):
     names = table.setdefault(row["function"], [])

@@ -1,6 +1,7 @@
 // What a step costs: the sum over the launches of its functions.
 #pragma once
 #include "kedge/Analysis/LaunchCost.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <string>
@@ -15,6 +16,7 @@ struct ScheduledLaunch {
   std::string place;  ///< in the model
   LaunchCost cost;
   double seconds = 0;
+  std::optional<train::FunctionKind> kind = std::nullopt; ///< of the function
 };
 
 /// Launches of every function of a level-3 module, in order.

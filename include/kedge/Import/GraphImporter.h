@@ -38,8 +38,8 @@ public:
   /// Names of graphs imported before are visible.
   void importGraph(const model::Graph &graph);
   /// Appends one iteration of training_info: each algorithm in order, behind the main graph (imported before)
-  /// as it is after the updates of those before it. Updated variables become results `train.state = @symbol`,
-  /// outputs of algorithms results `train.algorithm_output`; initializations, which must be constant, become
+  /// as it is after the updates of those before it. Updated variables become results that are their states,
+  /// outputs of algorithms results bound as such; initializations, which must be constant, become
   /// the variables' first values. Marks @model with `train.training_info`.
   void importTraining();
   /// Sets the function's type, folds constants, removes what nobody uses.
@@ -54,11 +54,11 @@ private:
   friend class GraphNode;
   struct Argument {
     mlir::Value value;
-    mlir::NamedAttribute attribute; // train.input = "x" or train.state = @w
+    train::BindingAttr binding; // an input or a state
   };
   struct Result {
     mlir::Value value;
-    mlir::NamedAttribute attribute; // train.output = "logits", train.algorithm_output or train.state
+    train::BindingAttr binding; // an output, an algorithm's output or a state
   };
 
   void checkShapeNames();

@@ -1,14 +1,25 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace kedge::exec;
 
+#include "kedge/Dialect/Exec/ExecAttrsEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kedge/Dialect/Exec/ExecAttrs.cpp.inc"
 #include "kedge/Dialect/Exec/ExecDialect.cpp.inc"
+#include "kedge/Dialect/Exec/ExecInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Exec/ExecOps.cpp.inc"
 
 void ExecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "kedge/Dialect/Exec/ExecAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Exec/ExecOps.cpp.inc"

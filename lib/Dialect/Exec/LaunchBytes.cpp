@@ -13,13 +13,13 @@ ArenaRange::ArenaRange(BufferOp buffer)
 
 BufferOp kedge::exec::bufferOf(Value operand) { return operand.getDefiningOp<BufferOp>(); }
 
-LaunchBytes::LaunchBytes(LaunchOp launch) {
+LaunchBytes::LaunchBytes(LaunchInterface launch) {
   for (Value value : launch.getReads())
     read.emplace_back(bufferOf(value));
   for (Value value : launch.getWrites())
     written.emplace_back(bufferOf(value));
-  if (launch.getWorkspace())
-    written.emplace_back(bufferOf(launch.getWorkspace()));
+  if (Value scratch = launch.getScratch())
+    written.emplace_back(bufferOf(scratch));
 }
 
 void LaunchBytes::add(const LaunchBytes &other) {

@@ -12,12 +12,6 @@ Value rootOf(Value v) {
 
 bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, FetchOp>(op); }
 
-int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  int64_t width = std::max<int64_t>(8, tensor.getElementTypeBitWidth());
-  return tensor.getNumElements() * width / 8;
-}
-
 bool mayOverwrite(OpResult result, Value root) {
   Operation *op = result.getOwner();
   bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return rootOf(v) == root; });

@@ -6,6 +6,7 @@
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -27,7 +28,7 @@ bool mayTrain(Value root) {
       continue;
     if (auto argument = dyn_cast<BlockArgument>(v)) {
       auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-      if (!function || function.getArgAttr(argument.getArgNumber(), "train.state"))
+      if (!function || train::stateOfArgument(function, argument.getArgNumber()))
         return true;
       continue;
     }

@@ -2,6 +2,8 @@
 #include "lib/Export/Skeleton/SkeletonProto.h"
 #include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Export/Onnx/OnnxGraph.h"
 #include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Error.h"
@@ -75,7 +77,7 @@ model::DType onnxType(Type element) {
   return found->second;
 }
 
-OnnxWriter::OnnxWriter(ModuleOp module) : module(module), function(module.lookupSymbol<func::FuncOp>("model")) {
+OnnxWriter::OnnxWriter(ModuleOp module) : module(module), function(train::functionOf(module, train::FunctionKind::Model)) {
   if (!function)
     fail("the IR has no function @model: only level 1 (--import-onnx, 01-model.mlir of --save-ir) can be written as ONNX");
   graph.name = "model";
@@ -98,19 +100,19 @@ void OnnxWriter::add(model::Tensor tensor) { graph.initializers.push_back(std::m
 
 void OnnxWriter::inputs() {
   for (BlockArgument argument : function.getArguments())
-    if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "train.input")) {
-      names[argument] = fresh(name.str());
+    if (auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input)) {
+      names[argument] = fresh(input.getName().str());
       graph.inputs.push_back(infoOf(names[argument], argument));
     }
   // Outputs keep their names: values that happen to be called like them make way.
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto name = function.getResultAttrOfType<StringAttr>(i, "train.output"))
-      taken.insert(name.str());
+    if (auto output = train::bindingOfResult(function, i, train::BindingKind::Output))
+      taken.insert(output.getName().str());
 }
 
 void OnnxWriter::states() {
   for (BlockArgument argument : function.getArguments()) {
-    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "train.state");
+    auto symbol = train::stateOfArgument(function, argument.getArgNumber());
     if (!symbol)
       continue;
     auto state = module.lookupSymbol<train::StateOp>(symbol.getValue());
@@ -118,12 +120,8 @@ void OnnxWriter::states() {
     std::string name = fresh(state.getOnnxName().value_or(state.getSymName()).str());
     Attribute init = state.getInitAttr();
     if (auto weight = dyn_cast_or_null<train::WeightAttr>(init)) {
-      auto perm = state.getPerm().value_or(ArrayRef<int64_t>());
-      SmallVector<int64_t> dims(type.getShape());
-      for (auto [to, from] : llvm::enumerate(perm))
-        dims[from] = type.getShape()[to];
-      add(ownedTensor(name, RankedTensorType::get(dims, type.getElementType()), readBytes(weight)));
-      names[argument] = perm.empty() ? name : value("Transpose", {name}, {model::Attribute::makeInts("perm", perm.vec())});
+      add(ownedTensor(name, type, readBytes(weight)));
+      names[argument] = name;
       continue;
     }
     auto fill = dyn_cast_or_null<FloatAttr>(init);
@@ -148,13 +146,13 @@ void OnnxWriter::body() {
 void OnnxWriter::outputs() {
   Operation *end = function.getBody().front().getTerminator();
   for (auto [i, returned] : llvm::enumerate(end->getOperands()))
-    if (auto name = function.getResultAttrOfType<StringAttr>(i, "train.output")) {
+    if (auto output = train::bindingOfResult(function, i, train::BindingKind::Output)) {
       model::Node identity;
       identity.opType = "Identity";
       identity.inputs = {nameOf(returned)};
-      identity.outputs = {name.str()};
+      identity.outputs = {output.getName().str()};
       graph.nodes.push_back(std::move(identity));
-      graph.outputs.push_back(infoOf(name.str(), returned));
+      graph.outputs.push_back(infoOf(output.getName().str(), returned));
     }
 }
 

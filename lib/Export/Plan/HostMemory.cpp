@@ -1,6 +1,6 @@
 #include "HostMemory.h"
-#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Export/Plan/PlanReport.h"
+#include "kedge/Support/StorageBytes.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -8,26 +8,11 @@ using namespace kedge;
 using nlohmann::json;
 
 namespace {
-using exec::bufferOf;
-
-/// Source and destination of a copy; null for other launches.
-std::pair<exec::BufferOp, exec::BufferOp> endsOf(exec::LaunchOp launch) {
-  if (!launch.getLibrary() || launch.getKernel() != "copy")
-    return {};
-  return {bufferOf(launch.getReads().front()), bufferOf(launch.getWrites().front())};
-}
-
-int64_t bytesOf(train::StateOp state) {
-  auto tensor = cast<RankedTensorType>(state.getType());
-  return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
-}
-
 /// Bytes that one run of the function copies to host memory, and back.
 std::pair<int64_t, int64_t> copiedBytes(exec::FunctionOp function) {
   int64_t out = 0, in = 0;
-  for (auto launch : function.getBody().getOps<exec::LaunchOp>())
-    if (auto [from, to] = endsOf(launch); from)
-      (to.getHost() ? out : in) += static_cast<int64_t>(from.getSize());
+  for (auto copy : function.getBody().getOps<exec::CopyOp>())
+    (copy.fetches() ? in : out) += static_cast<int64_t>(copy.from().getSize());
   return {out, in};
 }
 } // namespace
@@ -35,11 +20,8 @@ std::pair<int64_t, int64_t> copiedBytes(exec::FunctionOp function) {
 llvm::DenseMap<Operation *, train::StateOp> kedge::statesInTransit(exec::FunctionOp function) {
   auto module = function->getParentOfType<ModuleOp>();
   llvm::DenseMap<Operation *, train::StateOp> states;
-  for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
-    auto [from, to] = endsOf(launch);
-    if (!from)
-      continue;
-    exec::BufferOp there = from.getHost() ? from : to, here = from.getHost() ? to : from;
+  for (auto copy : function.getBody().getOps<exec::CopyOp>()) {
+    exec::BufferOp there = copy.fetches() ? copy.from() : copy.to(), here = copy.fetches() ? copy.to() : copy.from();
     if (there.getStateAttr())
       states[here] = module.lookupSymbol<train::StateOp>(there.getStateAttr().getAttr());
   }
@@ -66,7 +48,7 @@ std::vector<std::pair<std::string, int64_t>> kedge::largestOnHost(ModuleOp modul
   std::vector<std::pair<std::string, int64_t>> states;
   for (auto state : module.getOps<train::StateOp>())
     if (state->hasAttr("sched.host"))
-      states.push_back({state.getSymName().str(), bytesOf(state)});
+      states.push_back({state.getSymName().str(), bytesOf(state.getType())});
   std::stable_sort(states.begin(), states.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
   states.resize(std::min(states.size(), count));
   return states;

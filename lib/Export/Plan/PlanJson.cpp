@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Plan/PlanReport.h"
+#include "kedge/Support/StorageBytes.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -12,11 +13,6 @@ using analysis::arenaBytes;
 using nlohmann::json;
 
 namespace {
-int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * std::max<int64_t>(8, tensor.getElementTypeBitWidth()) / 8;
-}
-
 bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
   return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistentBytes;
 }
@@ -49,7 +45,7 @@ Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
   for (auto gradient : function.getBody().getOps<exec::GradientOp>())
     gradients.insert(gradient.getBuffer().getDefiningOp());
   llvm::DenseMap<Operation *, train::StateOp> states = statesInTransit(function);
-  int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>());
+  int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>());
   std::vector<Fullest> at(launches + 2);
   std::vector<int64_t> load(launches + 2);
   for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
@@ -122,11 +118,11 @@ json functionsJson(ModuleOp module, int64_t persistent) {
 json reservationsJson(ModuleOp module) {
   json list = json::array();
   for (auto arena : module.getOps<exec::ArenaOp>())
-    if (auto reservations = arena->getAttrOfType<ArrayAttr>("reservations"))
-      for (auto entry : reservations.getAsRange<DictionaryAttr>())
-        list.push_back({{"name", entry.getAs<StringAttr>("name").str()},
-                        {"bytes", entry.getAs<IntegerAttr>("bytes").getInt()},
-                        {"source", entry.getAs<StringAttr>("source").str()}});
+    if (ArrayAttr reservations = arena.getReservationsAttr())
+      for (auto entry : reservations.getAsRange<exec::ReservationAttr>())
+        list.push_back({{"name", entry.getName().str()},
+                        {"bytes", entry.getBytes()},
+                        {"source", entry.getSource().str()}});
   return list;
 }
 
@@ -232,7 +228,7 @@ std::string kedge::arenaTable(ModuleOp module) {
       persistentSizes[state->getAttrOfType<IntegerAttr>("exec.offset").getInt()] = bytesOf(state.getType());
   std::string rows;
   for (auto function : module.getOps<exec::FunctionOp>()) {
-    int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchOp>()), id = 0;
+    int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>()), id = 0;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
       if (buffer.getHost())
         continue;

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Plan/PlanView.h"
+#include "kedge/Support/StorageBytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -84,14 +85,13 @@ public:
 private:
   void addState(train::StateOp state) {
     auto tensor = cast<RankedTensorType>(state.getType());
-    int64_t bits = std::max<int64_t>(8, tensor.getElementTypeBitWidth());
     PlanRange range;
     range.name = state.getSymName().str();
     range.type = typeText(tensor);
     range.share = shareOf(state.getRole());
     if (state.getRole() != train::Role::Constant)
       range.layer = ownerOf(parameterName(state.getOf().value_or(state.getSymName())));
-    range.bytes = analysis::arenaBytes(state, tensor.getNumElements() * bits / 8);
+    range.bytes = analysis::arenaBytes(state, bytesOf(tensor));
     range.offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
     view.state.push_back(range);
   }
@@ -105,7 +105,7 @@ private:
     function.name = op.getSymName().str();
     writers.clear();
     inTransit = statesInTransit(op);
-    for (auto launch : op.getBody().getOps<exec::LaunchOp>())
+    for (auto launch : op.getBody().getOps<exec::LaunchInterface>())
       addLaunch(function, launch);
     llvm::DenseMap<Operation *, StringRef> gradients; // the parameter of each
     for (auto gradient : op.getBody().getOps<exec::GradientOp>())
@@ -117,16 +117,16 @@ private:
     view.functions.push_back(std::move(function));
   }
 
-  void addLaunch(PlanFunction &function, exec::LaunchOp op) {
+  void addLaunch(PlanFunction &function, exec::LaunchInterface op) {
     Place place = placeOf(op.getLoc());
     PlanLaunch launch;
     launch.kernel = op.getKernel().str();
     launch.layer = place.layer;
     if (place.isBackward)
       launch.phase = PlanLaunch::Phase::Backward;
-    if (auto reason = op->getAttrOfType<StringAttr>("recomputed")) {
+    if (auto kernel = dyn_cast<exec::LaunchOp>(*op); kernel && kernel.getRecomputed()) {
       launch.phase = PlanLaunch::Phase::Recompute;
-      launch.reason = reason.str();
+      launch.reason = kernel.getRecomputed()->str();
     }
     for (Value written : op.getWrites()) {
       auto buffer = written.getDefiningOp<exec::BufferOp>();
@@ -136,13 +136,12 @@ private:
         launch.layer = launch.layer.empty() ? ownerOf(*owner) : launch.layer;
       }
     }
-    if (op.getLibrary() && op.getKernel() == "copy") {
+    if (auto copy = dyn_cast<exec::CopyOp>(*op)) {
       launch.phase = PlanLaunch::Phase::Copy;
-      if (auto reason = op->getAttrOfType<StringAttr>("offloaded"))
-        launch.reason = reason.str();
+      launch.reason = copy.getOffloaded().value_or("").str();
     }
-    if (op.getWorkspace())
-      writers.try_emplace(op.getWorkspace().getDefiningOp(), function.launches.size());
+    if (Value scratch = op.getScratch())
+      writers.try_emplace(scratch.getDefiningOp(), function.launches.size());
     function.launches.push_back(std::move(launch));
   }
 

@@ -31,7 +31,8 @@ json descriptions(ArrayAttr types) {
   return list;
 }
 
-json launchJson(exec::LaunchOp launch) {
+/// What launches and copies say alike.
+json turnJson(exec::LaunchInterface launch) {
   json args = json::array();
   int hostArg = -1;
   for (Value value : llvm::concat<Value>(llvm::to_vector(launch.getReads()), llvm::to_vector(launch.getWrites()))) {
@@ -39,7 +40,7 @@ json launchJson(exec::LaunchOp launch) {
       hostArg = static_cast<int>(args.size());
     args.push_back(bufferOf(value).getOffset());
   }
-  json entry = {{"args", args}, {"reads", launch.getReads().size()}, {"outputs", descriptions(launch.getWriteTypes())}};
+  json entry = {{"args", args}, {"reads", launch.getReads().size()}};
   if (hostArg >= 0)
     entry["host_arg"] = hostArg;
   if (launch.getStream() != 0)
@@ -48,6 +49,23 @@ json launchJson(exec::LaunchOp launch) {
     entry["waits"] = std::vector<int64_t>(waits->begin(), waits->end());
   if (auto event = launch.getRecords())
     entry["records"] = *event;
+  if (std::string where = locationText(launch.getLoc()); !where.empty())
+    entry["loc"] = where;
+  return entry;
+}
+
+/// Copies are calls of a runtime kernel.
+json copyJson(exec::CopyOp copy) {
+  json entry = turnJson(copy);
+  entry["library"] = "copy";
+  entry["attrs"] = json::object();
+  entry["inputs"] = entry["outputs"] = json::array({tensorDescription(copy.getType())});
+  return entry;
+}
+
+json launchJson(exec::LaunchOp launch) {
+  json entry = turnJson(launch);
+  entry["outputs"] = descriptions(launch.getWriteTypes());
   if (launch.getLibrary()) {
     entry["library"] = launch.getKernel().str();
     entry["attrs"] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();
@@ -57,13 +75,11 @@ json launchJson(exec::LaunchOp launch) {
     entry["iterations"] = launch.getIterations();
     entry["grain"] = launch.getGrain();
   }
-  if (auto kernels = launch->getAttrOfType<ArrayAttr>("cuda.kernels"))
+  if (ArrayAttr kernels = launch.getKernelsAttr())
     entry["kernels"] = toJson(kernels);
   if (launch.getWorkspace())
     entry["workspace"] = {{"offset", bufferOf(launch.getWorkspace()).getOffset()},
                           {"bytes", bufferOf(launch.getWorkspace()).getSize()}};
-  if (std::string where = locationText(launch.getLoc()); !where.empty())
-    entry["loc"] = where;
   return entry;
 }
 
@@ -93,18 +109,21 @@ private:
                   {"launches", json::array()}, {"gradients", json::array()}};
     int64_t id = 0;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
-      if (!isPersistent(buffer)) {
+      if (!buffer.isPersistent()) {
         entry["buffers"].push_back({{"id", id++}, {"offset", buffer.getOffset()}, {"bytes", buffer.getSize()},
                                     {"first", static_cast<int64_t>(buffer.getFirst())},
                                     {"last", static_cast<int64_t>(buffer.getLast())}, {"name", buffer.getName().str()}});
         markSpace(entry["buffers"].back(), buffer);
       }
-      if (auto bindings = buffer.getBindings())
-        for (Attribute binding : *bindings)
-          bind(function, entry, buffer, cast<StringAttr>(binding).getValue());
+      for (train::BindingAttr binding : buffer.bound())
+        bind(function, entry, buffer, binding);
     }
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
-      entry["launches"].push_back(launchJson(launch));
+    for (Operation &op : function.getBody().front()) {
+      if (auto launch = dyn_cast<exec::LaunchOp>(op))
+        entry["launches"].push_back(launchJson(launch));
+      else if (auto copy = dyn_cast<exec::CopyOp>(op))
+        entry["launches"].push_back(copyJson(copy));
+    }
     for (auto gradient : function.getBody().getOps<exec::GradientOp>()) {
       entry["gradients"].push_back({{"parameter", gradient.getParameter().str()},
                                     {"offset", bufferOf(gradient.getBuffer()).getOffset()},
@@ -118,42 +137,40 @@ private:
     return entry;
   }
 
-  static bool isPersistent(exec::BufferOp buffer) {
-    if (buffer.getState())
-      return true;
-    auto bindings = buffer.getBindings();
-    return bindings && llvm::any_of(*bindings, [](Attribute a) {
-             StringRef text = cast<StringAttr>(a).getValue();
-             return text.starts_with("scalar:") || text.starts_with("result:");
-           });
-  }
-
-  void bind(exec::FunctionOp function, json &entry, exec::BufferOp buffer, StringRef binding) {
-    auto [kind, name] = binding.split(':');
+  void bind(exec::FunctionOp function, json &entry, exec::BufferOp buffer, train::BindingAttr binding) {
+    std::string name = binding.getName().str();
     json description = tensorDescription(buffer.getType());
-    if (kind == "input") {
-      entry["inputs"].push_back({{"name", name.str()}, {"offset", buffer.getOffset()}});
+    switch (binding.getKind()) {
+    case train::BindingKind::Input:
+      entry["inputs"].push_back({{"name", name}, {"offset", buffer.getOffset()}});
       addOnce(inputs, inputJson(name, description));
-    } else if (kind == "output") {
-      description["name"] = name.str();
-      description["offset"] = buffer.getOffset();
-      entry["outputs"].push_back(description);
-    } else if (kind == "part") {
-      json whole = tensorDescription(buffer->getAttrOfType<TypeAttr>("whole").getValue());
-      whole["name"] = name.str();
-      whole["offset"] = buffer.getOffset();
-      whole["part"] = {{"first", buffer->getAttrOfType<IntegerAttr>("part").getInt()},
-                       {"elements", cast<RankedTensorType>(buffer.getType()).getNumElements()},
-                       {"after_launch", static_cast<int64_t>(buffer.getFirst())}};
-      entry["outputs"].push_back(whole);
-    } else if (kind == "scalar") {
-      addOnce(scalars, {{"name", name.str()}, {"dtype", description["dtype"]}, {"offset", buffer.getOffset()}});
-    } else if (kind == "result") {
-      description["name"] = name.split(':').second.str();
+      break;
+    case train::BindingKind::Output:
+      entry["outputs"].push_back(outputJson(buffer, binding));
+      break;
+    case train::BindingKind::Scalar:
+      addOnce(scalars, {{"name", name}, {"dtype", description["dtype"]}, {"offset", buffer.getOffset()}});
+      break;
+    case train::BindingKind::Result:
+      description["name"] = name;
       description["function"] = function.getSymName().str();
       description["offset"] = buffer.getOffset();
       results.push_back(description);
+      break;
+    default:
+      llvm_unreachable("the verifier of exec.buffer lets no other binding through");
     }
+  }
+
+  static json outputJson(exec::BufferOp buffer, train::BindingAttr output) {
+    json entry = tensorDescription(output.getPart() ? output.getWhole() : buffer.getType());
+    entry["name"] = output.getName().str();
+    entry["offset"] = buffer.getOffset();
+    if (output.getPart())
+      entry["part"] = {{"first", *output.getPart()},
+                       {"elements", cast<RankedTensorType>(buffer.getType()).getNumElements()},
+                       {"after_launch", static_cast<int64_t>(buffer.getFirst())}};
+    return entry;
   }
 
   json inputJson(StringRef name, json description) {
@@ -175,14 +192,11 @@ private:
   /// The last launch that writes loss_sum or items.
   static int64_t lossReady(exec::FunctionOp function) {
     int64_t ready = -1, at = 0;
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
       for (Value write : launch.getWrites())
-        if (auto bindings = bufferOf(write).getBindings())
-          for (Attribute binding : *bindings) {
-            StringRef name = cast<StringAttr>(binding).getValue();
-            if (name.ends_with(":loss_sum") || name.ends_with(":items"))
-              ready = at;
-          }
+        for (train::BindingAttr binding : bufferOf(write).bound())
+          if (binding.is(train::BindingKind::Result, "loss_sum") || binding.is(train::BindingKind::Result, "items"))
+            ready = at;
       ++at;
     }
     return ready;

@@ -38,8 +38,6 @@ public:
     entry["offset"] = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
     if (state->hasAttr("sched.host"))
       entry["space"] = "host";
-    if (auto perm = state.getPerm())
-      entry["perm"] = toJson(state.getPermAttr());
     entry["init"] = initJson(state);
     if (state.getRole() == train::Role::Parameter) {
       entry["decay"] = state.getDecay();

@@ -1,6 +1,7 @@
 #include "passes/Lower/Gpu/LaunchGroups.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/Lifetimes.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -16,10 +17,10 @@ int64_t offsetOf(Value value) { return bufferOf(value).getOffset(); }
 
 /// One launch, or several that have become one.
 struct Step {
-  SmallVector<exec::LaunchOp> launches; ///< none: it has joined a later one
+  SmallVector<exec::LaunchInterface> launches; ///< none: it has joined a later one
   exec::LaunchBytes bytes;
 
-  explicit Step(exec::LaunchOp launch) : launches{launch}, bytes(launch) {}
+  explicit Step(exec::LaunchInterface launch) : launches{launch}, bytes(launch) {}
   void take(Step &other) {
     launches.insert(launches.begin(), other.launches.begin(), other.launches.end());
     bytes.add(other.bytes);
@@ -28,16 +29,19 @@ struct Step {
 };
 
 /// The flat function of a launch that may join others; "" otherwise.
-StringRef flatOf(exec::LaunchOp launch) {
-  auto flat = launch->getAttrOfType<DictionaryAttr>("cuda.flat");
+StringRef flatOf(exec::LaunchInterface any) {
+  auto launch = dyn_cast<exec::LaunchOp>(*any);
+  DictionaryAttr flat = launch ? launch.getFlatAttr() : DictionaryAttr();
+  if (!flat)
+    return {};
   bool writesStates = llvm::all_of(launch.getWrites(), [](Value value) {
     return bufferOf(value).getState().has_value() && !bufferOf(value).getHost();
   });
-  return flat && writesStates ? flat.getAs<StringAttr>("function").getValue() : StringRef();
+  return writesStates ? flat.getAs<StringAttr>("function").getValue() : StringRef();
 }
 
 void forEachKernel(exec::LaunchOp launch, llvm::function_ref<void(StringRef)> take) {
-  if (auto kernels = launch->getAttrOfType<ArrayAttr>("cuda.kernels"))
+  if (ArrayAttr kernels = launch.getKernelsAttr())
     for (auto kernel : kernels.getAsRange<DictionaryAttr>())
       take(kernel.getAs<StringAttr>("name").getValue());
 }
@@ -46,7 +50,7 @@ class Grouping {
 public:
   Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, llvm::StringSet<> &unused)
       : function(function), kernels(kernels), unused(unused) {
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>())
       steps.emplace_back(launch);
   }
 
@@ -82,34 +86,29 @@ private:
 
   /// Lifetimes count launches. A launch that joined others runs where the last of them stood.
   void renumber() {
-    DenseMap<Operation *, int64_t> oldOf;
     SmallVector<int64_t> newOf; ///< of a launch that stayed where it was; of others that of the one before
     int64_t next = 0;
-    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
-      oldOf[launch] = oldOf.size();
     for (const Step &step : steps)
       newOf.push_back(step.launches.empty() ? next - 1 : next++);
     const int64_t before = steps.size();
     auto moved = [&](int64_t at) { return at < 0 ? -1 : at >= before ? next : newOf[at]; };
-    for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
-      buffer.setFirst(moved(buffer.getFirst()));
-      buffer.setLast(moved(buffer.getLast()));
-    }
-    for (auto gradient : function.getBody().getOps<exec::GradientOp>())
-      gradient.setAfter(moved(gradient.getAfter()));
+    exec::Lifetimes(function).renumber(moved);
     // What a group reads lives on until it runs.
     for (auto [at, step] : llvm::enumerate(steps))
-      for (exec::LaunchOp launch : step.launches)
+      for (exec::LaunchInterface launch : step.launches)
         for (Value value : launch.getReads())
           bufferOf(value).setLast(std::max<int64_t>(bufferOf(value).getLast(), newOf[at]));
   }
 
   void emit(Step &step) {
-    exec::LaunchOp last = step.launches.back();
+    SmallVector<exec::LaunchOp> launches; // copies join none
+    for (exec::LaunchInterface launch : step.launches)
+      launches.push_back(cast<exec::LaunchOp>(*launch));
+    exec::LaunchOp last = launches.back();
     SmallVector<Value> reads, writes;
     SmallVector<Attribute> readTypes, writeTypes;
     SmallVector<int64_t> rows;
-    for (exec::LaunchOp launch : step.launches) {
+    for (exec::LaunchOp launch : launches) {
       reads.append(launch.getReads().begin(), launch.getReads().end());
       writes.append(launch.getWrites().begin(), launch.getWrites().end());
       llvm::append_range(readTypes, launch.getReadTypes());
@@ -119,18 +118,19 @@ private:
     }
     OpBuilder b(last);
     KernelLaunch kernel = emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
-                                    tensorsOf(step.launches, reads.empty() ? writes[0] : reads[0]),
+                                    tensorsOf(launches, reads.empty() ? writes[0] : reads[0]),
                                     std::to_string(step.launches.size()) + "_tensors");
     Location loc = NameLoc::get(b.getStringAttr(std::to_string(step.launches.size()) + " tensors"));
     auto launch = exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
                                          last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
-                                         /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr());
-    launch->setAttr("cuda.kernels", b.getArrayAttr(kernelAttr(b, kernel)));
+                                         /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
+                                         /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
+                                         /*flat=*/DictionaryAttr());
     if (!rows.empty())
       launch->setAttr(analysis::kLaunchRows, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();
     counts.groups += 1;
-    for (exec::LaunchOp joined : step.launches) {
+    for (exec::LaunchOp joined : launches) {
       forEachKernel(joined, [&](StringRef name) { unused.insert(name); });
       joined.erase();
     }
@@ -140,7 +140,7 @@ private:
     SmallVector<FlatTensors> sets;
     for (exec::LaunchOp launch : launches) {
       FlatTensors &set = sets.emplace_back();
-      set.elements = launch->getAttrOfType<DictionaryAttr>("cuda.flat").getAs<IntegerAttr>("elements").getInt();
+      set.elements = launch.getFlatAttr().getAs<IntegerAttr>("elements").getInt();
       for (OperandRange operands : {launch.getReads(), launch.getWrites()})
         for (Value value : operands)
           set.offsets.push_back(offsetOf(value) - offsetOf(base));
@@ -157,8 +157,8 @@ private:
 
 /// Whether copies run beside the launches: the order is proven then, and stays.
 bool hasEvents(exec::FunctionOp function) {
-  return llvm::any_of(function.getBody().getOps<exec::LaunchOp>(),
-                      [](exec::LaunchOp launch) { return launch.getStream() != 0 || launch.getWaits(); });
+  return llvm::any_of(function.getBody().getOps<exec::LaunchInterface>(),
+                      [](exec::LaunchInterface launch) { return launch.getStream() != 0 || launch.getWaits(); });
 }
 
 } // namespace

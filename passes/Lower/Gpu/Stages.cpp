@@ -1,4 +1,5 @@
 #include "passes/Lower/Gpu/Stages.h"
+#include "kedge/Support/StorageBytes.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -31,11 +32,6 @@ struct Target {
   Value scalar;
   Source output;
 };
-
-int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * std::max(1u, tensor.getElementTypeBitWidth() / 8);
-}
 
 sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t> domain, ArrayRef<int64_t> reduced,
                                ArrayRef<Source> inputs, ArrayRef<Source> outputs) {
@@ -104,7 +100,7 @@ public:
       }
     auto tensor = RankedTensorType::get(shape, fold.getType());
     auto map = AffineMap::get(op.getDomain().size(), 0, exprs, op.getContext());
-    return {fold, {tensor, map, workspace.add(bytesOf(tensor))}};
+    return {fold, {tensor, map, workspace.add(kedge::bytesOf(tensor))}};
   }
 
   void makeSource(const Target &result) { sources[result.scalar] = result.output; }

@@ -1,7 +1,8 @@
 // RUN: kedge-opt %s --split-input-file --verify-diagnostics
 
 // What lies in host memory is read by fetches and the return alone.
-func.func @good(%x: tensor<4xf32>, %m: tensor<4xf32> {train.state = @m}) -> (tensor<4xf32> {train.state = @m}) {
+train.state moment1 @m tensor<4xf32> {sched.host}
+func.func @good(%x: tensor<4xf32>, %m: tensor<4xf32> {train.binding = #train.binding<state @m>}) -> (tensor<4xf32> {train.binding = #train.binding<state @m>}) {
   %h = sched.offload %x : tensor<4xf32>
   %y = sched.fetch %h : tensor<4xf32>
   %z = sched.fetch %m : tensor<4xf32>

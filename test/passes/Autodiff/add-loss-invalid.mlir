@@ -15,8 +15,8 @@
 // The labels that the model has are more than the logits ask for, and of another type.
 // CLASSES: error: the labels input 'labels' is 'tensor<3xf32>', expected 'tensor<2xi64>' for --loss cross-entropy
 // VALUES: error: the labels input 'x' is 'tensor<3x5xf32>', expected 'tensor<2x5xf32>' for --loss mse
-func.func @model(%x: tensor<3x5xf32> {train.input = "x"}, %labels: tensor<3xf32> {train.input = "labels"})
-    -> (tensor<2x5xf32> {train.output = "a"}, tensor<3x5xf32> {train.output = "b"}) {
+func.func @model(%x: tensor<3x5xf32> {train.binding = #train.binding<input "x">}, %labels: tensor<3xf32> {train.binding = #train.binding<input "labels">})
+    -> (tensor<2x5xf32> {train.binding = #train.binding<output "a">}, tensor<3x5xf32> {train.binding = #train.binding<output "b">}) attributes {train.kind = #train.kind<model>} {
   %a = onnx.Slice %x {starts = array<i64: 0, 0>, ends = array<i64: 2, 5>, steps = array<i64: 1, 1>}
       : (tensor<3x5xf32>) -> tensor<2x5xf32>
   return %a, %x : tensor<2x5xf32>, tensor<3x5xf32>

@@ -2,14 +2,14 @@
 
 // 2 x 3 items, two micro-batches: backward starts from 1 / 12.
 // CHECK-LABEL: func.func @model
-// CHECK-SAME: %{{.*}}: tensor<2x3xi64> {train.input = "labels"}
-// CHECK-SAME: {train.result = "loss_sum"}
-// CHECK-SAME: {train.result = "items"}
-// CHECK-SAME: {train.result = "loss_rows"}
+// CHECK-SAME: %{{.*}}: tensor<2x3xi64> {train.binding = #train.binding<input "labels">}
+// CHECK-SAME: {train.binding = #train.binding<result "loss_sum">}
+// CHECK-SAME: {train.binding = #train.binding<result "items">}
+// CHECK-SAME: {train.binding = #train.binding<result "loss_rows">}
 // CHECK-SAME: train.loss_gradient = 0.083333333333333329
 // CHECK-SAME: train.nominal_items = 1.200000e+01
 // CHECK: train.cross_entropy
-func.func @model(%x: tensor<2x3x5xf32> {train.input = "x"}) -> (tensor<2x3x5xf32> {train.output = "logits"}) {
+func.func @model(%x: tensor<2x3x5xf32> {train.binding = #train.binding<input "x">}) -> (tensor<2x3x5xf32> {train.binding = #train.binding<output "logits">}) attributes {train.kind = #train.kind<model>} {
   %0 = onnx.Neg %x : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   return %0 : tensor<2x3x5xf32>
 }

@@ -3,6 +3,6 @@
 
 // KIND: error: unknown optimizer 'lion': expected adamw, adam or sgd
 // STEP: error: has neither @step nor @micro
-func.func @model() {
+func.func @model() attributes {train.kind = #train.kind<model>} {
   return
 }

@@ -22,8 +22,8 @@
 
 // What the host reads comes in parts, each with its first element.
 // CHECK-LABEL: func.func @predict
-// CHECK-SAME: {train.output = "logits", train.part = 0 : i64, train.whole = tensor<2x3x32xf32>}
-// CHECK-SAME: {train.output = "logits", train.part = 96 : i64, train.whole = tensor<2x3x32xf32>}
+// CHECK-SAME: {train.binding = #train.binding<output "logits" part 0 of tensor<2x3x32xf32>>}
+// CHECK-SAME: {train.binding = #train.binding<output "logits" part 96 of tensor<2x3x32xf32>>}
 // CHECK-NOT: tensor<6x32xf32>
 
 // A norm over the classes is no loss: the region stays whole. So does one that is small enough.
@@ -39,7 +39,7 @@
 // WHOLE-NOT: train.chunk
 // WHOLE: return
 func.func @step(%x: tensor<2x3x4xf32>, %w: tensor<4x32xf32>, %b: tensor<32xf32>, %labels: tensor<2x3xi64>, %seed: tensor<f32>)
-    -> (tensor<2x3xf32>, tensor<2x3x4xf32>, tensor<4x32xf32>, tensor<32xf32>) {
+    -> (tensor<2x3xf32>, tensor<2x3x4xf32>, tensor<4x32xf32>, tensor<32xf32>) attributes {train.kind = #train.kind<step>} {
   %product = onnx.MatMul %x, %w : (tensor<2x3x4xf32>, tensor<4x32xf32>) -> tensor<2x3x32xf32>
   %logits = onnx.Add %product, %b : (tensor<2x3x32xf32>, tensor<32xf32>) -> tensor<2x3x32xf32>
   %losses, %top, %total = train.cross_entropy %logits, %labels {axis = 2 : i64, ignore_index = -100 : i64} : (tensor<2x3x32xf32>, tensor<2x3xi64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
@@ -53,7 +53,7 @@ func.func @step(%x: tensor<2x3x4xf32>, %w: tensor<4x32xf32>, %b: tensor<32xf32>,
   return %losses, %dx, %dw, %db : tensor<2x3xf32>, tensor<2x3x4xf32>, tensor<4x32xf32>, tensor<32xf32>
 }
 
-func.func @predict(%x: tensor<2x3x4xf32>, %w: tensor<32x4xf32>) -> (tensor<2x3x32xf32> {train.output = "logits"}) {
+func.func @predict(%x: tensor<2x3x4xf32>, %w: tensor<32x4xf32>) -> (tensor<2x3x32xf32> {train.binding = #train.binding<output "logits">}) attributes {train.kind = #train.kind<predict>} {
   %logits = onnx.MatMul %x, %w {transB = true} : (tensor<2x3x4xf32>, tensor<32x4xf32>) -> tensor<2x3x32xf32>
   return %logits : tensor<2x3x32xf32>
 }
@@ -64,7 +64,7 @@ func.func @other(%x: tensor<2x3x4xf32>, %w: tensor<4x32xf32>) -> tensor<2x3x32xf
   return %y : tensor<2x3x32xf32>
 }
 
-func.func @small(%x: tensor<2x4xf32>, %w: tensor<4x32xf32>) -> (tensor<2x32xf32> {train.output = "logits"}) {
+func.func @small(%x: tensor<2x4xf32>, %w: tensor<4x32xf32>) -> (tensor<2x32xf32> {train.binding = #train.binding<output "logits">}) {
   %product = onnx.MatMul %x, %w : (tensor<2x4xf32>, tensor<4x32xf32>) -> tensor<2x32xf32>
   return %product : tensor<2x32xf32>
 }

@@ -2,13 +2,13 @@
 // What has no gradient at all: differentiate.mlir.
 
 // expected-error @+1 {{has the attribute train.loss_gradient, but no result 'loss_sum' to differentiate: run kedge-add-loss first}}
-func.func @step(%x: tensor<f32>) -> tensor<f32> attributes {train.loss_gradient = 0.5 : f64} {
+func.func @step(%x: tensor<f32>) -> tensor<f32> attributes {train.kind = #train.kind<step>, train.loss_gradient = 0.5 : f64} {
   return %x : tensor<f32>
 }
 
 // -----
 
-func.func @step(%x: tensor<f32>, %z: tensor<f32>) -> tensor<f32> {
+func.func @step(%x: tensor<f32>, %z: tensor<f32>) -> tensor<f32> attributes {train.kind = #train.kind<step>} {
   %y = onnx.Neg %x : (tensor<f32>) -> tensor<f32>
   // expected-error @+1 {{y does not depend on input 0 of xs ('tensor<f32>'): take it out of xs, or check which value y names}}
   %g = train.gradient_of %y, %z : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -18,7 +18,7 @@ func.func @step(%x: tensor<f32>, %z: tensor<f32>) -> tensor<f32> {
 // -----
 
 // An op whose gradient exists, but not for this form of it, says why and which.
-func.func @step(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tensor<2xf32> {
+func.func @step(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tensor<2xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{has no gradient for reduction 'max'}}
   // expected-error @+1 {{the gradient of 'onnx.ScatterElements' does not cover this form of it}}
   %0 = onnx.ScatterElements %x, %i, %u {axis = 0 : i64, reduction = "max"}
@@ -30,7 +30,7 @@ func.func @step(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tens
 
 // -----
 
-func.func @step(%x: tensor<4xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) -> tensor<2xf32> {
+func.func @step(%x: tensor<4xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) -> tensor<2xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{has no gradient for reduction 'mul'}}
   // expected-error @+1 {{the gradient of 'onnx.ScatterND' does not cover this form of it}}
   %0 = onnx.ScatterND %x, %i, %u {reduction = "mul"}
@@ -42,7 +42,7 @@ func.func @step(%x: tensor<4xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) -> te
 
 // -----
 
-func.func @step(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
+func.func @step(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{has no gradient through its mean and deviation results yet}}
   // expected-error @+1 {{the gradient of 'onnx.LayerNormalization' does not cover this form of it}}
   %0:3 = onnx.LayerNormalization %x, %w {axis = 1 : i64}
@@ -54,7 +54,7 @@ func.func @step(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{in training mode has no gradient of its own: the step's builder makes it train.dropout first}}
   // expected-error @+1 {{the gradient of 'onnx.Dropout' does not cover this form of it}}
   %0 = onnx.Dropout %x {ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64} : (tensor<4xf32>) -> tensor<4xf32>
@@ -65,7 +65,7 @@ func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> {
+func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{has no gradient through its log-sum-exp}}
   // expected-error @+1 {{the gradient of 'train.Attention' does not cover this form of it}}
   %0:2 = train.Attention %x, %x, %x {scale = 1.0}
@@ -77,7 +77,7 @@ func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> {
 
 // -----
 
-func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> {
+func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{drops out in training, which the step's builder binds to its random numbers first}}
   // expected-error @+1 {{the gradient of 'train.Attention' does not cover this form of it}}
   %0:2 = train.Attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64}

@@ -23,7 +23,7 @@
 // CHECK: exec.launch "make1"
 // CHECK-NEXT: exec.launch "other"
 // CHECK-NEXT: exec.launch "group0_2_tensors" reads(%[[P0:.*]], %[[G0:.*]], %[[P1:.*]], %[[G1:.*]]) writes(%[[P0]], %[[P1]])
-// CHECK-SAME: cuda.kernels = [{block = array<i64: 256, 1, 1>, grid = array<i64: 3, 1, 1>, name = "group0_2_tensors", operands = [0]}]
+// CHECK-SAME: kernels = [{block = array<i64: 256, 1, 1>, grid = array<i64: 3, 1, 1>, name = "group0_2_tensors", operands = [0]}]
 // CHECK-NEXT: exec.launch "last"
 // CHECK-NEXT: exec.gradient @p0 %[[G0]] after 0
 // CHECK-NEXT: exec.gradient @p1 %[[G1]] after 1
@@ -40,6 +40,8 @@ gpu.module @kernels {
     gpu.return
   }
 }
+train.state parameter @p0 tensor<8xf32>
+train.state parameter @p1 tensor<5000xf32>
 exec.arena 65536 persistent 20736 align 256
 exec.function @step {
   %p0 = exec.buffer "p0" at 0 size 32 live[-1, 6] tensor<8xf32> state @p0
@@ -47,12 +49,12 @@ exec.function @step {
   %g0 = exec.buffer "g0" at 20736 size 32 live[0, 1] tensor<8xf32>
   %g1 = exec.buffer "g1" at 20992 size 20000 live[2, 4] tensor<5000xf32>
   %t = exec.buffer "t" at 41216 size 32 live[3, 5] tensor<8xf32>
-  %loss = exec.buffer "loss" at 41472 size 4 live[5, 6] tensor<f32> binds ["output:loss"]
+  %loss = exec.buffer "loss" at 41472 size 4 live[5, 6] tensor<f32> binds [#train.binding<output "loss">]
   exec.launch "make0" reads() writes(%g0) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
-  exec.launch "u0" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8}, cuda.kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 1, 1, 1>, name = "k_u", operands = [0, 1, 2]}]}
+  exec.launch "u0" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}, kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 1, 1, 1>, name = "k_u", operands = [0, 1, 2]}]}
   exec.launch "make1" reads() writes(%g1) iterations 0 grain 1 stream 0 types [] -> [tensor<5000xf32>]
   exec.launch "other" reads() writes(%t) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
-  exec.launch "u1" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0 types [tensor<5000xf32>, tensor<5000xf32>] -> [tensor<5000xf32>] {cuda.flat = {function = "flat0", elements = 5000}, cuda.kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 1, 1, 1>, name = "k_u", operands = [0, 1, 2]}]}
+  exec.launch "u1" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0 types [tensor<5000xf32>, tensor<5000xf32>] -> [tensor<5000xf32>] {flat = {function = "flat0", elements = 5000}, kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 1, 1, 1>, name = "k_u", operands = [0, 1, 2]}]}
   exec.launch "last" reads(%t) writes(%loss) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>]
   exec.gradient @p0 %g0 after 0 tensor<8xf32>
   exec.gradient @p1 %g1 after 2 tensor<5000xf32>
@@ -72,6 +74,10 @@ gpu.module @kernels {
     gpu.return
   }
 }
+train.state parameter @p0 tensor<8xf32>
+train.state parameter @p1 tensor<8xf32>
+train.state parameter @p2 tensor<8xf32>
+train.state parameter @p3 tensor<8xf32>
 exec.arena 4096 persistent 1024 align 256
 exec.function @conflicts {
   %p0 = exec.buffer "p0" at 0 size 32 live[-1, 8] tensor<8xf32> state @p0
@@ -82,11 +88,11 @@ exec.function @conflicts {
   %g1 = exec.buffer "g1" at 1024 size 32 live[2, 3] tensor<8xf32>
   %t = exec.buffer "t" at 1280 size 32 live[4, 7] tensor<8xf32>
   exec.launch "make0" reads() writes(%g0) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
-  exec.launch "u0" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8}}
+  exec.launch "u0" reads(%p0, %g0) writes(%p0) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}}
   exec.launch "make1" reads() writes(%g1) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
-  exec.launch "u1" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8}}
+  exec.launch "u1" reads(%p1, %g1) writes(%p1) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}}
   exec.launch "reads1" reads(%p1) writes(%t) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<8xf32>]
-  exec.launch "u2" reads(%p2, %t) writes(%p2) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8}}
+  exec.launch "u2" reads(%p2, %t) writes(%p2) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}}
   exec.launch "reads0" reads(%p0) writes() iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> []
-  exec.launch "u3" reads(%p3, %t) writes(%p3) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {cuda.flat = {function = "flat0", elements = 8}}
+  exec.launch "u3" reads(%p3, %t) writes(%p3) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}}
 }

@@ -1,13 +1,14 @@
 // RUN: kedge-opt %s --kedge-bind-results | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
+train.state parameter @w tensor<4xf32>
 
 // Computed where the state lies: nothing to do.
 // CHECK-LABEL: func.func @in_place
 // CHECK-COUNT-1: sched.cluster
 // CHECK-NOT: sched.cluster
 // CHECK: return
-func.func @in_place(%w: tensor<4xf32> {train.state = @w}) -> (tensor<4xf32> {train.state = @w}) {
+func.func @in_place(%w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<state @w>}) {
   %0 = sched.cluster domain [4] reduced [] (%w) maps [#id] -> [#id] {
   ^bb0(%a: f32):
     %b = arith.addf %a, %a : f32
@@ -20,8 +21,8 @@ func.func @in_place(%w: tensor<4xf32> {train.state = @w}) -> (tensor<4xf32> {tra
 // CHECK-LABEL: func.func @read_later
 // CHECK-COUNT-3: sched.cluster
 // CHECK: return
-func.func @read_later(%w: tensor<4xf32> {train.state = @w})
-    -> (tensor<4xf32> {train.state = @w}, tensor<4xf32> {train.output = "y"}) {
+func.func @read_later(%w: tensor<4xf32> {train.binding = #train.binding<state @w>})
+    -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<4xf32> {train.binding = #train.binding<output "y">}) {
   %0 = sched.cluster domain [4] reduced [] (%w) maps [#id] -> [#id] {
   ^bb0(%a: f32):
     %b = arith.addf %a, %a : f32

@@ -1,12 +1,13 @@
 // RUN: kedge-opt %s --kedge-check-memory --split-input-file --verify-diagnostics
 
 // A plan that holds: b takes a's bytes once a is dead.
+train.state parameter @w tensor<16xf32>
 exec.arena 256 persistent 64 align 64
 exec.function @good {
   %w = exec.buffer "w" at 0 size 64 live [-1, 3] tensor<16xf32> state @w
   %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32>
   %b = exec.buffer "b" at 128 size 64 live [1, 2] tensor<16xf32>
-  %c = exec.buffer "c" at 64 size 64 live [2, 3] tensor<16xf32> binds ["output:c"]
+  %c = exec.buffer "c" at 64 size 64 live [2, 3] tensor<16xf32> binds [#train.binding<output "c">]
   exec.launch "k0" reads(%w) writes(%a) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
@@ -19,7 +20,7 @@ exec.arena 256 persistent 64 align 64
 exec.function @overlap {
   %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32>
   // expected-error @+1 {{shares bytes with live buffer 'a'}}
-  %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+  %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32> binds [#train.binding<output "b">]
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
   exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
 }
@@ -31,7 +32,7 @@ exec.arena 256 persistent 64 align 64
 exec.function @short {
   // expected-error @+1 {{declares the lifetime [0, 0], but launches use it in [0, 1]}}
   %a = exec.buffer "a" at 64 size 64 live [0, 0] tensor<16xf32>
-  %b = exec.buffer "b" at 128 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
+  %b = exec.buffer "b" at 128 size 64 live [1, 2] tensor<16xf32> binds [#train.binding<output "b">]
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
   exec.launch "k1" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
 }
@@ -41,7 +42,7 @@ exec.function @short {
 exec.arena 96 persistent 0 align 64
 exec.function @outside {
   // expected-error @+1 {{outside the arena of 96 bytes}}
-  %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32> binds ["output:a"]
+  %a = exec.buffer "a" at 64 size 64 live [0, 1] tensor<16xf32> binds [#train.binding<output "a">]
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
 }
 
@@ -50,54 +51,25 @@ exec.function @outside {
 exec.arena 256 persistent 0 align 64
 exec.function @unwritten {
   %a = exec.buffer "a" at 0 size 64 live [0, 0] tensor<16xf32>
-  %b = exec.buffer "b" at 64 size 64 live [0, 1] tensor<16xf32> binds ["output:b"]
+  %b = exec.buffer "b" at 64 size 64 live [0, 1] tensor<16xf32> binds [#train.binding<output "b">]
   // expected-error @+1 {{reads buffer 'a' before any launch writes it}}
   exec.launch "k0" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
 }
 
 // -----
 
-exec.arena 256 persistent 0 align 64
-exec.function @small {
-  %a = exec.buffer "a" at 0 size 32 live [0, 1] tensor<8xf32> binds ["output:a"]
-  // expected-error @+1 {{touches 64 bytes (tensor<16xf32>) of buffer 'a', which has 32}}
-  exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
-}
-
-// -----
-
 // A host arena: a state and a value of equal offsets in the other arena share no byte with what lies there.
+train.state parameter @m tensor<16xf32>
 exec.arena 128 persistent 0 align 64
 exec.host_arena 128 persistent 64 align 64
 exec.function @host {
-  %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+  %m = exec.buffer "m" in host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
   %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
-  %h = exec.buffer "a" host at 64 size 64 live [1, 2] tensor<16xf32>
-  %b = exec.buffer "a" at 64 size 64 live [2, 3] tensor<16xf32> binds ["output:a"]
-  exec.launch library "copy" reads(%m) writes(%a) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-}
-
-// -----
-
-exec.arena 128 persistent 0 align 64
-exec.host_arena 128 persistent 64 align 64
-exec.function @kernel_on_host {
-  %m = exec.buffer "m" host at 0 size 64 live [-1, 1] tensor<16xf32> state @m
-  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32> binds ["output:a"]
-  // expected-error @+1 {{touches a buffer in host memory: only the library kernel 'copy' may}}
-  exec.launch "k0" reads(%m) writes(%a) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-}
-
-// -----
-
-exec.arena 128 persistent 64 align 64
-exec.function @within {
-  %a = exec.buffer "a" at 0 size 64 live [-1, 1] tensor<16xf32> state @m
-  %b = exec.buffer "b" at 64 size 64 live [0, 1] tensor<16xf32> binds ["output:b"]
-  // expected-error @+1 {{must read one buffer of one arena and write one of the other}}
-  exec.launch library "copy" reads(%a) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  %h = exec.buffer "a" in host at 64 size 64 live [1, 2] tensor<16xf32>
+  %b = exec.buffer "a" at 64 size 64 live [2, 3] tensor<16xf32> binds [#train.binding<output "a">]
+  exec.copy %m to %a stream 0 tensor<16xf32>
+  exec.copy %a to %h stream 0 tensor<16xf32>
+  exec.copy %h to %b stream 0 tensor<16xf32>
 }
 
 // -----
@@ -105,12 +77,12 @@ exec.function @within {
 exec.arena 128 persistent 0 align 64
 exec.host_arena 64 persistent 0 align 64
 exec.function @beyond_host {
-  %a = exec.buffer "a" at 0 size 64 live [-1, 0] tensor<16xf32> binds ["input:a"]
+  %a = exec.buffer "a" at 0 size 64 live [-1, 0] tensor<16xf32> binds [#train.binding<input "a">]
   // expected-error @+1 {{outside the host arena of 64 bytes}}
-  %h = exec.buffer "a" host at 64 size 64 live [0, 1] tensor<16xf32>
-  %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32> binds ["output:b"]
-  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  %h = exec.buffer "a" in host at 64 size 64 live [0, 1] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [1, 2] tensor<16xf32> binds [#train.binding<output "b">]
+  exec.copy %a to %h stream 0 tensor<16xf32>
+  exec.copy %h to %b stream 0 tensor<16xf32>
 }
 
 // -----
@@ -118,16 +90,16 @@ exec.function @beyond_host {
 exec.arena 256 persistent 0 align 64
 exec.host_arena 128 persistent 0 align 64
 exec.function @host_overlap {
-  %a = exec.buffer "a" at 0 size 64 live [-1, 1] tensor<16xf32> binds ["input:a"]
-  %h = exec.buffer "h" host at 0 size 64 live [0, 2] tensor<16xf32>
+  %a = exec.buffer "a" at 0 size 64 live [-1, 1] tensor<16xf32> binds [#train.binding<input "a">]
+  %h = exec.buffer "h" in host at 0 size 64 live [0, 2] tensor<16xf32>
   // expected-error @+1 {{shares bytes with live buffer 'h'}}
-  %i = exec.buffer "i" host at 0 size 64 live [1, 3] tensor<16xf32>
-  %b = exec.buffer "b" at 64 size 64 live [2, 4] tensor<16xf32> binds ["output:b"]
-  %c = exec.buffer "c" at 128 size 64 live [3, 4] tensor<16xf32> binds ["output:c"]
-  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%a) writes(%i) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%h) writes(%b) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%i) writes(%c) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  %i = exec.buffer "i" in host at 0 size 64 live [1, 3] tensor<16xf32>
+  %b = exec.buffer "b" at 64 size 64 live [2, 4] tensor<16xf32> binds [#train.binding<output "b">]
+  %c = exec.buffer "c" at 128 size 64 live [3, 4] tensor<16xf32> binds [#train.binding<output "c">]
+  exec.copy %a to %h stream 0 tensor<16xf32>
+  exec.copy %a to %i stream 0 tensor<16xf32>
+  exec.copy %h to %b stream 0 tensor<16xf32>
+  exec.copy %i to %c stream 0 tensor<16xf32>
 }
 
 // -----
@@ -137,15 +109,15 @@ exec.arena 192 persistent 0 align 64
 exec.host_arena 64 persistent 0 align 64
 exec.function @streams {
   %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
-  %h = exec.buffer "a" host at 0 size 64 live [1, 4] tensor<16xf32>
+  %h = exec.buffer "a" in host at 0 size 64 live [1, 4] tensor<16xf32>
   %b = exec.buffer "b" at 64 size 64 live [2, 3] tensor<16xf32>
-  %c = exec.buffer "c" at 0 size 64 live [3, 6] tensor<16xf32> binds ["output:c"]
-  %a2 = exec.buffer "a" at 128 size 64 live [4, 6] tensor<16xf32> binds ["output:a"]
+  %c = exec.buffer "c" at 0 size 64 live [3, 6] tensor<16xf32> binds [#train.binding<output "c">]
+  %a2 = exec.buffer "a" at 128 size 64 live [4, 6] tensor<16xf32> binds [#train.binding<output "a">]
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 2 waits [0] records 1 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.copy %a to %h stream 2 waits [0] records 1 tensor<16xf32>
   exec.launch "k1" reads() writes(%b) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
   exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 waits [1] types [tensor<16xf32>] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%h) writes(%a2) iterations 0 grain 1 stream 1 waits [1] records 2 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.copy %h to %a2 stream 1 waits [1] records 2 tensor<16xf32>
   exec.launch "k3" reads(%c, %a2) writes(%c) iterations 1 grain 1 stream 0 waits [2] types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
 }
 
@@ -156,12 +128,12 @@ exec.arena 192 persistent 0 align 64
 exec.host_arena 64 persistent 0 align 64
 exec.function @late_wait {
   %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
-  %h = exec.buffer "a" host at 0 size 64 live [1, 4] tensor<16xf32>
+  %h = exec.buffer "a" in host at 0 size 64 live [1, 4] tensor<16xf32>
   %b = exec.buffer "b" at 64 size 64 live [2, 3] tensor<16xf32>
   %c = exec.buffer "c" at 0 size 64 live [3, 4] tensor<16xf32>
-  %d = exec.buffer "d" at 64 size 64 live [4, 5] tensor<16xf32> binds ["output:d"]
+  %d = exec.buffer "d" at 64 size 64 live [4, 5] tensor<16xf32> binds [#train.binding<output "d">]
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%a) writes(%h) iterations 0 grain 1 stream 2 waits [0] records 1 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.copy %a to %h stream 2 waits [0] records 1 tensor<16xf32>
   exec.launch "k1" reads() writes(%b) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
   // expected-error @+1 {{may start before launch 1 on stream 2 is done, and both touch bytes of buffer 'c'}}
   exec.launch "k2" reads(%b) writes(%c) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
@@ -171,13 +143,14 @@ exec.function @late_wait {
 // -----
 
 // The launch that reads does not wait for what it reads.
+train.state parameter @m tensor<16xf32>
 exec.arena 192 persistent 0 align 64
 exec.host_arena 64 persistent 64 align 64
 exec.function @no_wait {
-  %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+  %m = exec.buffer "m" in host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
   %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32>
-  %b = exec.buffer "b" at 64 size 64 live [1, 3] tensor<16xf32> binds ["output:b"]
-  exec.launch library "copy" reads(%m) writes(%a) iterations 0 grain 1 stream 1 records 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  %b = exec.buffer "b" at 64 size 64 live [1, 3] tensor<16xf32> binds [#train.binding<output "b">]
+  exec.copy %m to %a stream 1 records 0 tensor<16xf32>
   // expected-error @+1 {{may start before launch 0 on stream 1 is done, and both touch bytes of buffer 'a'}}
   exec.launch "k0" reads(%a) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   exec.launch "k1" reads(%b) writes(%b) iterations 1 grain 1 stream 0 waits [0] types [tensor<16xf32>] -> [tensor<16xf32>]
@@ -186,23 +159,24 @@ exec.function @no_wait {
 // -----
 
 // The new state goes to host memory while the old one may still be on its way from there.
+train.state parameter @m tensor<16xf32>
 exec.arena 192 persistent 0 align 64
 exec.host_arena 64 persistent 64 align 64
 exec.function @state_overtaken {
-  %m = exec.buffer "m" host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
+  %m = exec.buffer "m" in host at 0 size 64 live [-1, 3] tensor<16xf32> state @m
   %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32>
-  %b = exec.buffer "b" at 64 size 64 live [0, 3] tensor<16xf32> binds ["output:b"]
+  %b = exec.buffer "b" at 64 size 64 live [0, 3] tensor<16xf32> binds [#train.binding<output "b">]
   exec.launch "k0" reads() writes(%b) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
-  exec.launch library "copy" reads(%m) writes(%a) iterations 0 grain 1 stream 1 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.copy %m to %a stream 1 tensor<16xf32>
   // expected-error @+1 {{may start before launch 1 on stream 1 is done, and both touch bytes of buffer 'm'}}
-  exec.launch library "copy" reads(%b) writes(%m) iterations 0 grain 1 stream 2 waits [0] types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.copy %b to %m stream 2 waits [0] tensor<16xf32>
 }
 
 // -----
 
 exec.arena 192 persistent 0 align 64
 exec.function @unknown_event {
-  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32> binds ["output:a"]
+  %a = exec.buffer "a" at 0 size 64 live [0, 1] tensor<16xf32> binds [#train.binding<output "a">]
   // expected-error @+1 {{waits for event 3, which no earlier launch records}}
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 waits [3] types [] -> [tensor<16xf32>]
 }
@@ -211,7 +185,7 @@ exec.function @unknown_event {
 
 exec.arena 192 persistent 0 align 64
 exec.function @event_twice {
-  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32> binds ["output:a"]
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<16xf32> binds [#train.binding<output "a">]
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
   // expected-error @+1 {{records event 0, as an earlier launch does}}
   exec.launch "k1" reads() writes(%a) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]

@@ -12,7 +12,7 @@ module attributes {kedge.target = "cuda"} {
   train.state parameter @a tensor<3xf32>
   train.state parameter @b tensor<70xf32>
   train.state parameter @c tensor<1xf32>
-  func.func @step(%x: tensor<5xf32> {train.input = "x"}) -> (tensor<5xf32> {train.output = "y"}) {
+  func.func @step(%x: tensor<5xf32> {train.binding = #train.binding<input "x">}) -> (tensor<5xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
     %0 = sched.library "first"(%x) {} : (tensor<5xf32>) -> tensor<5xf32>
     %1 = sched.library "second"(%0, %x) {} : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
     return %1 : tensor<5xf32>

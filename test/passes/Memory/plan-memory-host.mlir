@@ -7,23 +7,23 @@
 // CHECK: exec.arena {{[0-9]+}} persistent 0 align 64
 // CHECK: exec.host_arena 192 persistent 128 align 64
 // CHECK: exec.function @step
-// CHECK: %[[W:.*]] = exec.buffer "w" host at 0 size 64 live[-1, {{[0-9]+}}] tensor<16xf32> state @w
-// CHECK: %[[M:.*]] = exec.buffer "m" host at 64 size 64 live[-1, {{[0-9]+}}] tensor<16xf32> state @m
-// CHECK: %[[H:.*]] = exec.buffer "" host at 128 size 64 live[1, 3]
+// CHECK: %[[W:.*]] = exec.buffer "w" in host at 0 size 64 live[-1, {{[0-9]+}}] tensor<16xf32> state @w
+// CHECK: %[[M:.*]] = exec.buffer "m" in host at 64 size 64 live[-1, {{[0-9]+}}] tensor<16xf32> state @m
+// CHECK: %[[H:.*]] = exec.buffer "" in host at 128 size 64 live[1, 3]
 // CHECK: exec.launch "cluster" reads(%{{.*}}) writes(%[[A:.*]]) iterations
-// CHECK: exec.launch library "copy" reads(%[[A]]) writes(%[[H]]) iterations
-// CHECK: exec.launch library "copy" reads(%[[H]]) writes(%[[A2:.*]]) iterations {{.*}}offloaded = "frees 64 B"
-// CHECK: exec.launch library "copy" reads(%[[W]]) writes(%[[W2:.*]]) iterations
-// CHECK: exec.launch library "copy" reads(%[[M]]) writes(%[[M2:.*]]) iterations
+// CHECK: exec.copy %[[A]] to %[[H]] stream
+// CHECK: exec.copy %[[H]] to %[[A2:.*]] stream {{.*}}offloaded = "frees 64 B"
+// CHECK: exec.copy %[[W]] to %[[W2:.*]] stream
+// CHECK: exec.copy %[[M]] to %[[M2:.*]] stream
 // CHECK: exec.launch "cluster" reads(%[[W2]], %[[M2]], %[[A2]]) writes(%[[W2]], %[[M2]])
-// CHECK: exec.launch library "copy" reads(%[[W2]]) writes(%[[W]]) iterations
-// CHECK: exec.launch library "copy" reads(%[[M2]]) writes(%[[M]]) iterations
+// CHECK: exec.copy %[[W2]] to %[[W]] stream
+// CHECK: exec.copy %[[M2]] to %[[M]] stream
 #id = affine_map<(d0) -> (d0)>
 train.state parameter @w tensor<16xf32> {sched.host}
 train.state moment1 @m tensor<16xf32> from unit {of = @w, sched.host}
-func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w},
-                %m: tensor<16xf32> {train.state = @m})
-    -> (tensor<16xf32> {train.state = @w}, tensor<16xf32> {train.state = @m}, tensor<16xf32> {train.output = "y"}) {
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}, %w: tensor<16xf32> {train.binding = #train.binding<state @w>},
+                %m: tensor<16xf32> {train.binding = #train.binding<state @m>})
+    -> (tensor<16xf32> {train.binding = #train.binding<state @w>}, tensor<16xf32> {train.binding = #train.binding<state @m>}, tensor<16xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   %a = sched.cluster domain [16] reduced [] (%x) maps [#id] -> [#id] {
   ^bb0(%s: f32):
     %p = arith.addf %s, %s : f32

@@ -4,13 +4,13 @@
 // CHECK: train.state {{ *}}parameter @w tensor<16xf32> {{.*}}exec.offset = 0
 // CHECK: exec.arena 192 persistent 64 align 64
 // CHECK: exec.function @step
-// CHECK: %[[X:.*]] = exec.buffer "x" at 64 size 64 live[-1, 0] tensor<16xf32> binds ["input:x"]
+// CHECK: %[[X:.*]] = exec.buffer "x" at 64 size 64 live[-1, 0] tensor<16xf32> binds [#train.binding<input "x">]
 // CHECK: %[[W:.*]] = exec.buffer "w" at 0 size 64 live[-1, 1] tensor<16xf32> state @w
 // CHECK: exec.launch "cluster" reads(%[[X]], %[[W]]) writes(%[[W]])
 #id = affine_map<(d0) -> (d0)>
 train.state parameter @w tensor<16xf32>
-func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w})
-    -> (tensor<16xf32> {train.state = @w}) {
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}, %w: tensor<16xf32> {train.binding = #train.binding<state @w>})
+    -> (tensor<16xf32> {train.binding = #train.binding<state @w>}) attributes {train.kind = #train.kind<step>} {
   %new = sched.cluster domain [16] reduced [] (%x, %w) maps [#id, #id] -> [#id] {
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %b : f32
@@ -22,7 +22,7 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {trai
 // What is computed again says why, on level 4 too.
 // CHECK: exec.function @eval
 // CHECK: exec.launch {{.*}}recomputed = "frees 1 MiB"
-func.func @eval(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"}) {
+func.func @eval(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}) -> (tensor<16xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<eval>} {
   %new = sched.cluster domain [16] reduced [] (%x) maps [#id] -> [#id] {
   ^bb0(%a: f32):
     sched.yield %a : f32

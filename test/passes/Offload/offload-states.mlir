@@ -37,9 +37,9 @@
 #id = affine_map<(d0) -> (d0)>
 train.state parameter @w tensor<16xf32>
 train.state moment1 @w.moment1 tensor<16xf32> from unit {of = @w}
-func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w},
-                %m: tensor<16xf32> {train.state = @w.moment1})
-    -> (tensor<16xf32> {train.state = @w}, tensor<16xf32> {train.state = @w.moment1}) {
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}, %w: tensor<16xf32> {train.binding = #train.binding<state @w>},
+                %m: tensor<16xf32> {train.binding = #train.binding<state @w.moment1>})
+    -> (tensor<16xf32> {train.binding = #train.binding<state @w>}, tensor<16xf32> {train.binding = #train.binding<state @w.moment1>}) attributes {train.kind = #train.kind<step>} {
   %a = sched.library "first"(%x, %w) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   %v = sched.view %w : tensor<16xf32> to tensor<4x4xf32>
   %b = sched.library "second"(%a, %v) {} : (tensor<16xf32>, tensor<4x4xf32>) -> tensor<16xf32>
@@ -55,8 +55,8 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {trai
   } : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return %new#0, %new#1 : tensor<16xf32>, tensor<16xf32>
 }
-func.func @eval(%x: tensor<16xf32> {train.input = "x"}, %w: tensor<16xf32> {train.state = @w})
-    -> (tensor<16xf32> {train.output = "y"}, tensor<16xf32> {train.state = @w}) {
+func.func @eval(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}, %w: tensor<16xf32> {train.binding = #train.binding<state @w>})
+    -> (tensor<16xf32> {train.binding = #train.binding<output "y">}, tensor<16xf32> {train.binding = #train.binding<state @w>}) attributes {train.kind = #train.kind<eval>} {
   %a = sched.library "first"(%x, %w) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %a, %w : tensor<16xf32>, tensor<16xf32>
 }

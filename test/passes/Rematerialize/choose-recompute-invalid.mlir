@@ -16,7 +16,7 @@
 // HOST: error: host memory budget '50%': expected bytes (17179869184, 16GiB)
 // LEVEL: choose-recompute-invalid.mlir:[[#@LINE+3]]:8: error: 'onnx.Tanh' op is not scheduled: run kedge-form-clusters first
 // ONCE: {{^1$}}
-func.func @step(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   %y = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }

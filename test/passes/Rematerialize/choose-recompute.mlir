@@ -52,13 +52,13 @@
 
 // ARENAS: exec.arena 12352 persistent 64
 // ARENAS: exec.host_arena 4096 persistent 0
-// ARENAS: %[[STORED:.*]] = exec.buffer "{{.*}}" host at 0 size 4096 live[1, 8]
-// ARENAS: exec.launch library "copy" reads(%[[VALUE:.*]]) writes(%[[STORED]])
-// ARENAS: exec.launch library "copy" reads(%[[STORED]]) writes(%{{.*}}) {{.*}}offloaded = "frees 4.00 KiB from launch
+// ARENAS: %[[STORED:.*]] = exec.buffer "{{.*}}" in host at 0 size 4096 live[1, 8]
+// ARENAS: exec.copy %[[VALUE:.*]] to %[[STORED]] stream
+// ARENAS: exec.copy %[[STORED]] to %{{.*}} stream {{.*}}offloaded = "frees 4.00 KiB from launch
 #id = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
-func.func @step(%x: tensor<1024xf32> {train.input = "x"})
-    -> (tensor<f32> {train.result = "loss_sum"}, tensor<1024xf32> {train.output = "dx"}) {
+func.func @step(%x: tensor<1024xf32> {train.binding = #train.binding<input "x">})
+    -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}, tensor<1024xf32> {train.binding = #train.binding<output "dx">}) attributes {train.kind = #train.kind<step>} {
   %a = sched.cluster domain [1024] reduced [] (%x) maps [#id] -> [#id] {
   ^bb0(%s: f32):
     %e = math.exp %s : f32 loc("h.0"("exp"))

@@ -10,8 +10,8 @@
 // CHECK: %[[V2:.*]] = sched.view %[[A2]]
 // CHECK: %[[D:.*]] = sched.library "d"(%[[C]], %[[V2]])
 // CHECK: return %[[D]]
-func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"})
-    attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>} {
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}) -> (tensor<16xf32> {train.binding = #train.binding<output "y">})
+    attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>, train.kind = #train.kind<step>} {
   %a = sched.library "a"(%x) {} : (tensor<16xf32>) -> tensor<16xf32>
   %v = sched.view %a : tensor<16xf32> to tensor<4x4xf32>
   %b = sched.library "b"(%a) {} : (tensor<16xf32>) -> tensor<16xf32>
@@ -33,8 +33,8 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {trai
 // CHECK-NEXT: sched.yield %[[N]]
 // CHECK: {clone = 1 : i64, recomputed = "frees 64 B from launch 1 to 2"}
 // CHECK: sched.library "end"(%{{.*}}, %[[ALONE]])
-func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"})
-    attributes {sched.sequence = array<i64: 0, 1, 3, 2>} {
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}) -> (tensor<16xf32> {train.binding = #train.binding<output "y">})
+    attributes {sched.sequence = array<i64: 0, 1, 3, 2>, train.kind = #train.kind<step>} {
   %r:2 = sched.cluster domain [16] reduced [] (%x) maps [#id] -> [#id, #id] {
   ^bb0(%a: f32):
     %double = arith.addf %a, %a : f32
@@ -58,8 +58,8 @@ func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {trai
 // CHECK: %[[C:.*]] = sched.library "c"
 // CHECK: %[[A2:.*]] = sched.fetch %[[H]] {offloaded = "frees 64 B from launch 1 to 3"}
 // CHECK: sched.library "d"(%[[C]], %[[A2]])
-func.func @step(%x: tensor<16xf32> {train.input = "x"}) -> (tensor<16xf32> {train.output = "y"})
-    attributes {sched.offloadable = array<i64: 1>, sched.sequence = array<i64: 0, 1, 2, 4, 3>} {
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}) -> (tensor<16xf32> {train.binding = #train.binding<output "y">})
+    attributes {sched.offloadable = array<i64: 1>, sched.sequence = array<i64: 0, 1, 2, 4, 3>, train.kind = #train.kind<step>} {
   %a = sched.library "a"(%x) {} : (tensor<16xf32>) -> tensor<16xf32>
   %b = sched.library "b"(%a) {} : (tensor<16xf32>) -> tensor<16xf32>
   %c = sched.library "c"(%b) {} : (tensor<16xf32>) -> tensor<16xf32>

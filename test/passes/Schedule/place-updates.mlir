@@ -1,14 +1,16 @@
 // RUN: kedge-opt %s --kedge-place-updates | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
+train.state parameter @w tensor<4xf32>
+train.state parameter @matrix tensor<64x64xf32>
 // The update of w moves up to behind the last reader of w, before what does not concern it.
 // CHECK-LABEL: func.func @step
 // CHECK: sched.library "gradient"
 // CHECK: sched.library "reader"
 // CHECK: sched.cluster
 // CHECK: sched.library "other"
-func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.state = @w})
-    -> (tensor<4xf32> {train.state = @w}, tensor<4xf32>) {
+func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.binding = #train.binding<state @w>})
+    -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<4xf32>) attributes {train.kind = #train.kind<step>} {
   %g = sched.library "gradient"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
   %r = sched.library "reader"(%w) {} : (tensor<4xf32>) -> tensor<4xf32>
   %o = sched.library "other"(%r) {} : (tensor<4xf32>) -> tensor<4xf32>
@@ -28,8 +30,8 @@ func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32> {train.state = @w})
 // CHECK-NEXT: sched.library "scale"
 // CHECK-NEXT: sched.library "update"
 // CHECK-NEXT: sched.library "other"
-func.func @norm(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {train.state = @w})
-    -> (tensor<64x64xf32> {train.state = @w}, tensor<f32> {train.result = "grad_norm"}, tensor<64x64xf32> {train.output = "y"}) {
+func.func @norm(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {train.binding = #train.binding<state @matrix>})
+    -> (tensor<64x64xf32> {train.binding = #train.binding<state @matrix>}, tensor<f32> {train.binding = #train.binding<result "grad_norm">}, tensor<64x64xf32> {train.binding = #train.binding<output "y">}) {
   %g = sched.library "gradient"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %o = sched.library "other"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %y = sched.library "keeps"(%o, %x) {} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -45,7 +47,8 @@ func.func @norm(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {train.state = @w})
 // CHECK-NEXT: sched.library "loss"
 // CHECK-NEXT: sched.library "logits"
 // CHECK-NEXT: sched.library "loss"
-func.func @evaluation(%x: tensor<64x64xf32>) -> (tensor<f32> {train.result = "loss"}, tensor<f32> {train.result = "loss"}) {
+func.func @evaluation(%x: tensor<64x64xf32>)
+    -> (tensor<f32> {train.binding = #train.binding<result "loss">}, tensor<f32> {train.binding = #train.binding<result "second_loss">}) {
   %a = sched.library "logits"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %l = sched.library "loss"(%a) {} : (tensor<64x64xf32>) -> tensor<f32>
   %b = sched.library "logits"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -1,5 +1,7 @@
 // ONNX's own backend node cases through generated kernels and library calls.
 #include "../import/NodeCases.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "test/support/CompiledFunction.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -9,11 +11,11 @@ using kedge::test::CaseResult;
 
 namespace {
 std::map<std::string, HostTensor> runCompiled(mlir::ModuleOp module, const std::map<std::string, HostTensor> &inputs) {
-  auto function = module.lookupSymbol<mlir::func::FuncOp>("model");
+  auto function = train::functionOf(module, train::FunctionKind::Model);
   std::vector<std::string> names;
   for (unsigned k = 0; k < function.getNumResults(); ++k)
-    if (auto name = function.getResultAttrOfType<mlir::StringAttr>(k, "train.output"))
-      names.push_back(name.str());
+    if (auto output = train::bindingOfResult(function, k, train::BindingKind::Output))
+      names.push_back(output.getName().str());
   test::CompiledFunction compiled(module.clone());
   for (const auto &[name, tensor] : inputs)
     if (compiled.hasInput(name))

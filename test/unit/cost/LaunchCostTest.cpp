@@ -111,13 +111,14 @@ TEST_F(LaunchCostTest, RecurrentNetworksCountEveryGate) {
 }
 
 TEST_F(LaunchCostTest, NewValuesOfStatesAreUpdates) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%w: tensor<64xf32> {train.state = @w}) -> (tensor<64xf32> {train.state = @w}, tensor<64xf32>) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%w: tensor<64xf32> {train.binding = #train.binding<state @w>}) -> (tensor<64xf32> {train.binding = #train.binding<state @w>}, tensor<64xf32>) {
     %r:2 = sched.cluster domain [64] reduced [] (%w) maps [#id1] -> [#id1, #id1] {
     ^bb0(%a: f32):
       %b = arith.addf %a, %a : f32
       sched.yield %b, %a : f32, f32
     } : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
-    return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32> })");
+    return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32> }
+  train.state parameter @w tensor<64xf32>)");
   EXPECT_EQ(cost.bytesWritten, 512);
   EXPECT_EQ(cost.bytesUpdated, 256);
 }

@@ -61,9 +61,9 @@ TEST(StepCost, Gpt2OfTheUsualSizeTakesSixFlopsAParameterAndToken) {
 
 TEST(StepCost, AccumulationRepeatsTheMicroStep) {
   std::vector<ScheduledLaunch> launches(3);
-  launches[0] = {"micro", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 10}, 2};
-  launches[1] = {"update", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 5}, 1};
-  launches[2] = {"eval", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 100}, 50};
+  launches[0] = {"micro", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 10}, 2, train::FunctionKind::Micro};
+  launches[1] = {"update", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 5}, 1, train::FunctionKind::Update};
+  launches[2] = {"eval", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 100}, 50, train::FunctionKind::Eval};
   StepCost cost = stepCost(launches, 3);
   EXPECT_EQ(cost.flops, 35);
   EXPECT_EQ(cost.seconds, 7);

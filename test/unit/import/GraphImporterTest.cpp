@@ -137,7 +137,7 @@ TEST(GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
   ImportOptions options;
   options.shapes["x"] = {4, 3};
   std::string text = import(graph, options);
-  expectPart(text, "tensor<4x1xf32> {train.input = \"m\"}");
+  expectPart(text, "tensor<4x1xf32> {train.binding = #train.binding<input \"m\">}");
   expectPart(text, "onnx.Expand %arg1 {shape = array<i64: 4, 3>}");
   expectNo(text, "onnx.Constant");
   options.shapes["x"] = {4, 5};
@@ -167,6 +167,6 @@ TEST(GraphImporter, ASecondGraphSeesTheFirst) {
   auto module = importer.finish();
   llvm::raw_string_ostream(text) << *module;
   expectPart(text, "onnx.Mul");
-  expectPart(text, "{train.state = @w}");
-  expectPart(text, "train.output = \"loss\"");
+  expectPart(text, "{train.binding = #train.binding<state @w>}");
+  expectPart(text, "train.binding = #train.binding<output \"loss\">");
 }

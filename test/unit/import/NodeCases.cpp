@@ -1,6 +1,7 @@
 #include "NodeCases.h"
 #include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Support/Error.h"
 #include "lib/Model/ModelParse.h"
@@ -88,9 +89,9 @@ CaseResult runImported(const model::Model &model, const DataSet &data, const Imp
   }
   std::map<std::string, HostTensor> inputs;
   for (mlir::BlockArgument argument : function.getArguments())
-    if (auto name = function.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), "train.input")) {
-      model::Bytes bytes = data.inputs.at(name.getValue().str()).bytes();
-      inputs[name.getValue().str()] = {mlir::cast<mlir::RankedTensorType>(argument.getType()),
+    if (auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input)) {
+      model::Bytes bytes = data.inputs.at(input.getName().str()).bytes();
+      inputs[input.getName().str()] = {mlir::cast<mlir::RankedTensorType>(argument.getType()),
                                        {bytes.data, bytes.data + bytes.size}};
     }
   auto outputs = run(*module, inputs);

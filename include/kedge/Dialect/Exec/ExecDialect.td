@@ -6,5 +6,7 @@ def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::kedge::exec";
   let summary = "Bytes, lifetimes and launches: what the machine does";
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::kedge::train::TrainDialect"]; // bindings and kinds of functions
 }
 #endif

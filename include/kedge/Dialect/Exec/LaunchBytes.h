@@ -18,10 +18,10 @@ struct ArenaRange {
 /// The buffer that an operand of a launch names.
 BufferOp bufferOf(mlir::Value operand);
 
-/// What one launch touches, or several as one. A workspace counts as written.
+/// What one launch or copy touches, or several as one. A workspace counts as written.
 class LaunchBytes {
 public:
-  explicit LaunchBytes(LaunchOp launch);
+  explicit LaunchBytes(LaunchInterface launch);
   void add(const LaunchBytes &other);
   bool writes(const ArenaRange &range) const;
   bool touches(const ArenaRange &range) const;

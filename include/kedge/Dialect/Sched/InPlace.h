@@ -1,6 +1,7 @@
 // What runs, and when a kernel may write a result over one of its inputs.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Support/StorageBytes.h"
 
 namespace kedge::sched {
 
@@ -14,7 +15,6 @@ bool mayOverwrite(mlir::OpResult result, mlir::Value root);
 /// Whether `op` is a step of the schedule: a cluster, a library call or a copy from or to host memory.
 bool isLaunch(mlir::Operation &op);
 
-/// Bytes of a ranked tensor type (bool: one byte an element).
-int64_t bytesOf(mlir::Type type);
+using kedge::bytesOf;
 
 } // namespace kedge::sched

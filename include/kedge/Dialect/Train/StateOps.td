@@ -9,13 +9,12 @@ def Train_StateOp : Op<Train_Dialect, "state", [Symbol]> {
   let summary = "A tensor that outlives the step";
   let description = [{
     `init` is a #train.weight (a range of the model file), a dense constant, a float (fill) or a unit
-    (zeros). `onnx_name` is the initializer's name in the exported file, `perm` the transposition from the
-    file's layout to `type`, `of` the parameter that a moment or accumulator belongs to. `decay` and
-    `lr_scale` are the parameter's optimizer settings.
+    (zeros). `onnx_name` is the initializer's name in the exported file, `of` the parameter that a moment or
+    accumulator belongs to. `decay` and `lr_scale` are the parameter's optimizer settings.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<ONNX_Tensor>:$type,
     OptionalAttr<AnyAttr>:$init, OptionalAttr<StrAttr>:$onnx_name, OptionalAttr<FlatSymbolRefAttr>:$of,
-    OptionalAttr<DenseI64ArrayAttr>:$perm, DefaultValuedAttr<BoolAttr, "true">:$decay,
+    DefaultValuedAttr<BoolAttr, "true">:$decay,
     DefaultValuedAttr<F64Attr, "1.0">:$lr_scale);
   let assemblyFormat = "$role $sym_name $type (`from` $init^)? attr-dict";
 }

@@ -7,11 +7,14 @@ def Train_Dialect : Dialect {
   let cppNamespace = "::kedge::train";
   let summary = "State, losses, gradients and optimizers of a training step";
   let description = [{
-    State is symbols: each parameter, buffer and moment is a `train.state`. Functions take state as
-    arguments with the attribute `train.state = @symbol` and return its new value as a result with the same
-    attribute. Further argument attributes: `train.input = "name"` (data), `train.scalar = "lr"` (written
-    by the host before the function runs). Further result attributes: `train.result = "loss_sum"` (read by
-    the host), `train.output = "logits"`.
+    State is symbols: each parameter, buffer and moment is a `train.state`. What arguments and results of functions are
+    outside them says their attribute `train.binding` (#train.binding): an argument `state @w` takes the state, a result
+    `state @w` is its new value, like input/output aliasing in XLA. The dialect verifies that the symbol is a train.state
+    of the value's type, and that no argument or state is bound twice.
+
+    `train.kind` (#train.kind) of a function says what it does in a run: `model` before the functions of a run are made
+    from it; `step`, or `micro` for each micro-batch and `update` behind the last; `eval` and `predict`, in evaluation
+    mode; `init`. Each has its kind's name, since programs know functions by name.
   }];
   let extraClassDeclaration = [{
     void registerLossOps();
@@ -22,5 +25,8 @@ def Train_Dialect : Dialect {
     void registerOnnxOptimizerOps();
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 #endif

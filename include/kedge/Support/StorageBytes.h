@@ -1,0 +1,10 @@
+// How many bytes a tensor takes.
+#pragma once
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace kedge {
+
+/// Bytes of a ranked tensor type (bool: one byte an element).
+int64_t bytesOf(mlir::Type type);
+
+} // namespace kedge
