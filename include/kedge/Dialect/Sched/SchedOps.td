@@ -6,10 +6,6 @@ include "kedge/Dialect/Sched/SchedAttrs.td"
 
 class Sched_Op<string mnemonic, list<Trait> traits = []> : Op<Sched_Dialect, mnemonic, traits>;
 
-def Sched_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger], "scalar of a cluster's body: a float or a signless integer">;
-def Sched_InBody : PredOpTrait<"it stands in the body of a sched.cluster",
-  CPred<"::llvm::isa_and_nonnull<::kedge::sched::ClusterOp>($_op.getParentOp())">>;
-
 def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "A loop nest that becomes one generated kernel";
   let description = [{
@@ -37,28 +33,27 @@ def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]
   let hasVerifier = 1;
 }
 
-def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator, Sched_InBody]> {
-  let arguments = (ins Variadic<Sched_Scalar>:$values);
+def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator]> {
+  let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
-def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType, Sched_InBody]> {
+def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType]> {
   let summary = "Folds a scalar over the cluster's reduced dims";
   let description = [{ max and min propagate NaN; of no element: the fold's identity. }];
-  let arguments = (ins Sched_FoldKind:$kind, Sched_Scalar:$input);
-  let results = (outs Sched_Scalar:$result);
+  let arguments = (ins Sched_FoldKind:$kind, AnyType:$input);
+  let results = (outs AnyType:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
 }
 
-def Sched_IndexOp : Sched_Op<"index", [Pure, Sched_InBody, PredOpTrait<"dim is one of the domain",
-    CPred<"int64_t($dim) >= 0 && int64_t($dim) < int64_t(::llvm::cast<::kedge::sched::ClusterOp>($_op.getParentOp()).getDomain().size())">>]> {
+def Sched_IndexOp : Sched_Op<"index", [Pure]> {
   let summary = "The current index of a domain dim";
   let arguments = (ins I64Attr:$dim);
   let results = (outs I64:$result);
   let assemblyFormat = "$dim attr-dict";
 }
 
-def Sched_RandomOp : Sched_Op<"random", [Pure, Sched_InBody]> {
+def Sched_RandomOp : Sched_Op<"random", [Pure]> {
   let summary = "Uniform in [0, 1): Philox keyed by (seed, op), counted by (step, row, element)";
   let description = [{ Equal to the bit to runtime/format/Philox.h, so that recomputation, resume and any number of
     ranks draw the same numbers. }];
@@ -101,8 +96,7 @@ def Sched_FetchOp : Sched_Op<"fetch", [Pure, SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def Sched_ViewOp : Sched_Op<"view", [Pure, PredOpTrait<"both shapes take the same bytes", CPred<
-    "::kedge::sched::bytesOf($_op.getOperand(0).getType()) == ::kedge::sched::bytesOf($_op.getResult(0).getType())">>]> {
+def Sched_ViewOp : Sched_Op<"view", [Pure]> {
   let summary = "The same bytes under another shape";
   let arguments = (ins ONNX_Tensor:$input);
   let results = (outs ONNX_Tensor:$result);
