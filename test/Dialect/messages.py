@@ -13,6 +13,7 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 GUARDS = {
     "kernels could not be lowered to machine code": "LLVM takes all that our emitter makes",
+    "is no function, but its": "MLIR asks dialects about arguments and results of functions alone",
     "cannot be decomposed": "every op that has a decomposition today has one in all its forms",
 }
 
