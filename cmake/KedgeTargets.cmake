@@ -1,5 +1,4 @@
-# MLIR's headers take half of the time of the files that see them: they are parsed once. Runtime headers bring OpenMP to
-# some libraries, so the others compile with it, too: precompiled headers serve only equal flags.
+# MLIR's headers take half of the time of the files that see them: they are parsed once.
 # What builds, checks and prints graphs of some thousand ops needs no more: files compile up to a fifth faster than at
 # -O2, and a model takes no longer. The solver, the runtime and what is generated are optimized further.
 set(KEDGE_GRAPH_OPTIMIZATION $<$<CONFIG:Release>:-O1>)
@@ -12,7 +11,6 @@ if(KEDGE_PRECOMPILED_HEADERS)
   add_library(kedge_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
   target_include_directories(kedge_precompiled SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(kedge_precompiled PUBLIC ${KEDGE_LLVM_DEFINITIONS})
-  target_link_libraries(kedge_precompiled PRIVATE OpenMP::OpenMP_CXX)
   target_compile_options(kedge_precompiled PRIVATE ${KEDGE_GRAPH_OPTIMIZATION})
   target_precompile_headers(kedge_precompiled PRIVATE
     <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
@@ -29,7 +27,6 @@ function(kedge_sees_mlir name)
       set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${name} PRIVATE -fPIC)
     endif()
-    target_compile_options(${name} PRIVATE ${OpenMP_CXX_FLAGS})
     target_precompile_headers(${name} REUSE_FROM kedge_precompiled)
   endif()
 endfunction()

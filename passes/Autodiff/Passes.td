@@ -55,7 +55,7 @@ def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    func.func @model(%x: tensor<2x5xf32> {train.input = "x"}, %y: tensor<2xi64> {train.input = "labels"}) -> tensor<2xf32> {
+    func.func @model(%x: tensor<2x5xf32> {train.binding = #train.binding<input "x">}, %y: tensor<2xi64> {train.binding = #train.binding<input "labels">}) -> tensor<2xf32> attributes {train.kind = #train.kind<model>} {
       %0:3 = train.cross_entropy %x, %y {axis = 1 : i64, ignore_index = -100 : i64} : (tensor<2x5xf32>, tensor<2xi64>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
       return %0#0 : tensor<2xf32>
     }

@@ -18,7 +18,7 @@ def BoundIndices : Pass<"kedge-bound-indices", "mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    func.func @model(%ids: tensor<2x3xi64> {train.input = "ids"}, %table: tensor<5x4xf32>) -> tensor<2x3x4xf32> {
+    func.func @model(%ids: tensor<2x3xi64> {train.binding = #train.binding<input "ids">}, %table: tensor<5x4xf32>) -> tensor<2x3x4xf32> attributes {train.kind = #train.kind<model>} {
       %0 = onnx.Gather %table, %ids {axis = 0 : i64} : (tensor<5x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
       return %0 : tensor<2x3x4xf32>
     }

@@ -20,9 +20,23 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
     A scalar (rank 0) decides nothing and is never rounded. f64 and 16-bit values of the model stay as they are.
     Statistics: ops in 16 bits, ops in f32.
 
-    Example:
+    Example: `--kedge-assign-precision="type=bf16 policy=autocast"`
+    ```mlir
+    func.func @model(%x: tensor<2x4xf32> {train.binding = #train.binding<input "x">}, %y: tensor<4x4xf32> {train.binding = #train.binding<input "y">}) -> tensor<2x4xf32> attributes {train.kind = #train.kind<model>} {
+      %0 = onnx.MatMul %x, %y : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      %1 = onnx.Tanh %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      %2 = onnx.Softmax %1 {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      return %2 : tensor<2x4xf32>
+    }
     ```
-    kedge-opt model.mlir --kedge-assign-precision="type=bf16 policy=autocast"
+    becomes
+    ```mlir
+    func.func @model...
+      %0 = onnx.MatMul %x, %y {train.precision = bf16} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      %1 = onnx.Tanh %0 {train.precision = bf16} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      %2 = onnx.Softmax %1 {axis = 1 : i64, train.precision = f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      return %2 : tensor<2x4xf32>
+    }
     ```
   }];
   let options = [
@@ -40,9 +54,24 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
     `NAME.working` of that type, which @model reads in its place; @restore makes all working copies from their
     masters when a run starts. The model's outputs keep their types. Statistics: casts, working copies.
 
-    Example:
+    Example: `--kedge-insert-casts`
+    ```mlir
+    train.state parameter @w tensor<4x4xf32>
+    func.func @model(%x: tensor<2x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x4xf32> {train.binding = #train.binding<state @w>, train.precision = bf16}) -> tensor<2x4xf32> attributes {train.kind = #train.kind<model>} {
+      %0 = onnx.MatMul %x, %w {train.precision = bf16} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      return %0 : tensor<2x4xf32>
+    }
     ```
-    kedge-opt model.mlir --kedge-assign-precision --kedge-insert-casts
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x4xf32>
+    train.state working_copy @w.working tensor<4x4xbf16> from unit {of = @w}
+    func.func @model(%x: tensor<2x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x4xbf16> {train.binding = #train.binding<state @w.working>})...
+      %0 = onnx.Cast %x {to = bf16} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+      %1 = onnx.MatMul %0, %w : (tensor<2x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4xbf16>
+      %2 = onnx.Cast %1 {to = f32} : (tensor<2x4xbf16>) -> tensor<2x4xf32>
+      return %2 : tensor<2x4xf32>
+    }
     ```
   }];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
@@ -55,9 +84,24 @@ def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
     `scaler.hysteresis` and `scaler.optimizer_steps`, and a train.scale_loss behind the loss; kedge-add-optimizer
     unscales, skips steps whose gradients are not finite, and updates the scale. Statistic: losses scaled.
 
-    Example:
+    Example: `--kedge-scale-loss=init=1024`
+    ```mlir
+    func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}) -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
+      %0 = onnx.Tanh %x : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
     ```
-    kedge-opt train.mlir --kedge-scale-loss=init=65536 --kedge-differentiate --kedge-add-optimizer
+    becomes
+    ```mlir
+    train.state scaler @scaler.loss_scale tensor<f32> from 1.024000e+03 : f64
+    train.state scaler @scaler.growth_counter tensor<i64> from unit
+    train.state scaler @scaler.hysteresis tensor<i64> from 1.000000e+00 : f64
+    train.state scaler @scaler.optimizer_steps tensor<i64> from unit
+    func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}, %scale: tensor<f32> {train.binding = #train.binding<state @scaler.loss_scale>})...
+      %0 = onnx.Tanh %x : (tensor<f32>) -> tensor<f32>
+      %1 = train.scale_loss %0, %scale : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %1 : tensor<f32>
+    }
     ```
   }];
   let options = [
