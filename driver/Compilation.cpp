@@ -1,6 +1,7 @@
 #include "driver/Compilation.h"
 #include "driver/Algorithms.h"
 #include "driver/ProgramOptions.h"
+#include "driver/RoundTrip.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
@@ -81,6 +82,7 @@ void Compilation::run(Phase phase, llvm::function_ref<void(OpPassManager &)> bui
   build(manager);
   if (failed(manager.run(*ir)))
     fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
+  checkRoundTrip(*ir, nameOf(phase));
 }
 
 void Compilation::save(Phase phase) {
@@ -133,6 +135,7 @@ void Compilation::import() {
   ir = importModel(context, model, importing);
   applyParameterOptions();
   recordBounds(*ir, options.model.labels);
+  checkRoundTrip(*ir, "import");
   run(Phase::Model, [](OpPassManager &manager) { pipelines::addRaisePipeline(manager); });
   save(Phase::Model);
 }
@@ -248,6 +251,8 @@ void Compilation::emitKernels() {
 void Compilation::plan() {
   if (done >= Phase::Exec)
     return;
+  if (kernelModule)
+    checkRoundTrip(*kernelModule, "kernels");
   if (!options.launchFile.empty())
     analysis::markLaunches(*ir);
   run(Phase::Exec, [](OpPassManager &manager) { pipelines::addPlanPipeline(manager, rt::physicalCores()); });
