@@ -11,13 +11,15 @@ void checkAlgorithms(const std::string &path) { rt::cuda::AlgorithmTable().addFi
 void embedAlgorithms(const std::string &path, nlohmann::json &program) {
   rt::cuda::AlgorithmTable table;
   table.addFile(path);
-  const std::set<std::string> products = rt::cuda::productKeys(rt::parseProgram(program.dump()));
+  const rt::Program parsed = rt::parseProgram(program.dump());
+  const std::set<std::string> products = rt::cuda::productKeys(parsed), apart = rt::cuda::productKeys(parsed, true);
   rt::cuda::AlgorithmTable kept;
   std::set<std::string> known;
   for (const auto &[key, entry] : table.all())
-    if (const std::string call = *rt::cuda::callOfKey(key); products.count(call)) {
+    if (const std::string call = *rt::cuda::callOfKey(key); products.count(call) || apart.count(call)) {
       kept.set(key, entry.algorithm, 0); // times are no part of a program: the same table gives the same bytes
-      known.insert(call);
+      if (products.count(call))
+        known.insert(call);
     }
   program["target"]["algorithms"] = kept.json();
   fmt::print(stderr, "kedge: note: --algorithms {}: has {} of the program's {} kinds of products{}\n", path, known.size(),

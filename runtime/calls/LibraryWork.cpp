@@ -143,6 +143,16 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   return calls;
 }
 
+MatmulCalls withBiasApart(MatmulCalls calls) {
+  if (!calls.shape.bias)
+    return calls;
+  calls.shape.bias = false;
+  calls.shape.beta = 1;
+  calls.spreads = true;
+  calls.rowStride = 0, calls.columnStride = 1;
+  return calls;
+}
+
 bool cudnnTakes(const LibraryCall &call) {
   const DType type = call.inputs.at(0).type;
   return (type == DType::F32 || type == DType::F64) && !padsDiffer(cpu::intsAttr(call, "pads", {}));
@@ -189,12 +199,14 @@ static uint64_t convolutionWorkspace(const LibraryCall &call) {
   return std::clamp(largest / 2 / kMiB * kMiB, 8 * kMiB, 64 * kMiB);
 }
 
-std::set<std::string> productKeys(const Program &program) {
+std::set<std::string> productKeys(const Program &program, bool apart) {
   std::set<std::string> keys;
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches)
-      if (isProduct(launch.library) && !launch.onGpu)
-        keys.insert(matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).shape.key());
+      if (isProduct(launch.library) && !launch.onGpu) {
+        const MatmulCalls calls = matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs});
+        keys.insert((apart ? withBiasApart(calls) : calls).shape.key());
+      }
   return keys;
 }
 

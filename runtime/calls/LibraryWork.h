@@ -20,6 +20,8 @@ struct MatmulShape {
   int64_t alignment = 256;  ///< of every operand, bytes
   uint64_t workspaceBytes = 0;
 
+  /// Nothing is multiplied.
+  bool isEmpty() const { return m == 0 || n == 0 || k == 0 || batch == 0; }
   /// The algorithm table's key, without library and device: all that may decide an algorithm.
   std::string key() const;
 };
@@ -36,6 +38,8 @@ struct MatmulCalls {
 
 /// Throws rt::Error for a type that cuBLASLt multiplies not as the CPU does.
 MatmulCalls matmulCallsOf(const LibraryCall &call);
+/// The same with the bias spread over Y first, for a product that the library has no algorithm with that epilogue for.
+MatmulCalls withBiasApart(MatmulCalls calls);
 
 /// A convolution or a gradient of one, as cuDNN has them.
 struct ConvolutionCall {
@@ -56,8 +60,8 @@ bool cudnnTakes(const LibraryCall &call);
 /// Throws rt::Error for a convolution that cuDNN does not take.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
 
-/// MatmulShape::key() of the products of a program that a library computes.
-std::set<std::string> productKeys(const Program &program);
+/// MatmulShape::key() of the products of a program that a library computes; with `apart` those of withBiasApart.
+std::set<std::string> productKeys(const Program &program, bool apart = false);
 
 bool isProduct(const std::string &library);
 bool isConvolution(const std::string &library);

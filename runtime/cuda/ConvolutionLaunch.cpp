@@ -9,14 +9,31 @@ using Kind = ConvolutionCall::Kind;
 
 /// Algorithms that give equal bits in every run and round as plain sums do (neither Winograd nor Fourier), fastest
 /// first.
-std::vector<int> deterministicAlgorithms(Kind kind) {
+std::vector<int> plainAlgorithms(Kind kind) {
   switch (kind) {
   case Kind::Forward:
-    return {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+    return {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
+            CUDNN_CONVOLUTION_FWD_ALGO_GEMM};
   case Kind::Data:
     return {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
   case Kind::Filter:
     return {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+  }
+  return {};
+}
+
+/// Equal bits in every run, but sums of transformed numbers: for shapes that cuDNN has no plain algorithm for.
+std::vector<int> transformingAlgorithms(Kind kind) {
+  switch (kind) {
+  case Kind::Forward:
+    return {CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING, CUDNN_CONVOLUTION_FWD_ALGO_FFT,
+            CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED};
+  case Kind::Data:
+    return {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT,
+            CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED};
+  case Kind::Filter:
+    return {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT,
+            CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED};
   }
   return {};
 }
@@ -103,9 +120,9 @@ bool ConvolutionLaunch::workspaceOf(int wanted, size_t &bytes) const {
   return false;
 }
 
-void ConvolutionLaunch::choose() {
+bool ConvolutionLaunch::chooseFrom(const std::vector<int> &candidates) {
   bool found = false;
-  for (int candidate : deterministicAlgorithms(call.kind)) {
+  for (int candidate : candidates) {
     size_t bytes = 0;
     if (!workspaceOf(candidate, bytes) || (found && bytes > places.workspaceBytes))
       continue;
@@ -115,10 +132,22 @@ void ConvolutionLaunch::choose() {
     }
     found = true;
     if (needed <= places.workspaceBytes)
-      return;
+      break;
   }
-  if (!found)
-    fail("cuDNN has no deterministic algorithm for {}; compile with --target cpu", text(call));
+  return found;
+}
+
+void ConvolutionLaunch::choose() {
+  for (const auto &list : {plainAlgorithms(call.kind), transformingAlgorithms(call.kind)})
+    others.insert(others.end(), list.begin(), list.end());
+  if (chooseFrom(plainAlgorithms(call.kind)))
+    return;
+  if (!chooseFrom(transformingAlgorithms(call.kind)))
+    fail("cuDNN has no deterministic algorithm for {}; compile with --convolution generated, which needs no cuDNN",
+         text(call));
+  if (library.told.insert(text(call)).second)
+    fmt::print(stderr, "kedge: note: cuDNN refuses {} by plain sums; a deterministic transform is taken, which rounds "
+                       "otherwise (--convolution generated adds plainly)\n", text(call));
 }
 
 void ConvolutionLaunch::setWorkspace(CUdeviceptr workspace, uint64_t bytes) {
@@ -126,9 +155,17 @@ void ConvolutionLaunch::setWorkspace(CUdeviceptr workspace, uint64_t bytes) {
   places.workspaceBytes = bytes;
 }
 
-void ConvolutionLaunch::enqueue() {
-  if (empty)
-    return;
+/// Takes an algorithm that needs no more than there is.
+bool ConvolutionLaunch::runs(int candidate) {
+  size_t bytes = 0;
+  if (candidate == algorithm || !workspaceOf(candidate, bytes) || bytes > places.workspaceBytes)
+    return false;
+  algorithm = candidate;
+  needed = bytes;
+  return true;
+}
+
+cudnnStatus_t ConvolutionLaunch::run() {
   const double one = 1, zero = 0;
   const float oneFloat = 1, zeroFloat = 0;
   const bool wide = call.type == DType::F64;
@@ -137,31 +174,39 @@ void ConvolutionLaunch::enqueue() {
   const auto at = [&](int operand) { return reinterpret_cast<void *>(places.operand(operand)); };
   void *image = at(call.image), *filter = at(call.filter), *result = at(call.result);
   void *workspace = reinterpret_cast<void *>(places.workspace);
-  const std::string what = "cuDNN does not run " + text(call);
   switch (call.kind) {
   case Kind::Forward:
-    library.check(library.forward(library.handle, a, x, image, w, filter, convolution,
-                                  static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), workspace, needed, b, y, result),
-                  what);
-    break;
+    return library.forward(library.handle, a, x, image, w, filter, convolution,
+                           static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), workspace, needed, b, y, result);
   case Kind::Data:
-    library.check(library.backwardData(library.handle, a, w, filter, y, result, convolution,
-                                       static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm), workspace, needed, b, x,
-                                       image),
-                  what);
-    break;
+    return library.backwardData(library.handle, a, w, filter, y, result, convolution,
+                                static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm), workspace, needed, b, x, image);
   case Kind::Filter:
-    library.check(library.backwardFilter(library.handle, a, x, image, y, result, convolution,
-                                         static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm), workspace, needed, b,
-                                         w, filter),
-                  what);
-    break;
+    return library.backwardFilter(library.handle, a, x, image, y, result, convolution,
+                                  static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm), workspace, needed, b, w,
+                                  filter);
   }
-  if (call.bias >= 0) {
-    const bool back = call.kind == Kind::Data;
-    library.check(library.addTensor(library.handle, a, bias, at(call.bias), a, back ? x : y, back ? image : result),
-                  what);
-  }
+  return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+void ConvolutionLaunch::enqueue() {
+  if (empty)
+    return;
+  const std::string what = "cuDNN does not run " + text(call);
+  cudnnStatus_t status = run();
+  for (size_t next = 0; status == CUDNN_STATUS_NOT_SUPPORTED && next < others.size(); ++next) // the first step's, if ever
+    status = runs(others[next]) ? run() : status;
+  library.check(status, what);
+  if (call.bias < 0)
+    return;
+  const float one = 1;
+  const double oneWide = 1;
+  const void *a = call.type == DType::F64 ? static_cast<const void *>(&oneWide) : &one;
+  const bool back = call.kind == Kind::Data;
+  library.check(library.addTensor(library.handle, a, bias, reinterpret_cast<void *>(places.operand(call.bias)), a,
+                                  back ? x : y,
+                                  reinterpret_cast<void *>(places.operand(back ? call.image : call.result))),
+                what);
 }
 
 } // namespace kedge::rt::cuda

@@ -15,9 +15,13 @@ public:
 private:
   void describe();
   cudnnTensorDescriptor_t tensor(const int *shape, int count) const;
-  /// The first deterministic algorithm that runs in the planned workspace, else the first that runs at all.
+  /// The first deterministic algorithm that runs in the planned workspace, else the first that runs at all. Those that
+  /// do not round as sums do come last, and say so.
   void choose();
+  bool chooseFrom(const std::vector<int> &candidates);
   bool workspaceOf(int algorithm, size_t &bytes) const;
+  bool runs(int candidate);
+  cudnnStatus_t run();
 
   Cudnn &library;
   Gpu &gpu;
@@ -25,7 +29,8 @@ private:
   LaunchPlaces places;
   int algorithm = 0;
   uint64_t needed = 0;
-  bool empty = false; ///< no element to compute
+  std::vector<int> others; ///< in their order, for a library that refuses only once it is to run
+  bool empty = false;      ///< no element to compute
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;

@@ -1,5 +1,6 @@
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/ProductLaunch.h"
+#include "runtime/cuda/TuneOperands.h"
 #include <algorithm>
 #include <cstring>
 
@@ -129,25 +130,29 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descripto
     check(status, "cuBLASLt proposes no algorithm for " + shape.key());
   found.resize(static_cast<size_t>(std::max(0, results)));
   std::erase_if(found, [](const auto &result) { return result.state != CUBLAS_STATUS_SUCCESS; });
-  if (found.empty())
-    fail("cuBLASLt {} has no algorithm for {} in a workspace of {} bytes; compile with --target cpu", libraryVersion,
-         shape.key(), shape.workspaceBytes);
   return found;
 }
 
+void CublasLt::failWithout(const MatmulShape &shape) const {
+  fail("cuBLASLt {} has no algorithm for {} in a workspace of {} bytes; compile with --target cpu", libraryVersion,
+       shape.key(), shape.workspaceBytes);
+}
+
 /// The table's, else the first that the library proposes: never one that a run's timings chose.
-cublasLtMatmulAlgo_t CublasLt::algorithmFor(const Descriptors &d, const MatmulShape &shape) const {
+std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d, const MatmulShape &shape) const {
   const std::string key = keyOf(shape);
   if (const auto known = chosen.find(key); known != chosen.end())
     return known->second;
-  cublasLtMatmulAlgo_t algorithm{};
+  std::optional<cublasLtMatmulAlgo_t> algorithm;
   if (const AlgorithmTable::Entry *stored = table.find(key)) {
-    std::memcpy(&algorithm, stored->algorithm.data(), sizeof(algorithm));
-    checkStored(d, shape, algorithm, stored->source, key);
+    std::memcpy(&algorithm.emplace(), stored->algorithm.data(), sizeof(cublasLtMatmulAlgo_t));
+    checkStored(d, shape, *algorithm, stored->source, key);
     ++sources[stored->source];
-  } else {
+  } else if (const auto found = proposals(d, shape, 1); !found.empty()) {
     ++sources["cuBLASLt's first proposal"];
-    algorithm = proposals(d, shape, 1).front().algo;
+    algorithm = found.front().algo;
+  } else if (shape.bias) {
+    ++sources["none with a bias, which is added apart"];
   }
   return chosen[key] = algorithm;
 }
@@ -170,6 +175,13 @@ std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, con
   return std::make_unique<ProductLaunch>(*this, gpu, std::move(calls), places);
 }
 
+MatmulCalls CublasLt::takenCalls(MatmulCalls calls) const {
+  const MatmulShape &shape = calls.shape;
+  if (!shape.bias || shape.isEmpty() || algorithmFor(Descriptors(*this, shape), shape))
+    return calls;
+  return withBiasApart(std::move(calls));
+}
+
 // ProductLaunch and tuning use the descriptors, which are this file's own.
 
 struct ProductLaunch::State {
@@ -179,16 +191,19 @@ struct ProductLaunch::State {
 };
 
 ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPlaces &places)
-    : library(library), gpu(gpu), calls(std::move(made)), places(places) {
+    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made))), places(places) {
   const MatmulShape &shape = calls.shape;
-  if (shape.m == 0 || shape.n == 0 || shape.batch == 0 || shape.k == 0)
+  if (shape.isEmpty())
     return;
   state = std::make_unique<State>(library, shape);
   if (shape.bias) {
     const void *bias = reinterpret_cast<const void *>(places.operand(calls.addend));
     state->descriptors.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   }
-  state->algorithm = library.algorithmFor(state->descriptors, shape);
+  const auto algorithm = library.algorithmFor(state->descriptors, shape);
+  if (!algorithm)
+    library.failWithout(shape);
+  state->algorithm = *algorithm;
 }
 
 ProductLaunch::~ProductLaunch() = default;
@@ -214,36 +229,33 @@ void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
                 "cuBLASLt does not run " + shape.key());
 }
 
+std::string CublasLt::keyOf(const LibraryCall &call) const { return keyOf(takenCalls(matmulCallsOf(call)).shape); }
+
 CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
-  const MatmulCalls calls = matmulCallsOf(call);
+  const MatmulCalls calls = takenCalls(matmulCallsOf(call));
   const MatmulShape &shape = calls.shape;
   Tuned best;
   best.key = keyOf(shape);
-  if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0)
+  if (shape.isEmpty())
     return best;
-  LaunchPlaces places;
-  for (const TensorDesc &input : call.inputs)
-    places.inputs.push_back(gpu.allocate(input.bytes(), "an operand to tune with"));
-  places.outputs.push_back(gpu.allocate(call.outputs[0].bytes(), "a result to tune with"));
-  places.workspace = gpu.allocate(shape.workspaceBytes, "a workspace to tune with");
-  places.workspaceBytes = shape.workspaceBytes;
-  ProductLaunch launch(*this, gpu, calls, places);
+  const TuneOperands operands(gpu, call, shape.workspaceBytes);
+  ProductLaunch launch(*this, gpu, calls, operands.places());
   constexpr int kProposals = 16;
   for (const auto &proposal : proposals(launch.state->descriptors, shape, kProposals)) {
     launch.state->algorithm = proposal.algo;
-    const double microseconds = launch.measure();
-    if (best.algorithm.empty())
-      best.firstMicroseconds = microseconds;
-    if (!best.algorithm.empty() && microseconds >= best.microseconds)
+    const std::optional<double> microseconds = launch.measure();
+    if (!microseconds) {
+      ++best.refused;
       continue;
-    best.microseconds = microseconds;
+    }
+    if (best.algorithm.empty())
+      best.firstMicroseconds = *microseconds;
+    if (!best.algorithm.empty() && *microseconds >= best.microseconds)
+      continue;
+    best.microseconds = *microseconds;
     const auto *bytes = reinterpret_cast<const uint8_t *>(&proposal.algo);
     best.algorithm.assign(bytes, bytes + sizeof(proposal.algo));
   }
-  for (const auto *list : {&places.inputs, &places.outputs})
-    for (CUdeviceptr memory : *list)
-      gpu.release(memory);
-  gpu.release(places.workspace);
   return best;
 }
 

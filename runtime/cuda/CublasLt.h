@@ -21,10 +21,13 @@ public:
   /// key and bytes. For kedge-bench tune only.
   struct Tuned {
     std::string key;
-    AlgorithmBytes algorithm;
-    double microseconds = 0, firstMicroseconds = 0; ///< of the best, and of the library's first proposal
+    AlgorithmBytes algorithm; ///< empty: nothing to choose
+    double microseconds = 0, firstMicroseconds = 0; ///< of the best, and of the first proposal that ran
+    int refused = 0;                                ///< proposals that did not run
   };
   Tuned tune(const LibraryCall &call);
+  /// The key that tune() would give.
+  std::string keyOf(const LibraryCall &call) const;
 
   uint64_t version() const { return libraryVersion; }
   /// Kinds of products by who chose their algorithm: a table's name, or the library.
@@ -33,7 +36,11 @@ public:
 private:
   friend class ProductLaunch;
   struct Descriptors;
-  cublasLtMatmulAlgo_t algorithmFor(const Descriptors &descriptors, const MatmulShape &shape) const;
+  /// Nothing when the library has none.
+  std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors, const MatmulShape &shape) const;
+  [[noreturn]] void failWithout(const MatmulShape &shape) const;
+  /// The calls, with their bias apart where the library has no algorithm that adds it.
+  MatmulCalls takenCalls(MatmulCalls calls) const;
   std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors, const MatmulShape &shape,
                                                          int count) const;
   std::string keyOf(const MatmulShape &shape) const;
@@ -46,7 +53,7 @@ private:
   const AlgorithmTable &table;
   cublasLtHandle_t handle = nullptr;
   uint64_t libraryVersion = 0;
-  mutable std::map<std::string, cublasLtMatmulAlgo_t> chosen;
+  mutable std::map<std::string, std::optional<cublasLtMatmulAlgo_t>> chosen;
   mutable std::map<std::string, int> sources;
 
   decltype(&::cublasLtCreate) create = nullptr;

@@ -51,7 +51,7 @@ public:
         module(gpu, program.target, image), table(tableOf(program)), streams(gpu, program),
         launches(gpu, program, module, arena, host, streams, table), graphs(gpu), times(gpu),
         scalars(gpu, scalarStretches(program), program.arenaAlign), results(gpu, program),
-        launchByLaunch(isSet("KEDGE_CUDA_SYNC")) {
+        ownBlocks(isSet("KEDGE_CUDA_BLOCKS")), launchByLaunch(ownBlocks || isSet("KEDGE_CUDA_SYNC")) {
     for (const auto &[name, function] : program.functions)
       inputs.try_emplace(&function, gpu, inputStretches(program, function), program.arenaAlign);
     gpu.synchronize();
@@ -143,10 +143,25 @@ private:
   void runOneByOne(const Function &function, int first, int end) {
     const Driver &driver = gpu.driver();
     for (int i = first; i < end; ++i) {
-      enqueue(function, i, i + 1);
+      if (!ownBlocks || !runOnBlocks(function, i))
+        enqueue(function, i, i + 1);
       driver.check(driver.streamSynchronize(gpu.stream()), "launch {} of @{}, {}, failed", i, function.name,
                    launch(function, i).name());
     }
+  }
+
+  /// Whether the launch could be given blocks of its own for its operands (KEDGE_CUDA_BLOCKS=1).
+  bool runOnBlocks(const Function &function, int at) {
+    const auto blocks = OperandBlocks::of(gpu, program, function, at, arena);
+    onArena += !blocks && !function.launches[static_cast<size_t>(at)].kernels.empty();
+    if (!blocks)
+      return false;
+    ++onBlocks;
+    launch(function, at).enqueueOn(*blocks);
+    blocks->copyBack();
+    gpu.driver().check(gpu.driver().streamSynchronize(gpu.stream()), "launch {} of @{}, {}, failed", at, function.name,
+                       launch(function, at).name());
+    return true;
   }
 
   void runTimed(const Function &function, int first, int end, LaunchTimer &timer) {
@@ -174,7 +189,9 @@ private:
   std::map<const Function *, DoubleBlock> inputs;
   std::vector<char> scratch;
   uint64_t writeOffset = 0, writeBytes = 0;
-  bool launchByLaunch;
+  bool ownBlocks;
+  int64_t onBlocks = 0, onArena = 0; ///< launches of generated kernels with ownBlocks
+  bool launchByLaunch; ///< ...waiting for each
 };
 
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
@@ -205,6 +222,8 @@ nlohmann::json CudaDevice::memoryFigures() {
                             {"free_bytes", now.free}};
   const auto process = gpu.processBytes();
   figures["product_algorithms"] = launches.productChoices();
+  if (ownBlocks)
+    figures["own_blocks"] = {{"launches", onBlocks}, {"others", onArena}};
   figures["process_bytes"] = process ? nlohmann::json(*process) : nlohmann::json();
   return figures;
 }

@@ -23,6 +23,7 @@ private:
 
   Gpu &gpu;
   cudnnHandle_t handle = nullptr;
+  std::set<std::string> told; ///< convolutions that a note was printed of
 
   decltype(&::cudnnCreate) create = nullptr;
   decltype(&::cudnnDestroy) destroy = nullptr;

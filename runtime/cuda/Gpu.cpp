@@ -12,11 +12,12 @@ std::string gibibytes(uint64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(uint64_t(1) << 30));
 }
 
-/// The driver that first knew an architecture.
+/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.6 from sm_100 and 8.8 from
+/// sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with CUDA 12.1, 12.7 and 12.9.
 int driverFor(int capability) {
-  if (capability >= 100)
-    return 12080;
-  return capability >= 89 ? 11080 : 11000;
+  if (capability > 101)
+    return 12090;
+  return capability >= 100 ? 12080 : 12010;
 }
 
 /// The most that a container may take; none: no limit.

@@ -14,15 +14,30 @@ std::string ReadyLaunch::name() const {
 void ReadyLaunch::enqueue() const {
   if (library)
     return library->enqueue();
+  for (const Kernel &kernel : kernels)
+    start(kernel, kernel.arguments.data());
+}
+
+void ReadyLaunch::enqueueOn(const OperandBlocks &blocks) const {
   for (const Kernel &kernel : kernels) {
-    const auto &grid = kernel.shape->grid, &block = kernel.shape->block;
-    const CUresult result =
-        gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
-                                   gpu->stream(), const_cast<void **>(kernel.arguments.data()), nullptr);
-    if (result != CUDA_SUCCESS)
-      gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(), grid[0],
-                                                 grid[1], grid[2], block[0], block[1], block[2]));
+    std::vector<CUdeviceptr> moved;
+    for (CUdeviceptr operand : kernel.operands)
+      moved.push_back(blocks.at(operand));
+    std::vector<void *> arguments;
+    for (CUdeviceptr &operand : moved)
+      arguments.push_back(&operand);
+    start(kernel, arguments.data()); // takes the arguments' values
   }
+}
+
+void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
+  const auto &grid = kernel.shape->grid, &block = kernel.shape->block;
+  const CUresult result =
+      gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
+                                 gpu->stream(), const_cast<void **>(arguments), nullptr);
+  if (result != CUDA_SUCCESS)
+    gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(), grid[0],
+                                               grid[1], grid[2], block[0], block[1], block[2]));
 }
 
 LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,

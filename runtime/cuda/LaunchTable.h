@@ -4,6 +4,7 @@
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/Module.h"
+#include "runtime/cuda/OperandBlocks.h"
 
 namespace kedge::rt::cuda {
 
@@ -13,6 +14,8 @@ public:
   ReadyLaunch(const Gpu &gpu, const Launch &source) : gpu(&gpu), source(&source) {}
   /// On the GPU's stream, or into the graph that is being captured.
   void enqueue() const;
+  /// The same on copies of its operands.
+  void enqueueOn(const OperandBlocks &blocks) const;
   /// "kernel k3_gelu of h.0.mlp" for messages.
   std::string name() const;
 
@@ -24,6 +27,8 @@ private:
     std::vector<CUdeviceptr> operands;
     std::vector<void *> arguments; ///< addresses of `operands`
   };
+  void start(const Kernel &kernel, void *const *arguments) const;
+
   const Gpu *gpu;
   const Launch *source;
   std::vector<Kernel> kernels;

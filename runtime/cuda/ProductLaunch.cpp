@@ -1,4 +1,5 @@
 #include "runtime/cuda/ProductLaunch.h"
+#include "runtime/io/Error.h"
 #include <algorithm>
 
 namespace kedge::rt::cuda {
@@ -70,25 +71,53 @@ void ProductLaunch::spreadAddend() {
     doubleRows(y, element);
 }
 
-double ProductLaunch::measure() {
-  const Driver &driver = gpu.driver();
-  constexpr int kRuns = 11;
-  CUevent events[2] = {};
-  for (CUevent &event : events)
-    driver.check(driver.eventCreate(&event, CU_EVENT_DEFAULT), "no event to tune with");
-  enqueue();
-  std::vector<double> times;
-  for (int run = 0; run < kRuns; ++run) {
-    driver.check(driver.eventRecord(events[0], gpu.stream()), "tuning");
-    enqueue();
-    driver.check(driver.eventRecord(events[1], gpu.stream()), "tuning");
-    gpu.synchronize();
-    float milliseconds = 0;
-    driver.check(driver.eventElapsedTime(&milliseconds, events[0], events[1]), "tuning");
-    times.push_back(static_cast<double>(milliseconds) * 1e3);
+namespace {
+
+struct TimedPair {
+  explicit TimedPair(const Driver &driver) : driver(driver) {
+    for (CUevent &event : pair)
+      driver.check(driver.eventCreate(&event, CU_EVENT_DEFAULT), "no event to tune with");
   }
-  for (CUevent event : events)
-    driver.eventDestroy(event);
+  ~TimedPair() {
+    for (CUevent event : pair)
+      driver.eventDestroy(event);
+  }
+  TimedPair(const TimedPair &) = delete;
+  TimedPair &operator=(const TimedPair &) = delete;
+  const Driver &driver;
+  std::array<CUevent, 2> pair{};
+};
+
+} // namespace
+
+double ProductLaunch::measure(const std::array<CUevent, 2> &events, int count) {
+  const Driver &driver = gpu.driver();
+  driver.check(driver.eventRecord(events[0], gpu.stream()), "tuning");
+  for (int i = 0; i < count; ++i)
+    enqueue();
+  driver.check(driver.eventRecord(events[1], gpu.stream()), "tuning");
+  gpu.synchronize();
+  float milliseconds = 0;
+  driver.check(driver.eventElapsedTime(&milliseconds, events[0], events[1]), "tuning");
+  return static_cast<double>(milliseconds) * 1e3;
+}
+
+/// A small product takes less than the events around it, so several stand between them.
+std::optional<double> ProductLaunch::measure() {
+  constexpr int kRuns = 11, kMost = 64;
+  constexpr double kMicroseconds = 200;
+  try {
+    enqueue();
+  } catch (const Error &) {
+    gpu.synchronize();
+    return std::nullopt;
+  }
+  const TimedPair events(gpu.driver());
+  const double one = std::max(0.5, measure(events.pair, 1));
+  const int count = std::clamp(static_cast<int>(kMicroseconds / one), 1, kMost);
+  std::vector<double> times;
+  for (int run = 0; run < kRuns; ++run)
+    times.push_back(measure(events.pair, count) / count);
   std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
   return times[kRuns / 2];
 }

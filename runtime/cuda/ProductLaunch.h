@@ -19,8 +19,11 @@ private:
   void doubleRows(CUdeviceptr y, uint64_t element);
   void copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source, uint64_t sourcePitch,
                 uint64_t width, int64_t rows);
-  /// Microseconds of one enqueue, the median of several.
-  double measure();
+  /// Microseconds of one enqueue, the median of several; nothing when the library refuses to run it. Throws rt::Error
+  /// when the GPU does not work afterwards.
+  std::optional<double> measure();
+  /// Microseconds of `count` of them between two events.
+  double measure(const std::array<CUevent, 2> &events, int count);
 
   CublasLt &library;
   Gpu &gpu;

@@ -10,13 +10,18 @@ void tuneProgram(const Program &program, const std::string &path) {
   Gpu gpu(program.target.arch);
   CublasLt library(gpu, table);
   double first = 0, best = 0;
+  int refused = 0;
   AlgorithmTable tuned;
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches) {
       if (!isProduct(launch.library))
         continue;
-      const CublasLt::Tuned entry = library.tune({launch.library, launch.attrs, launch.inputs, launch.outputs});
-      if (entry.algorithm.empty() || tuned.find(entry.key))
+      const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
+      if (tuned.find(library.keyOf(call)))
+        continue;
+      const CublasLt::Tuned entry = library.tune(call);
+      refused += entry.refused;
+      if (entry.algorithm.empty())
         continue;
       tuned.set(entry.key, entry.algorithm, entry.microseconds);
       first += entry.firstMicroseconds;
@@ -26,8 +31,9 @@ void tuneProgram(const Program &program, const std::string &path) {
   AtomicFile out(path);
   out.write(file.dump(1) + "\n");
   out.commit();
-  fmt::print(stderr, "{}: {} products tuned on '{}': {:.1f} us in all, {:.1f} us with the library's first choices\n",
-             path, tuned.size(), gpu.name(), best, first);
+  fmt::print(stderr, "{}: {} products tuned on '{}': {:.1f} us in all, {:.1f} us with the library's first choices{}\n",
+             path, tuned.size(), gpu.name(), best, first,
+             refused ? fmt::format("; {} proposals did not run", refused) : "");
 }
 
 } // namespace kedge::rt::cuda

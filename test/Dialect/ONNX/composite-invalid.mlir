@@ -235,3 +235,23 @@ func.func @label_shape(%x: tensor<4x8xf32>, %t: tensor<8xi64>) {
       : (tensor<4x8xf32>, tensor<8xi64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+func.func @attention_counters(%q: tensor<3x2x4x8xf32>, %n: tensor<i32>) {
+  // expected-error @+1 {{draws by 'tensor<i32>', expected seed, step and row_base as tensor<i64>}}
+  %0:2 = train.Attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32}
+      : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>)
+      -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_gradient_draws(%q: tensor<3x2x4x8xf32>, %l: tensor<3x2x4xf32>) {
+  // expected-error @+1 {{has a ratio above 0 without seed, step and row_base}}
+  %0:3 = train.AttentionGrad %q, %q, %q, %q, %q, %l {scale = 0.25, ratio = 0.5 : f32}
+      : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+      -> (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>)
+  return
+}

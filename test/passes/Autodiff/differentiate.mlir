@@ -21,11 +21,25 @@ func.func @step(%x: tensor<3xf32> {train.binding = #train.binding<input "x">}, %
 train.state parameter @w tensor<3xf32>
 func.func @step(%w: tensor<3xf32> {train.binding = #train.binding<state @w>})
     -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>, train.loss_gradient = 1.0 : f64} {
-  // expected-error @+1 {{'other.unknown_a' has no gradient yet}}
+  // expected-error @+1 {{'other.unknown_a' has no gradient yet, but the loss depends on parameters through it}}
   %0 = "other.unknown_a"(%w) : (tensor<3xf32>) -> tensor<3xf32>
   // expected-error @+1 {{'other.unknown_b' has no gradient yet}}
   %1 = "other.unknown_b"(%0) : (tensor<3xf32>) -> tensor<3xf32>
   %unused = "other.unknown_c"(%w) : (tensor<3xf32>) -> tensor<3xf32>
   %2 = onnx.ReduceSum %1 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
   return %2 : tensor<f32>
+}
+
+// -----
+
+// The gradient of a dropout draws by the same counters, id and rows.
+// CHECK-LABEL: func.func @dropout
+// CHECK: %[[G:.*]] = train.dropout_grad %{{.*}}, %arg1, %arg2, %arg3 {batch_axis = 1 : i64, op_id = 5 : i64, ratio = 2.500000e-01 : f32, row_size = 2 : i64}
+// CHECK: return %[[G]]
+func.func @dropout(%x: tensor<3x4xf32>, %seed: tensor<i64>, %step: tensor<i64>, %row: tensor<i64>) -> tensor<3x4xf32> {
+  %0 = train.dropout %x, %seed, %step, %row {op_id = 5 : i64, ratio = 0.25 : f32, batch_axis = 1 : i64, row_size = 2 : i64}
+      : (tensor<3x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x4xf32>
+  %y = onnx.ReduceSum %0 {axes = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>
+  %g = train.gradient_of %y, %x : (tensor<f32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %g : tensor<3x4xf32>
 }

@@ -3,6 +3,7 @@
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
+#include "support/ScopedVariable.h"
 #include "support/TempFolder.h"
 #include <algorithm>
 #include <fstream>
@@ -99,8 +100,56 @@ protected:
     return "no product";
   }
 
+  json tuned() {
+    TempFolder folder;
+    const std::string path = folder.path("table.json");
+    rt::cuda::tuneProgram(rt::parseProgram(program.dump()), path);
+    std::ifstream file(path);
+    return json::parse(file).at("entries");
+  }
+
   json program;
 };
+
+TEST_F(CudaAlgorithms, ProposalsThatDoNotRunAreLeftOut) {
+  const ScopedVariable refuses("KEDGE_STUB_REFUSES", "1");
+  const json entries = tuned();
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].at("algorithm").get<std::string>().substr(0, 2), "02");
+}
+
+TEST_F(CudaAlgorithms, SmallProductsOfRandomNumbersAreTimedInBatches) {
+  const auto products = [](size_t since) {
+    std::vector<std::string> calls = stubCalls();
+    calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(since));
+    std::erase_if(calls, [](const std::string &line) { return line.rfind("cublasLtMatmul ", 0) != 0; });
+    return calls;
+  };
+  size_t since = stubCalls().size();
+  tuned();
+  EXPECT_EQ(products(since).size(), 3u * (1 + 1 + 11));
+  for (const std::string &line : products(since))
+    EXPECT_EQ(line.find("of zeros"), std::string::npos) << line;
+  since = stubCalls().size();
+  const ScopedVariable events("KEDGE_STUB_EVENTS", "10");
+  EXPECT_NEAR(tuned()[0].at("microseconds").get<double>(), 0.5, 1e-6); // 10 of a batch of 20
+  EXPECT_EQ(products(since).size(), 3u * (1 + 1 + 11 * 20));
+}
+
+TEST_F(CudaAlgorithms, ABiasWithoutAlgorithmIsAddedApart) {
+  const ScopedVariable noBias("KEDGE_STUB_NO_BIAS", "1");
+  program = callProgram("onnx.Gemm", "f32", {{3, 5}, {5, 7}, {7}}, {3, 7}, json::object());
+  expectSameOnBoth(program);
+  program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
+  const json entries = tuned();
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_NE(entries[0].at("key").get<std::string>().find("alpha 1 beta 1 plain"), std::string::npos) << entries;
+  json second = entries;
+  second[0]["algorithm"] = "02" + std::string(126, '0');
+  EXPECT_NE(chosen({{"algorithms", second}}).find("algorithm 2 "), std::string::npos) << "the table knows it apart, too";
+  const rt::Program parsed = rt::parseProgram(program.dump());
+  EXPECT_EQ(rt::cuda::productKeys(parsed, true).count(*rt::cuda::callOfKey(entries[0].at("key"))), 1u);
+}
 
 TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {
   TempFolder folder;

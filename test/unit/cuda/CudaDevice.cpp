@@ -101,7 +101,8 @@ TEST_F(CudaDevice, EverythingIsGivenBack) {
 TEST_F(CudaDevice, WhatIsMissingIsSaid) {
   expectRefusal("LD_LIBRARY_PATH=/nowhere", {"libcuda.so.1 was not found", "LD_LIBRARY_PATH=/nowhere", "NVIDIA's driver"});
   expectRefusal("KEDGE_STUB_GPUS=0", {"no GPU that the driver sees", "--target cpu"});
-  expectRefusal("KEDGE_STUB_DRIVER=11040", {"driver is too old", "CUDA 11.4", "CUDA 11.8", "install a newer driver"});
+  expectRefusal("KEDGE_STUB_DRIVER=12000", {"driver is too old", "CUDA 12.0", "CUDA 12.1", "install a newer driver"});
+  EXPECT_EQ(run(std::string("line:4 --steps 1") + kLineData, "KEDGE_STUB_DRIVER=12010").code, 0);
   expectRefusal("KEDGE_STUB_CAPABILITY=86", {"compiled for sm_90", "'Stub GPU' is an sm_86", "--target cuda:sm_86"});
 }
 

@@ -1,6 +1,7 @@
 // Products and convolutions of the GPU device against the CPU's kernels: the stand-ins compute from cuBLASLt's and
 // cuDNN's descriptors, so that what the runtime tells the libraries is what is tested.
 #include "CudaProgram.h"
+#include "support/ScopedVariable.h"
 
 namespace kedge::test {
 namespace {
@@ -75,6 +76,23 @@ INSTANTIATE_TEST_SUITE_P(
         ProductCase{"onnx.ConvTranspose", {{2, 4, 3, 6}, {4, 3, 3, 3}, {3}}, {2, 3, 5, 6}, kStrided},
         ProductCase{"train.ConvTransposeGradInput", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 3, 6}, kStrided},
         ProductCase{"train.ConvTransposeGradWeight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
+
+TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
+  const json image = callProgram("train.ConvGradInput", "f32", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided);
+  const json filter = callProgram("train.ConvGradWeight", "f32", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided);
+  for (const char *when : {"query", "run"}) {
+    const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", when);
+    expectSameOnBoth(image);
+    EXPECT_EQ(stubCalls().back().rfind("cuDevicePrimaryCtxRelease", 0), 0u);
+    expectSameOnBoth(filter);
+  }
+  const auto plain = [](const std::string &line) { return line.rfind("cudnnConvolutionBackwardData algorithm 1", 0) == 0; };
+  const std::vector<std::string> calls = stubCalls();
+  const size_t before = static_cast<size_t>(std::count_if(calls.begin(), calls.end(), plain));
+  expectSameOnBoth(image);
+  const std::vector<std::string> after = stubCalls();
+  EXPECT_GT(static_cast<size_t>(std::count_if(after.begin(), after.end(), plain)), before) << "where cuDNN takes it";
+}
 
 TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
   const auto refusal = [](const rt::LibraryCall &call) -> std::string {

@@ -1,5 +1,7 @@
 // libcublasLt.so as tests have it: it multiplies on the host, from the descriptors alone, so that a wrong layout,
 // stride or transposition gives wrong numbers.
+//   KEDGE_STUB_NO_BIAS=1     proposes nothing for products with a bias
+//   KEDGE_STUB_REFUSES=N     refuses to run what it proposed as the N-th
 #include "Stub.h"
 #include <cublasLt.h>
 #include <vector>
@@ -167,6 +169,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *count = static_cast<int>(std::min<int64_t>(wanted, setting("KEDGE_STUB_PROPOSALS", 3)));
   if (of(desc).wide && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     *count = 0; // no epilogue for doubles
+  if (setting("KEDGE_STUB_NO_BIAS", 0) != 0 && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    *count = 0;
   for (int i = 0; i < *count; ++i) {
     results[i] = {};
     results[i].algo.data[0] = static_cast<uint64_t>(i + 1);
@@ -177,8 +181,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
                               cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta,
                               const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t stream) {
-  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu", static_cast<long long>(of(c).columns),
-         static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace);
+  static const uint64_t zero = 0;
+  const size_t bytes = of(desc).wide ? 8 : 4;
+  const bool ofZeros = std::memcmp(A, &zero, bytes) == 0 && std::memcmp(B, &zero, bytes) == 0;
+  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s", static_cast<long long>(of(c).columns),
+         static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace,
+         ofZeros ? " of zeros" : "");
+  if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (of(desc).wide)
     multiply<double>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
   else

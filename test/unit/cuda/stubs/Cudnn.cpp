@@ -1,5 +1,6 @@
 // libcudnn.so.9 as tests have it: convolutions on the host, from the descriptors alone. Workspaces are as large as
-// KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing.
+// KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing. With KEDGE_STUB_REFUSES_PLAIN
+// it has no gradients by plain sums: =query says so when it is asked, =run when it is to run them.
 #include "Stub.h"
 #include <cudnn.h>
 #include <vector>
@@ -63,11 +64,18 @@ int64_t elements(const Shape &shape) {
   return count;
 }
 
+bool refusesPlain(int algorithm, const char *when) {
+  const char *wanted = std::getenv("KEDGE_STUB_REFUSES_PLAIN");
+  return algorithm == 1 && wanted && std::strcmp(wanted, when) == 0;
+}
+
 /// result[target] += one[..] * other[..] after clearing; fp32 only.
 enum class Target { X, W, Y };
 cudnnStatus_t convolve(Target target, const char *name, const void *x, const void *w, const void *y, const void *c,
                        void *xData, void *wData, void *yData, size_t workspace, int algorithm) {
   record("%s algorithm %d workspace %zu", name, algorithm, workspace);
+  if (target != Target::Y && refusesPlain(algorithm, "run"))
+    return CUDNN_STATUS_NOT_SUPPORTED;
   if (convolutionOf(c).math != CUDNN_FMA_MATH || shapeOf(x).type != CUDNN_DATA_FLOAT)
     return CUDNN_STATUS_BAD_PARAM;
   float *images = static_cast<float *>(xData), *filters = static_cast<float *>(wData);
@@ -90,6 +98,10 @@ cudnnStatus_t convolve(Target target, const char *name, const void *x, const voi
 cudnnStatus_t workspace(int algorithm, size_t *bytes) {
   *bytes = algorithm == 1 ? static_cast<size_t>(setting("KEDGE_STUB_WORKSPACE", 0)) : 0;
   return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t gradientWorkspace(int algorithm, size_t *bytes) {
+  return refusesPlain(algorithm, "query") ? CUDNN_STATUS_NOT_SUPPORTED : workspace(algorithm, bytes);
 }
 
 template <typename Handle> cudnnStatus_t makeShape(Handle *handle) {
@@ -172,13 +184,13 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, cudnnF
                                                            cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
                                                            cudnnTensorDescriptor_t,
                                                            cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes) {
-  return workspace(algorithm, bytes);
+  return gradientWorkspace(algorithm, bytes);
 }
 cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
                                                              cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
                                                              cudnnFilterDescriptor_t,
                                                              cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes) {
-  return workspace(algorithm, bytes);
+  return gradientWorkspace(algorithm, bytes);
 }
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void *, cudnnTensorDescriptor_t x, const void *xData,
                                       cudnnFilterDescriptor_t w, const void *wData, cudnnConvolutionDescriptor_t c,

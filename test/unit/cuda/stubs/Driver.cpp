@@ -3,7 +3,7 @@
 // number of operands by name, or when KEDGE_STUB_KERNELS names a library of them (SimulatedKernels.h); else they are
 // only recorded.
 //   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8 GiB)
-//   KEDGE_STUB_FORGET_WAITS (0)
+//   KEDGE_STUB_FORGET_WAITS (0)  KEDGE_STUB_EVENTS (microseconds from one event to the next, 500)
 #include "SimulatedKernels.h"
 #include "Streams.h"
 #include "runtime/abi/kedge_abi.h"
@@ -71,6 +71,21 @@ void expectAllocated(CUdeviceptr memory, size_t bytes, const char *what) {
 }
 
 void *host(CUdeviceptr memory) { return reinterpret_cast<void *>(memory); }
+
+/// Around every allocation lie bytes that nobody may write, and who reads them as floats reads NaN.
+constexpr size_t kGuard = 1024;
+
+void expectWhole(CUdeviceptr memory) {
+  const auto found = allocations.find(memory);
+  if (found == allocations.end())
+    return;
+  const auto *begin = static_cast<const unsigned char *>(host(memory)), *end = begin + found->second;
+  for (size_t i = 0; i < kGuard; ++i)
+    if (begin[-static_cast<ptrdiff_t>(i) - 1] != 0xff || end[i] != 0xff) {
+      std::fprintf(stderr, "stub driver: bytes beside an allocation of %zu bytes were written\n", found->second);
+      std::abort();
+    }
+}
 
 CUfunc_st functionNamed(const char *name) {
   CUfunc_st function{name, nullptr, 0, simulated(name), false};
@@ -169,7 +184,9 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (const CUresult code = result("cuMemAlloc"); code != CUDA_SUCCESS)
     return code;
-  *memory = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  char *block = static_cast<char *>(std::aligned_alloc(256, (bytes + 255) / 256 * 256 + 2 * kGuard));
+  std::memset(block, 0xff, bytes + 2 * kGuard);
+  *memory = reinterpret_cast<CUdeviceptr>(block + kGuard);
   std::memset(host(*memory), 0xcd, bytes);
   allocations[*memory] = bytes;
   return CUDA_SUCCESS;
@@ -177,9 +194,10 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
 CUresult cuMemFree(CUdeviceptr memory) {
   for (CUstream stream : streams())
     finish(stream->pending);
+  expectWhole(memory);
   if (allocations.erase(memory) != 1)
     std::abort();
-  std::free(host(memory));
+  std::free(static_cast<char *>(host(memory)) - kGuard);
   return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
@@ -296,7 +314,7 @@ CUresult cuEventDestroy(CUevent event) {
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   recordEvent(*event, *stream);
-  event->milliseconds = clockMilliseconds += 0.5;
+  event->milliseconds = clockMilliseconds += static_cast<double>(setting("KEDGE_STUB_EVENTS", 500)) / 1e3;
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent event) {

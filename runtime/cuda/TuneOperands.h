@@ -1,0 +1,24 @@
+// Operands of a product that is timed: random numbers, because what multiplies zeros draws less power and runs faster.
+#pragma once
+#include "runtime/cuda/LibraryLaunch.h"
+
+namespace kedge::rt::cuda {
+
+class TuneOperands {
+public:
+  TuneOperands(Gpu &gpu, const LibraryCall &call, uint64_t workspaceBytes);
+  ~TuneOperands();
+  TuneOperands(const TuneOperands &) = delete;
+  TuneOperands &operator=(const TuneOperands &) = delete;
+  const LaunchPlaces &places() const { return made; }
+
+private:
+  CUdeviceptr allocate(uint64_t bytes, const char *what);
+  void fill(CUdeviceptr memory, const TensorDesc &tensor);
+
+  Gpu &gpu;
+  LaunchPlaces made;
+  std::vector<CUdeviceptr> memory;
+};
+
+} // namespace kedge::rt::cuda
