@@ -2,6 +2,7 @@
 #include "driver/Algorithms.h"
 #include "driver/GpuTarget.h"
 #include "driver/ProgramOptions.h"
+#include "driver/RoundTrip.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -117,6 +118,7 @@ void Compilation::run(Phase phase, bool withKernels) {
   build(phase, withKernels, manager);
   if (failed(manager.run(*ir)))
     fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
+  checkRoundTrip(*ir, nameOf(phase));
 }
 
 std::string Compilation::pipelineText() {
@@ -175,6 +177,7 @@ void Compilation::import() {
     importing.roles = lint::rolesOf(findings);
     ir = importModel(context, model, importing);
     applyParameterOptions();
+    checkRoundTrip(*ir, "import");
     save(Phase::Import);
   }
   if (done >= Phase::Model)

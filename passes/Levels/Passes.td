@@ -20,10 +20,10 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    #forward_h_0_ = #kedge.place<forward "h.0", "a">
+    #forward_h_0 = #kedge.place<forward "h.0", "a">
     ...
     func.func @model(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {train.kind = #train.kind<model>} {
-    %a = onnx.Tanh %x {kedge.place = #forward_h_0_} : (tensor<4xf32>) -> tensor<4xf32>
+    %a = onnx.Tanh %x {kedge.place = #forward_h_0} : (tensor<4xf32>) -> tensor<4xf32>
     return %a, %a : tensor<4xf32>, tensor<4xf32>
     ```
   }];
@@ -63,7 +63,7 @@ def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the fun
     train.state parameter @w tensor<4xf32>
     func.func @step(%x: tensor<2xf32> {train.binding = #train.binding<input "x">}) -> (tensor<2xf32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
       // expected-error@+1 {{is 'tensor<2xf32>', its parameter 'tensor<4xf32>'}}
-      train.final_gradient "w" %x : tensor<2xf32>
+      train.final_gradient @w %x : tensor<2xf32>
       return %x : tensor<2xf32>
     }
     ```

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -47,7 +48,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     auto state = getOperation().lookupSymbol<train::StateOp>(gradient.getParameter());
     if (!state)
       border.error(gradient) << "is of @" << gradient.getParameter() << ", which is no state";
-    else if (state.getType() != gradient.getGradient().getType())
+    else if (!train::isGradientType(gradient.getGradient().getType(), state.getType()))
       (border.error(gradient) << "is " << gradient.getGradient().getType() << ", its parameter " << state.getType())
               .attachNote(state.getLoc())
           << "the parameter is declared here";

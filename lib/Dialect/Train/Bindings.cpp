@@ -57,7 +57,7 @@ private:
     if (!state)
       return function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()
                                      << ", which is no train.state of the module";
-    if (state.getType() == type)
+    if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.getType()) : state.getType() == type)
       return success();
     InFlightDiagnostic error = function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()
                                                        << " and of type " << type;
@@ -155,6 +155,11 @@ void bindArgument(FunctionOpInterface function, unsigned index, BindingAttr bind
 }
 void bindResult(FunctionOpInterface function, unsigned index, BindingAttr binding) {
   function.setResultAttr(index, StringAttr::get(function.getContext(), kBinding), binding);
+}
+
+bool isGradientType(Type gradient, Type parameter) {
+  auto type = dyn_cast<RankedTensorType>(gradient);
+  return type && isa<FloatType>(type.getElementType()) && type.getShape() == cast<RankedTensorType>(parameter).getShape();
 }
 
 DictionaryAttr boundTo(BindingAttr binding) {

@@ -8,7 +8,7 @@
 // MOMENTS: train.state moment1 @w.moment1 {{.*}}sched.host
 // MOMENTS-LABEL: func.func @step(
 // MOMENTS: sched.library "far"(%5)
-// MOMENTS-NEXT: %[[M:.*]] = sched.fetch %arg2 : tensor<16xf32>
+// MOMENTS-NEXT: %[[M:.*]] = sched.fetch %arg2 {kedge.place = #transfer_{{.*}}} : tensor<16xf32>
 // MOMENTS-NEXT: %[[NEW:.*]]:2 = sched.cluster domain [16] reduced [](%{{.*}}, %arg1, %[[M]])
 // MOMENTS: %[[OUT:.*]] = sched.offload %[[NEW]]#1
 // MOMENTS: return %[[NEW]]#0, %[[OUT]]

@@ -7,7 +7,7 @@
 // RUN: echo 'low node:(' > %t.regex && not kedge-opt %s --kedge-assign-precision=file=%t.regex 2>&1 | FileCheck %s --check-prefix=REGEX
 // REGEX: 'low node:(': not a regular expression
 // RUN: not kedge-opt %s --kedge-assign-precision=file=%t.missing 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: cannot be read
+// MISSING: cannot be read: {{.*}} (--precision-policy FILE)
 // RUN: not kedge-opt %s --kedge-assign-precision=type=fp8 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: unknown type 'fp8': expected bf16 or fp16
 // RUN: not kedge-opt %s --kedge-assign-precision=policy=mine 2>&1 | FileCheck %s --check-prefix=POLICY

@@ -30,7 +30,7 @@
 // KEPT: exec.arena 16448 persistent 64
 // PLANNED: exec.arena 12352 persistent 64
 // PLANNED-COUNT-6: exec.launch
-// PLANNED: exec.launch {{.*}} {recomputed = "frees 4.00 KiB from launch 2 to 6"}
+// PLANNED: exec.launch {{.*}} {kedge.place = #forward_h_0_1, recomputed = "frees 4.00 KiB from launch 2 to 6"}
 // PLANNED-NEXT: exec.launch
 // PLANNED-NEXT: exec.launch
 // PLANNED-NOT: exec.launch

@@ -21,6 +21,9 @@ mlir::FlatSymbolRefAttr stateOfResult(mlir::FunctionOpInterface function, unsign
 void bindArgument(mlir::FunctionOpInterface function, unsigned index, BindingAttr binding);
 void bindResult(mlir::FunctionOpInterface function, unsigned index, BindingAttr binding);
 
+/// Whether a gradient of a parameter may be of this type: the parameter's shape, in the float type that it is read in.
+bool isGradientType(mlir::Type gradient, mlir::Type parameter);
+
 /// {train.binding = `binding`}, of an argument or result that is being made.
 mlir::DictionaryAttr boundTo(BindingAttr binding);
 
