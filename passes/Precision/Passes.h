@@ -1,4 +1,5 @@
 #pragma once
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -74,7 +74,7 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
 def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
@@ -108,6 +108,6 @@ def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
     Option<"init", "init", "double", "65536.0", "scale of the first step">,
     Option<"hysteresis", "hysteresis", "int64_t", "1", "steps in a row that overflow before the scale shrinks">
   ];
-  let dependentDialects = ["kedge::train::TrainDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::train::TrainDialect"];
 }
 #endif

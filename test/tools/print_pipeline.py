@@ -55,7 +55,7 @@ def main():
                               capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{phase}: {pipeline}\n{done.stderr}")
-        expected, found = without_saved(after.read_text()), without_saved(done.stdout)
+        expected, found = without_saved(after.read_text()).rstrip(), without_saved(done.stdout).rstrip()
         if expected != found:
             print(f"{phase}: differs from {pipeline}\n{first_difference(expected, found)}")
             return 1

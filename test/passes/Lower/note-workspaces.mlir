@@ -8,8 +8,8 @@
 // CHECK: kedge.workspace = [[BYTES:[1-9][0-9]*]] : i64
 // CHECK: sched.cluster domain [64]
 // CHECK: kedge.workspace = 0 : i64
-// EMITTED: kedge.workspace = {{[1-9]}}
 // EMITTED: {workspace = 0 : i64}
+// EMITTED: kedge.workspace = {{[1-9]}}
 // EMITTED: gpu.func @k{{.*}}_join
 func.func @step(%x: tensor<1048576xf32>, %y: tensor<64xf32>) -> (tensor<f32>, tensor<64xf32>) {
   %0 = sched.cluster domain [1048576] reduced [0] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> ()>] {
