@@ -58,9 +58,8 @@ private:
       return "an attribute";
     if (a->getResultTypes() != b->getResultTypes())
       return "a type";
-    // A terminator that the text leaves out comes back where its region is.
-    bool isImplied = a->hasTrait<OpTrait::IsTerminator>() && a->getNumOperands() == 0;
-    if (a->getLoc() != b->getLoc() && !isImplied)
+    // A terminator that is not printed is made again where its parent is.
+    if (!a->hasTrait<OpTrait::IsTerminator>() && a->getLoc() != b->getLoc())
       return "the location";
     auto same = [&](Value x, Value y) { return held.numbers.lookup(x) == read.numbers.lookup(y); };
     if (a->getNumOperands() != b->getNumOperands() ||

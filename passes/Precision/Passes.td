@@ -99,7 +99,7 @@ def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
     train.state scaler @scaler.optimizer_steps tensor<i64> from unit
     func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}, %scale: tensor<f32> {train.binding = #train.binding<state @scaler.loss_scale>})...
       %0 = onnx.Tanh %x : (tensor<f32>) -> tensor<f32>
-      %1 = train.scale_loss %0, %scale : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %1 = train.scale_loss %0, %scale {kedge.place = ...} : (tensor<f32>, tensor<f32>) -> tensor<f32>
       return %1 : tensor<f32>
     }
     ```
