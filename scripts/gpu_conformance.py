@@ -404,8 +404,9 @@ class Suite:
                 path = self.results / "algorithms.json"
                 path.write_text(json.dumps({"format": 1, "device": device, "entries": list(entries.values())}, indent=1) + "\n")
                 self.environment["KEDGE_ALGORITHMS"] = str(path)
-            self.note("tune", "products", f"{len(entries)} kinds of products of {len(programs)} programs on '{device}'",
-                      OK if entries else FAILED)
+            if device:
+                self.note("tune", "products", f"{len(entries)} kinds of products of {len(programs)} programs on '{device}'",
+                          OK if entries else FAILED)
 
     def all(self):
         for part in self.o.only.split(","):

@@ -31,7 +31,7 @@ def step_of(text):
 
 def loss_launch(step, buffers, place):
     """The launch that writes the loss: what comes before it is forward."""
-    symbols = [b.symbol for b in buffers if "result:step:loss_sum" in b.rest]
+    symbols = [b.symbol for b in buffers if '<result "loss_sum">' in b.rest]
     writers = [k for k, writes in enumerate(LAUNCH.findall(step)) if set(symbols) & set(writes.split(", "))]
     if len(writers) != 1:
         sys.exit(f"{place}: expected one launch that writes loss_sum, found {len(writers)}")
