@@ -57,8 +57,12 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
 
 void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Precision";
-  command.add_option("--precision", o.precision, "of weights in use, activations and gradients: fp32, bf16 or fp16")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))->group(group)->capture_default_str();
+  command.add_option_function<std::string>("--precision", [&o](const std::string &text) {
+    if (text == "fp8")
+      fail("--precision fp8 is not available yet");
+    o.precision = text;
+  }, "of weights in use, activations and gradients: fp32 (the default), bf16 or fp16")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16", "fp8"}))->group(group);
   command.add_option("--precision-policy", o.precisionPolicy, "master: 16 bits over f32 masters; autocast: PyTorch's lists; or FILE: lines that override master by op or node")
       ->group(group)->capture_default_str();
 }
