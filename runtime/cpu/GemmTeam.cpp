@@ -77,7 +77,8 @@ void GemmTeam::awaitRegion(int64_t block, int64_t region) {
 }
 
 void GemmTeam::computed(int64_t block, int64_t region) {
-  behind(region).store(block + 1, std::memory_order_release);
+  // Counted, not set: a member may end a region of the next columns before another ends this one's last depth.
+  behind(region).fetch_add(1, std::memory_order_release);
   regionsDone_.done[block & 1].fetch_add(1, std::memory_order_release);
   progress_.post();
 }

@@ -75,7 +75,8 @@ private:
   };
   Counters packs_, regionsDone_;
   std::array<Counters, kMostLanes> lane_;
-  /// Blocks that each region has behind it. Only the first regions_ are in use and set: most products have few.
+  /// How many blocks each region has behind it: those up to the one before the last are, before a block begins, so that
+  /// `block` of them are when the one before it is. Only the first regions_ are in use and set: most products have few.
   std::atomic_ref<int64_t> behind(int64_t region) { return std::atomic_ref(behind_[region]); }
   int64_t behind_[kMostRegions];
 };
