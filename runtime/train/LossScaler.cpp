@@ -6,34 +6,34 @@
 namespace kedge::rt {
 namespace {
 
-constexpr const char *kScale = "scaler.loss_scale", *kCounter = "scaler.growth_counter",
-                     *kHysteresis = "scaler.hysteresis", *kSteps = "scaler.optimizer_steps";
 const double kSmallest = std::ldexp(1.0, -24);
-
-double load(const Executor &executor, const char *name) {
-  const State &state = *executor.program().state(name);
-  return loadAsDouble(state.desc.type, executor.read(state), 0);
-}
-
-void store(Executor &executor, const char *name, double value) {
-  const State &state = *executor.program().state(name);
-  executor.write(state, [&](char *place) { storeDouble(state.desc.type, place, 0, value); });
-}
 
 } // namespace
 
-bool LossScaler::isActive() const { return executor.program().state(kScale) != nullptr; }
+LossScaler::LossScaler(Executor &executor)
+    : executor(executor), scale(executor.program().state("scaler.loss_scale")),
+      growthCounter(executor.program().state("scaler.growth_counter")),
+      hysteresis(executor.program().state("scaler.hysteresis")),
+      optimizerSteps(executor.program().state("scaler.optimizer_steps")) {}
+
+double LossScaler::load(const State &state) const {
+  return loadAsDouble(state.desc.type, executor.read(state), 0);
+}
+
+void LossScaler::store(const State &state, double value) {
+  executor.write(state, [&](char *place) { storeDouble(state.desc.type, place, 0, value); });
+}
 
 LossScale LossScaler::read() const {
-  return {load(executor, kScale), static_cast<int64_t>(load(executor, kCounter)),
-          static_cast<int64_t>(load(executor, kHysteresis)), static_cast<int64_t>(load(executor, kSteps))};
+  return {load(*scale), static_cast<int64_t>(load(*growthCounter)), static_cast<int64_t>(load(*hysteresis)),
+          static_cast<int64_t>(load(*optimizerSteps))};
 }
 
 void LossScaler::write(const LossScale &values) {
-  store(executor, kScale, values.scale);
-  store(executor, kCounter, static_cast<double>(values.growthCounter));
-  store(executor, kHysteresis, static_cast<double>(values.hysteresis));
-  store(executor, kSteps, static_cast<double>(values.optimizerSteps));
+  store(*scale, values.scale);
+  store(*growthCounter, static_cast<double>(values.growthCounter));
+  store(*hysteresis, static_cast<double>(values.hysteresis));
+  store(*optimizerSteps, static_cast<double>(values.optimizerSteps));
 }
 
 void LossScaler::checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step) const {

@@ -11,10 +11,11 @@ struct LossScale {
 
 class LossScaler {
 public:
-  explicit LossScaler(Executor &executor) : executor(executor) {}
+  /// Looks the states up once: a step allocates nothing.
+  explicit LossScaler(Executor &executor);
 
   /// Whether the program scales its loss; read and write are for those that do.
-  bool isActive() const;
+  bool isActive() const { return scale != nullptr; }
   LossScale read() const;
   void write(const LossScale &values);
 
@@ -23,7 +24,11 @@ public:
   void checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step) const;
 
 private:
+  double load(const State &state) const;
+  void store(const State &state, double value);
+
   Executor &executor;
+  const State *scale, *growthCounter, *hysteresis, *optimizerSteps;
 };
 
 } // namespace kedge::rt

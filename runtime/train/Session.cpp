@@ -115,12 +115,12 @@ void Session::setStates() {
 
 /// A checkpoint of a run without loss scaling leaves the scale at its first value.
 void Session::setLossScale() {
-  LossScaler scaler(*executor);
-  if (!scaler.isActive())
+  scaler = std::make_unique<LossScaler>(*executor);
+  if (!scaler->isActive())
     return;
-  LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler.read();
+  LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler->read();
   values.optimizerSteps = progress.optimizerSteps;
-  scaler.write(values);
+  scaler->write(values);
 }
 
 int Session::run() {

@@ -40,6 +40,7 @@ private:
   CheckpointRun checkpoints; ///< of this run
   std::unique_ptr<Dataset> data, evalData;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<LossScaler> scaler;
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<GradientTools> gradients;
   std::unique_ptr<Profile> profile;

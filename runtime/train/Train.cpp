@@ -10,8 +10,7 @@ namespace kedge::rt {
 
 LogLine Session::runStep(StepRunner &runner) {
   const auto begin = std::chrono::steady_clock::now();
-  LossScaler scaler(*executor);
-  const LossScale before = scaler.isActive() ? scaler.read() : LossScale();
+  const LossScale before = scaler->isActive() ? scaler->read() : LossScale();
   const StepResult result = runner.run(progress);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   if (result.items == 0 && !warnedEmpty) {
@@ -30,9 +29,9 @@ LogLine Session::runStep(StepRunner &runner) {
     line.gradNorm = result.gradNorm;
   }
   line.lossScale = before.scale;
-  if (scaler.isActive()) {
-    const LossScale after = scaler.read();
-    scaler.checkNotCollapsed(before, after, progress.step);
+  if (scaler->isActive()) {
+    const LossScale after = scaler->read();
+    scaler->checkNotCollapsed(before, after, progress.step);
     line.skipped = after.optimizerSteps == before.optimizerSteps;
     line.growthCounter = after.growthCounter;
   }
@@ -68,7 +67,7 @@ int Session::train() {
     return caughtSignal();
   }
   // Dynamic loss scaling skips a step that is not finite.
-  const bool stopOnNonFinite = !options.continueOnNan && !LossScaler(*executor).isActive();
+  const bool stopOnNonFinite = !options.continueOnNan && !scaler->isActive();
   StepRunner runner(*executor, *data, scalars, world, stopOnNonFinite);
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
