@@ -35,3 +35,9 @@ func.func @bce_with_logits(%x: tensor<2x3xf64>, %y: tensor<2x3xf64> {check.const
   %2 = train.bce_with_logits %e, %f : (tensor<0x2xf64>, tensor<0x2xf64>) -> tensor<0x2xf64>
   return %0, %1, %2 : tensor<2x3xf64>, tensor<f64>, tensor<0x2xf64>
 }
+// With a scale of 1: any other is there to make the gradient differ from the loss's own.
+func.func @scale_loss(%x: tensor<f64>) -> tensor<f64> {
+  %scale = onnx.Constant dense<1.0> : tensor<f64>
+  %0 = train.scale_loss %x, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  return %0 : tensor<f64>
+}
