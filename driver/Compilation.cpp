@@ -54,6 +54,14 @@ std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &st
   return pipeline;
 }
 
+void checkRanks(const CompileOptions &options) {
+  const std::vector<int64_t> &ranks = options.model.ranks;
+  if (ranks.size() > 1)
+    fail("--ranks {}: a program for several numbers of ranks is not available yet; give one", fmt::join(ranks, ","));
+  if (options.zero > 0 && ranks.front() == 1 && !options.isTrial)
+    fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
+}
+
 /// The sum over the functions of a step.
 void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulate) {
   for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
@@ -77,6 +85,7 @@ Compilation::Compilation(const CompileOptions &options)
     fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and --loss-output "
          "NAME can)",
          options.model.model, fmt::join(options.trainingOptions, ", "));
+  checkRanks(options);
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
   bool shown = options.isTrial || !options.resumedFrom.empty();
   if (!findings.findings.empty() && !shown)
@@ -216,6 +225,10 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.ignoreIndex = m.ignoreIndex;
   step.labelSmoothing = m.labelSmoothing;
   step.accumulate = options.accumulate;
+  step.ranks = m.ranks.front();
+  step.zero = options.zero;
+  step.bucketBytes = options.bucketBytes;
+  step.persistBytes = options.persistBytes;
   step.optimizer = options.optimizer;
   step.momentum = options.momentum;
   step.nesterov = options.nesterov;

@@ -106,7 +106,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
-  json result = {{"accumulate", options.accumulate}, {"ranks", {1}}, {"optimizer", options.optimizer}, {"lr", options.lr},
+  json result = {{"accumulate", options.accumulate}, {"ranks", options.model.ranks}, {"optimizer", options.optimizer}, {"lr", options.lr},
                  {"betas", options.betas}, {"eps", options.eps}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentum}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
@@ -116,7 +116,7 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   int64_t parameters = 0;
   for (auto state : module.getOps<train::StateOp>())
     if (state.getRole() == train::Role::Parameter)
-      parameters += cast<RankedTensorType>(state.getType()).getNumElements();
+      parameters += state.wholeType().getNumElements();
   result["parameters"] = parameters;
   return result;
 }

@@ -81,7 +81,7 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
     symbol = fmt::format("{}.{}", tensor.name, k);
   OpBuilder atModule(function);
   train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
-                         FlatSymbolRefAttr(), /*decay=*/true, llvm::APFloat(1.0));
+                         FlatSymbolRefAttr(), /*decay=*/true, llvm::APFloat(1.0), dist::ShardingAttr());
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::State, symbol)});
   return value;

@@ -1,8 +1,9 @@
 #include "FunctionEditing.h"
+#include "GradientFolds.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/LossScaleOps.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
@@ -19,12 +20,6 @@ namespace {
 using namespace mlir;
 using train::BindingKind;
 using train::FunctionKind;
-
-/// A parameter with its gradient, in the function that updates it.
-struct Trained {
-  train::StateOp state;
-  Value gradient;
-};
 
 /// What loss scaling brings into the function of the update; null values without it.
 struct Scaler {
@@ -47,34 +42,23 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       return signalPassFailure();
     }
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
-    auto micro = train::functionOf(getOperation(), FunctionKind::Micro);
-    func::FuncOp function = step ? step : micro;
-    if (!function) {
-      getOperation().emitError("has neither @step nor @micro");
+    func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
+    if (backward && backward->hasAttr("train.training_info"))
+      return; // the graph updates its variables itself
+    func::FuncOp function = step ? step : train::functionOf(getOperation(), FunctionKind::Update);
+    if (!backward || !function) {
+      getOperation().emitError("has neither @step nor @micro with @update, which kedge-accumulate-gradients makes");
       return signalPassFailure();
     }
-    if (function->hasAttr("train.training_info"))
-      return; // the graph updates its variables itself
     SmallVector<Trained> trained = takeGradients(function);
     workingCopies = findWorkingCopies();
-    auto nominal = function->getAttrOfType<FloatAttr>("train.nominal_items");
+    auto nominal = backward->getAttrOfType<FloatAttr>("train.nominal_items");
     nominalItems = nominal ? nominal.getValueAsDouble() : 0;
-    countsItems = bool(findResult(function, BindingKind::Result, "items"));
-    if (micro)
-      function = accumulateIn(micro, trained);
+    countsItems = bool(findResult(backward, BindingKind::Result, "items"));
     update(function, trained, /*itemsInFunction=*/bool(step));
     eraseUnused(function);
     addStatistic("kedge-add-optimizer", "parameters", trained.size());
     addStatistic("kedge-add-optimizer", "state bytes", stateBytes);
-  }
-
-  SmallVector<Trained> takeGradients(func::FuncOp function) {
-    SmallVector<Trained> trained;
-    for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
-      if (auto gradient = train::bindingOfResult(function, index, BindingKind::Gradient))
-        trained.push_back({getOperation().lookupSymbol<train::StateOp>(gradient.getSymbol()), value});
-    eraseResults(function, BindingKind::Gradient);
-    return trained;
   }
 
   /// Working copies by the parameter that they are of.
@@ -86,17 +70,10 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return found;
   }
 
-  /// A state symbol beside its parameter, of the parameter's type, starting at zero.
   std::string makeState(train::StateOp parameter, train::Role role, StringRef suffix) {
-    std::string name = (parameter.getSymName() + "." + suffix).str();
-    OpBuilder builder(parameter);
-    builder.setInsertionPointAfter(parameter);
-    train::StateOp::create(builder, parameter.getLoc(), builder.getStringAttr(name),
-                           train::RoleAttr::get(&getContext(), role), parameter.getTypeAttr(), builder.getUnitAttr(),
-                           StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                           builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
-    stateBytes += bytesOf(parameter.getType());
-    return name;
+    train::StateOp made = makeStateOf(parameter, role, suffix);
+    stateBytes += bytesOf(made.getType());
+    return made.getSymName().str();
   }
 
   /// The parameter's new value, rounded into its working copy, too.
@@ -118,32 +95,6 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     addResult(function, value, BindingKind::State, name);
   }
 
-  /// @micro adds to accumulators; the gradients are then @update's arguments.
-  func::FuncOp accumulateIn(func::FuncOp micro, MutableArrayRef<Trained> trained) {
-    PlacedBuilder builder(returnOf(micro), PlaceAttr());
-    Value index = argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
-    func::FuncOp update = makeUpdate(micro);
-    for (Trained &one : trained) {
-      std::string name = makeState(one.state, train::Role::Accumulator, "accumulator");
-      builder.enter(gradientPlace(one));
-      Value accumulator = stateArgument(micro, name, one.state.getType());
-      Value sum = train::AccumulateOp::create(builder, one.gradient.getLoc(), accumulator, one.gradient, index);
-      returnState(micro, name, sum);
-      one.gradient = stateArgument(update, name, one.state.getType());
-    }
-    return update;
-  }
-
-  func::FuncOp makeUpdate(func::FuncOp micro) {
-    OpBuilder builder(micro);
-    builder.setInsertionPointAfter(micro);
-    auto update = func::FuncOp::create(builder, micro.getLoc(), "update", builder.getFunctionType({}, {}));
-    train::setKind(update, FunctionKind::Update);
-    builder.setInsertionPointToStart(update.addEntryBlock());
-    func::ReturnOp::create(builder, micro.getLoc());
-    return update;
-  }
-
   PlaceAttr updateOf(StringRef node) { return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", node); }
 
   /// Where the gradient is computed; in @update it comes from an accumulator.
@@ -160,7 +111,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     PlacedBuilder builder(returnOf(function), updateOf("optimizer"));
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
-      train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), one.gradient);
+      train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), ownPart(builder, one.gradient));
     scaler = {};
     Value scale = itemScale(function, builder, loc, itemsInFunction);
     if (getOperation().lookupSymbol<train::StateOp>("scaler.loss_scale"))
@@ -182,10 +133,11 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Value found = splat(builder, loc, real, 0.0);
     for (const Trained &one : trained) {
       builder.enter(gradientPlace(one));
-      Value flag = anyNotFinite(builder, one.gradient);
+      Value flag = anyNotFinite(builder, ownPart(builder, one.gradient));
       builder.enter(updateOf("optimizer"));
       found = onnx::MaxOp::create(builder, loc, found, flag);
     }
+    found = overRanks(builder, found, "max");
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
@@ -197,18 +149,6 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     returnState(function, "scaler.hysteresis", next.getNewLeft());
     returnState(function, "scaler.optimizer_steps", train::CountStepOp::create(builder, loc, scaler.steps, found));
     return onnx::MulOp::create(builder, loc, train::InverseScaleOp::create(builder, loc, lossScale), scale);
-  }
-
-  /// 1 when any element is infinite or no number; rows first, as the norm.
-  Value anyNotFinite(OpBuilder &builder, Value gradient) {
-    Location loc = gradient.getLoc();
-    int64_t rank = rankOf(gradient);
-    Value flags = train::NotFiniteOp::create(builder, loc, gradient);
-    if (rank == 0)
-      return flags;
-    Value rows = onnx::ReduceMaxOp::create(builder, loc, flags, ArrayRef<int64_t>{rank - 1}, false);
-    auto rest = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
-    return rest.empty() ? rows : onnx::ReduceMaxOp::create(builder, loc, rows, rest, false).getResult();
   }
 
   /// The old value in a skipped step.
@@ -236,34 +176,32 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)
-      return train::ItemScaleOp::create(builder, loc, items, APFloat(nominalItems));
+      return train::ItemScaleOp::create(builder, loc, overRanks(builder, items, "sum"), APFloat(nominalItems));
     return scalar(function, "item_scale");
   }
 
-  /// Root of the sum of squares: rows first, then each tensor, then tensors in the order of the module.
+  /// Root of the sum of squares: each tensor, then tensors in the order of the module, then ranks.
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     Value total;
     for (const Trained &one : trained) {
       builder.enter(gradientPlace(one));
-      Value squares = sumOfSquares(builder, one.gradient);
+      Value squares = sumOfSquares(builder, ownPart(builder, one.gradient));
       builder.enter(updateOf("optimizer"));
       total = total ? onnx::AddOp::create(builder, loc, total, squares).getResult() : squares;
     }
     if (!total)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
+    total = overRanks(builder, total, "sum");
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
   }
 
-  Value sumOfSquares(OpBuilder &builder, Value gradient) {
-    Location loc = gradient.getLoc();
-    int64_t rank = rankOf(gradient);
-    if (elementOf(gradient) != builder.getF32Type())
-      gradient = onnx::CastOp::create(builder, loc, gradient, TypeAttr::get(builder.getF32Type()));
-    if (rank == 0)
-      return onnx::MulOp::create(builder, loc, gradient, gradient);
-    Value rows = onnx::ReduceSumSquareOp::create(builder, loc, gradient, ArrayRef<int64_t>{rank - 1}, false);
-    auto rest = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
-    return rest.empty() ? rows : onnx::ReduceSumOp::create(builder, loc, rows, rest, false).getResult();
+  /// What this rank looks at of a gradient that is alike on all of them.
+  Value ownPart(OpBuilder &builder, Value gradient) {
+    return ranks > 1 ? dist::OwnPartOp::create(builder, gradient.getLoc(), gradient, ranks).getResult(0) : gradient;
+  }
+
+  Value overRanks(OpBuilder &builder, Value scalar, StringRef kind) {
+    return ranks > 1 ? dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, ranks, kind).getResult(0) : scalar;
   }
 
   void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {

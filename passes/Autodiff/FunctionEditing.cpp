@@ -74,4 +74,24 @@ void eraseUnused(func::FuncOp function) {
   updateType(function);
 }
 
+SmallVector<Trained> takeGradients(func::FuncOp function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  SmallVector<Trained> trained;
+  for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
+    if (auto gradient = train::bindingOfResult(function, index, BindingKind::Gradient))
+      trained.push_back({module.lookupSymbol<train::StateOp>(gradient.getSymbol()), value});
+  eraseResults(function, BindingKind::Gradient);
+  return trained;
+}
+
+train::StateOp makeStateOf(train::StateOp parameter, train::Role role, StringRef suffix) {
+  OpBuilder builder(parameter);
+  builder.setInsertionPointAfter(parameter);
+  return train::StateOp::create(builder, parameter.getLoc(),
+                                builder.getStringAttr(parameter.getSymName() + "." + suffix),
+                                train::RoleAttr::get(parameter.getContext(), role), parameter.getTypeAttr(),
+                                builder.getUnitAttr(), StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+                                builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
+}
+
 } // namespace kedge::autodiff

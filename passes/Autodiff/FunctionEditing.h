@@ -2,6 +2,7 @@
 #pragma once
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::autodiff {
@@ -20,5 +21,15 @@ void eraseResults(mlir::func::FuncOp function, train::BindingKind kind);
 /// Erases pure ops and then arguments that nobody uses.
 void eraseUnused(mlir::func::FuncOp function);
 mlir::Operation *returnOf(mlir::func::FuncOp function);
+
+/// A parameter with its gradient.
+struct Trained {
+  train::StateOp state;
+  mlir::Value gradient;
+};
+/// The gradients that the function returns, which it returns no longer.
+llvm::SmallVector<Trained> takeGradients(mlir::func::FuncOp function);
+/// A state symbol beside the parameter that it belongs to, of the parameter's type, starting at zero.
+train::StateOp makeStateOf(train::StateOp parameter, train::Role role, llvm::StringRef suffix);
 
 } // namespace kedge::autodiff

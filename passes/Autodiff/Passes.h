@@ -1,4 +1,5 @@
 #pragma once
+#include "kedge/Dialect/Dist/DistDialect.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"

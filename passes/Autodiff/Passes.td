@@ -4,7 +4,7 @@
 include "mlir/Pass/PassBase.td"
 
 class StepPass<string name, string op> : Pass<name, op> {
-  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
 def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
@@ -191,14 +191,46 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
   }];
 }
 
+def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp"> {
+  let summary = "Add up the gradients of micro-batches in state, for @update";
+  let description = [{
+    Makes @update beside @micro: what @micro returned as gradients it adds to accumulators, of the parameters' type,
+    which the first micro-batch overwrites; @update returns the accumulators as the gradients. Leaves a module without
+    @micro as it is. Statistics: accumulators, state bytes.
+
+    Example:
+    ```mlir
+    train.state parameter @w tensor<f32>
+    func.func @micro(%x: tensor<f32> {train.binding = #train.binding<input "x">}, %w: tensor<f32> {train.binding = #train.binding<state @w>})
+        -> (tensor<f32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<micro>} {
+      %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %g : tensor<f32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<f32>
+    train.state accumulator @w.accumulator tensor<f32> from unit {of = @w}
+    func.func @micro(%x: ..., %w: ..., %micro: ... "micro">}, %before: ... @w.accumulator>}) -> (... @w.accumulator>}) attributes {train.kind = #train.kind<micro>} {
+      %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %sum = train.accumulate %before, %g, %micro ...
+      return %sum : tensor<f32>
+    }
+    func.func @update(%whole: ... @w.accumulator>}) -> (... #train.binding<gradient @w>}) attributes {train.kind = #train.kind<update>} {
+      return %whole : tensor<f32>
+    }
+    ```
+  }];
+}
+
 def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   let summary = "Turn gradients into new parameters";
   let description = [{
-    With @step the updates follow backward. With @micro gradients are accumulated (state), and @update reads
-    the accumulators. Order: item correction, global norm, clipping, optimizer (contract section 2). The norm
+    With @step the updates follow backward, else they stand in @update. Order: item correction, global norm, clipping, optimizer (contract section 2). The norm
     is summed per tensor in a fixed order. Makes the optimizer's state symbols. After kedge-scale-loss gradients are
     unscaled first; a step with a gradient that is not finite keeps all states, and changes the scale alone. A function with
-    `train.training_info` updates its variables itself and stays as it is. Statistics: parameters, state
+    `train.training_info` updates its variables itself and stays as it is. With several ranks gradients are those of all
+    ranks already (kedge-reduce-gradients); each rank looks at its own part for the norm. Statistics: parameters, state
     bytes.
 
     Example: `--kedge-add-optimizer=optimizer=sgd`
@@ -233,7 +265,8 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"scaleBackoff", "scale-backoff", "double", "0.5", "of the loss scale, after an overflow">,
     Option<"scaleWindow", "scale-window", "int64_t", "2000", "clean steps in a row before the loss scale grows">,
     Option<"scaleHysteresis", "scale-hysteresis", "int64_t", "1", "overflows before the loss scale shrinks">,
-    Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">
+    Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">,
+    Option<"ranks", "ranks", "int64_t", "1", "that train together: items, norm and overflow are of all">
   ];
 }
 

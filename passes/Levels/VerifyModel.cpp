@@ -17,7 +17,7 @@ struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
       StringRef dialect = op->getName().getDialectNamespace();
       return (dialect == "onnx" && !isa<onnx::UnsupportedOp>(op)) || dialect == "train";
     };
-    Border border(getOperation(), "level 1 (ops of onnx and train)", isModel);
+    Border border(getOperation(), "level 1 (ops of onnx, train and dist)", isModel);
     border.checkFunctions();
     func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model)

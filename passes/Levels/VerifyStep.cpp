@@ -18,10 +18,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   void runOnOperation() override {
     auto isStep = [](Operation *op) {
       StringRef dialect = op->getName().getDialectNamespace();
-      return (dialect == "onnx" || dialect == "train") &&
+      return llvm::is_contained({"onnx", "train", "dist"}, dialect) &&
              !isa<onnx::UnsupportedOp, train::GradientOfOp, train::VariableOp>(op);
     };
-    Border border(getOperation(), "level 2 (ops of onnx and train, gradients written out)", isStep);
+    Border border(getOperation(), "level 2 (ops of onnx, train and dist, gradients written out)", isStep);
     border.checkFunctions();
     checkNames(border);
     getOperation().walk([&](train::FinalGradientOp gradient) { checkParameter(border, gradient); });
@@ -44,12 +44,20 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       border.error(micro ? micro : update) << "needs " << (micro ? "@update" : "@micro") << " beside it";
   }
 
+  /// Of the whole parameter or, where ranks share the work, of a rank's part.
+  bool isGradientOf(Type gradient, train::StateOp state) {
+    RankedTensorType whole = state.wholeType();
+    auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
+    int64_t ranks = mesh ? mesh.sizeOf(dist::dataAxis) : 0;
+    return train::isGradientType(gradient, whole) || (ranks > 0 && train::isGradientType(gradient, dist::shardOf(whole, ranks)));
+  }
+
   void checkParameter(Border &border, train::FinalGradientOp gradient) {
     auto state = getOperation().lookupSymbol<train::StateOp>(gradient.getParameter());
     if (!state)
       border.error(gradient) << "is of @" << gradient.getParameter() << ", which is no state";
-    else if (!train::isGradientType(gradient.getGradient().getType(), state.getType()))
-      (border.error(gradient) << "is " << gradient.getGradient().getType() << ", its parameter " << state.getType())
+    else if (Type type = gradient.getGradient().getType(); !isGradientOf(type, state))
+      (border.error(gradient) << "is " << type << ", its parameter " << state.wholeType())
               .attachNote(state.getLoc())
           << "the parameter is declared here";
   }

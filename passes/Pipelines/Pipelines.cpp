@@ -5,6 +5,7 @@
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
+#include "passes/Partition/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
@@ -66,7 +67,15 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
+  // From stage 2 on each micro-batch's gradients are reduced, before that their sum is.
+  const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes};
+  if (options.zero >= 2)
+    manager.addPass(partition::createReduceGradients(reduce));
+  manager.addPass(autodiff::createAccumulateGradients());
+  if (options.zero < 2)
+    manager.addPass(partition::createReduceGradients(reduce));
   autodiff::AddOptimizerOptions optimizer;
+  optimizer.ranks = options.ranks;
   optimizer.optimizer = options.optimizer;
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
@@ -77,6 +86,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.scaleHysteresis = options.lossScale.hysteresis;
   optimizer.scaleMinimum = options.lossScale.minimum;
   manager.addPass(autodiff::createAddOptimizer(optimizer));
+  manager.addPass(partition::createPartitionStates({options.zero, options.ranks, options.persistBytes}));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());

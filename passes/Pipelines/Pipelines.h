@@ -24,6 +24,9 @@ struct StepOptions {
   int64_t classAxis = -100, ignoreIndex = -100;
   double labelSmoothing = 0;
   int64_t accumulate = 1, ranks = 1;
+  int64_t zero = 0;                ///< stage
+  int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
+  int64_t persistBytes = 0;        ///< parameters that stay whole in stage 3
   std::string optimizer = "adamw";
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;

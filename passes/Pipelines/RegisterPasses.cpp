@@ -4,6 +4,7 @@
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
+#include "passes/Partition/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
@@ -41,6 +42,7 @@ void registerPasses() {
   lower::registerLowerPasses();
   precision::registerPrecisionPasses();
   autodiff::registerAutodiffPasses();
+  partition::registerPartitionPasses();
   schedule::registerSchedulePasses();
   remat::registerRematerializePasses();
   offload::registerOffloadPasses();

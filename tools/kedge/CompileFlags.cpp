@@ -34,20 +34,31 @@ void addLater(CLI::App &command, const std::string &name, std::vector<std::strin
     command.add_option_function<std::string>(name, refuse, harmless.empty() ? "not available yet" : "only " + harmless[0] + " yet")->group(group);
 }
 
-int64_t chunkBytes(const std::string &text) {
+int64_t bytesGiven(const std::string &flag, const std::string &text) {
   if (text == "0")
     return 0;
   MemoryBudget given = parseMemoryBudget(text);
   if (given.kind != MemoryBudget::Kind::Bytes)
-    fail("--logits-chunk {}: expected bytes, such as 67108864 or 64MiB, or 0", text);
+    fail("{} {}: expected bytes, such as 67108864 or 64MiB, or 0", flag, text);
   return given.bytes;
+}
+
+void addRankOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Ranks";
+  command.add_option("--zero", o.zero, "what ranks share: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 parameters too")
+      ->check(CLI::Range(0, 3))->group(group)->capture_default_str();
+  auto bytes = [&](const std::string &flag, int64_t &value, const std::string &text) {
+    command.add_option_function<std::string>(flag, [flag, &value](const std::string &given) { value = bytesGiven(flag, given); }, text)->group(group);
+  };
+  bytes("--bucket-bytes", o.bucketBytes, "BYTES, 64MiB of gradients that ranks send together (25MiB)");
+  bytes("--persist-bytes", o.persistBytes, "BYTES, 1MiB: parameters of at most these bytes stay whole with --zero 3 (0)");
 }
 
 void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Memory";
   command.add_option("--recompute", o.recompute, "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)")->group(group);
   command.add_option("--memory-budget", o.memoryBudget, "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")->group(group);
-  command.add_option_function<std::string>("--logits-chunk", [&o](const std::string &text) { o.logitsChunk = chunkBytes(text); },
+  command.add_option_function<std::string>("--logits-chunk", [&o](const std::string &text) { o.logitsChunk = bytesGiven("--logits-chunk", text); },
                                            "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never (default: 128MiB)")->group(group);
   command.add_option("--offload", o.offload, "what goes to host memory: any of optimizer,gradients,params,activations")
       ->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}))->group(group);
@@ -98,9 +109,7 @@ void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
 void addLaterOptions(CLI::App &command) {
   for (const char *name : {"--master-weights", "--grad-dtype", "--accumulate-dtype"})
     addLater(command, name, {}, "Precision");
-  addLater(command, "--zero", {"0"}, "Ranks");
-  for (const char *name : {"--bucket-bytes", "--persist-bytes", "--deepspeed-config"})
-    addLater(command, name, {}, "Ranks");
+  addLater(command, "--deepspeed-config", {}, "Ranks");
   addLater(command, "--sync-batchnorm", {}, "Ranks", true);
 }
 /// Notes what training_info excludes, once all is parsed.
@@ -126,6 +135,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addMemoryOptions(command, o);
   addPrecisionOptions(command, o);
   addLossScaleOptions(command, o);
+  addRankOptions(command, o);
   addLaterOptions(command);
   command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);

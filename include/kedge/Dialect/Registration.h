@@ -1,5 +1,6 @@
 // All dialects of the compiler in one registry.
 #pragma once
+#include "kedge/Dialect/Dist/DistDialect.h"
 #include "kedge/Dialect/Exec/ExecDialect.h"
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
@@ -12,7 +13,7 @@
 
 namespace kedge {
 inline void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<KedgeDialect, onnx::ONNXDialect, train::TrainDialect, sched::SchedDialect, exec::ExecDialect,
+  registry.insert<KedgeDialect, onnx::ONNXDialect, dist::DistDialect, train::TrainDialect, sched::SchedDialect, exec::ExecDialect,
                   mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
 }
 } // namespace kedge

@@ -25,4 +25,8 @@ def ClusterableOpInterface : OpInterface<"ClusterableOpInterface"> {
       "bool", "isClusterable", (ins), "", "return true;">
   ];
 }
+
+/// Each element of the results is computed from the operands' elements at the same place, wherever that is: parts of
+/// tensors may be computed by themselves.
+def ComputesEachElement : NativeOpTrait<"ComputesEachElement"> { let cppNamespace = "::kedge"; }
 #endif

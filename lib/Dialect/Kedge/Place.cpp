@@ -19,7 +19,7 @@ bool kedge::needsPlace(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "exec")
     return op->getName().stripDialect() == "launch" || op->getName().stripDialect() == "copy";
-  bool isOurs = dialect == "onnx" || dialect == "train" || dialect == "sched";
+  bool isOurs = dialect == "onnx" || dialect == "train" || dialect == "dist" || dialect == "sched";
   Operation *parent = op->getParentOp();
   bool isBody = parent && parent->getName().getDialectNamespace() == "sched";
   return isOurs && !isBody && op->getNumResults() > 0 && !op->hasTrait<OpTrait::ConstantLike>();

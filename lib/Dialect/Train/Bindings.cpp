@@ -57,7 +57,7 @@ private:
     if (!state)
       return function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()
                                      << ", which is no train.state of the module";
-    if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.getType()) : state.getType() == type)
+    if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.wholeType()) : state.getType() == type)
       return success();
     InFlightDiagnostic error = function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()
                                                        << " and of type " << type;

@@ -11,6 +11,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::train;
 
 #include "kedge/Dialect/Train/TrainAttrsEnums.cpp.inc"
@@ -35,4 +36,19 @@ void TrainDialect::initialize() {
   registerElementwiseOps();
   registerMovementGradientOps();
   registerOnnxOptimizerOps();
+}
+
+RankedTensorType StateOp::wholeType() {
+  auto own = cast<RankedTensorType>(getType());
+  return getSharding() ? RankedTensorType::get(getSharding()->getShape(), own.getElementType()) : own;
+}
+
+LogicalResult StateOp::verify() {
+  if (!getSharding())
+    return success();
+  Type expected = dist::shardOf(wholeType(), getSharding()->getRanks());
+  if (getType() == expected)
+    return success();
+  return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " over "
+                                    << getSharding()->getRanks() << " ranks is of type " << expected;
 }

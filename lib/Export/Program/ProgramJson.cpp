@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/AttrJson.h"
 #include "ProgramStates.h"
 
@@ -126,12 +127,20 @@ private:
                                     {"offset", bufferOf(gradient.getBuffer()).getOffset()},
                                     {"dtype", tensorDescription(gradient.getType())["dtype"]},
                                     {"after_launch", static_cast<int64_t>(gradient.getAfter())}});
+      markShard(entry["gradients"].back(), gradient);
       markSpace(entry["gradients"].back(), bufferOf(gradient.getBuffer()));
     }
     entry["gradient_scale"] = facts.options.value("loss_kind", "") == "items" ? "items" : "one";
     if (int64_t ready = lossReady(function); ready >= 0)
       entry["loss_ready"] = ready;
     return entry;
+  }
+
+  /// Where ranks share the work, each has its part of a gradient.
+  void markShard(json &entry, exec::GradientOp gradient) {
+    auto whole = module.lookupSymbol<train::StateOp>(gradient.getParameter()).wholeType();
+    if (cast<RankedTensorType>(gradient.getType()).getShape() != whole.getShape())
+      entry["shard"] = {{"shape", whole.getShape().vec()}};
   }
 
   void bind(exec::FunctionOp function, json &entry, exec::BufferOp buffer, train::BindingAttr binding) {

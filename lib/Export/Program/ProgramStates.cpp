@@ -36,6 +36,8 @@ public:
     if (auto of = state.getOf())
       entry["of"] = of->str();
     entry["offset"] = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    if (auto sharding = state.getSharding())
+      entry["shard"] = {{"shape", sharding->getShape().vec()}};
     if (state->hasAttr("sched.host"))
       entry["space"] = "host";
     entry["init"] = initJson(state);

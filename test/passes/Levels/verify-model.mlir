@@ -20,7 +20,7 @@ func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) 
 
 // A later level's op, with what reads it.
 func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
-  // expected-error@+1 {{'sched.library' op is none of level 1 (ops of onnx and train)}}
+  // expected-error@+1 {{'sched.library' op is none of level 1 (ops of onnx, train and dist)}}
   %a = sched.library "a"(%x) {} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note@+1 {{its result is read here}}
   %y = onnx.Neg %a {kedge.place = #kedge.place<forward "h.0", "neg">} : (tensor<4xf32>) -> tensor<4xf32>

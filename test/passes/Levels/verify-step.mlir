@@ -12,7 +12,7 @@ func.func @update() attributes {train.kind = #train.kind<update>} {
 
 // The gradient of level 1 has to be written out by now.
 func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}) -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
-  // expected-error@+1 {{'train.variable' op is none of level 2 (ops of onnx and train, gradients written out)}}
+  // expected-error@+1 {{'train.variable' op is none of level 2 (ops of onnx, train and dist, gradients written out)}}
   %v = train.variable %x {kedge.place = #kedge.place<update "", "v">} : (tensor<f32>) -> tensor<f32>
   // expected-note@+1 {{its result is read here}}
   return %v : tensor<f32>

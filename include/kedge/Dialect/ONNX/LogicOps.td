@@ -38,7 +38,7 @@ def ONNX_BitShiftOp : ONNX_Binary<"BitShift"> {
   let arguments = (ins ONNX_Tensor:$a, ONNX_Tensor:$b, BoolAttr:$left);
 }
 
-def ONNX_WhereOp : ONNX_Op<"Where", [Pointwise, DifferentiableOperands, WidestPrecision]> {
+def ONNX_WhereOp : ONNX_Op<"Where", [Pointwise, ComputesEachElement, DifferentiableOperands, WidestPrecision]> {
   let summary = "a where the condition holds, else b";
   let arguments = (ins ONNX_Tensor:$condition, ONNX_Tensor:$a, ONNX_Tensor:$b);
   let results = (outs ONNX_Tensor:$result);

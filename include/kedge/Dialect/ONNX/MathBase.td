@@ -6,7 +6,7 @@ include "kedge/Dialect/ONNX/OnnxBase.td"
 /// Elementwise over the broadcast shape, in the element type of the operands. A rank-0 float operand may
 /// have another float type: as PyTorch's scalars it does not widen the result.
 class ONNX_Elementwise<string mnemonic, list<Trait> traits = []>
-    : ONNX_Op<mnemonic, !listconcat([Pointwise], traits)> {
+    : ONNX_Op<mnemonic, !listconcat([Pointwise, ComputesEachElement], traits)> {
   let results = (outs ONNX_Tensor:$result);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
@@ -27,7 +27,7 @@ class ONNX_Binary<string mnemonic, list<Trait> traits = []> : ONNX_Elementwise<m
 
 /// A unary op whose result has another element type: the infer method is written in C++.
 class ONNX_Test<string mnemonic, list<Trait> traits = []>
-    : ONNX_Op<mnemonic, !listconcat([Pointwise], traits)> {
+    : ONNX_Op<mnemonic, !listconcat([Pointwise, ComputesEachElement], traits)> {
   let results = (outs ONNX_Tensor:$result);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(

@@ -12,7 +12,7 @@ def ONNX_DivOp : ONNX_Binary<"Div", [Differentiable, WidestPrecision]> {
 }
 def ONNX_NegOp : ONNX_Unary<"Neg", [Differentiable]> { let summary = "-x"; }
 
-def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, Differentiable, PrecisionTraits<"Follow", "0">]> {
+def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, ComputesEachElement, Differentiable, PrecisionTraits<"Follow", "0">]> {
   let summary = "Converts elements to type `to`";
   let description = [{
     Floats round to nearest even, and to integers truncate; to bool means not zero. A gradient passes

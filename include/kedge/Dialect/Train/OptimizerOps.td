@@ -3,7 +3,7 @@
 #define KEDGE_TRAIN_OPTIMIZER_OPS
 include "kedge/Dialect/Train/TrainBase.td"
 
-class Train_AdamBase<string mnemonic> : Train_Op<mnemonic, [Pointwise]> {
+class Train_AdamBase<string mnemonic> : Train_Op<mnemonic, [Pointwise, ComputesEachElement]> {
   let arguments = (ins ONNX_Tensor:$param, ONNX_Tensor:$moment1, ONNX_Tensor:$moment2, ONNX_Tensor:$gradient,
     ONNX_Tensor:$gradient_scale, ONNX_Tensor:$decay_scale, ONNX_Tensor:$step_size, ONNX_Tensor:$one_minus_beta1,
     ONNX_Tensor:$beta2, ONNX_Tensor:$one_minus_beta2, ONNX_Tensor:$bias_correction2_sqrt, ONNX_Tensor:$eps,
@@ -25,7 +25,7 @@ def Train_AdamOp : Train_AdamBase<"adam"> {
   let description = [{ As train.adamw, but decay_scale = weight_decay and g += weight_decay w instead of the decay of w. }];
 }
 
-def Train_SGDOp : Train_Op<"sgd", [Pointwise]> {
+def Train_SGDOp : Train_Op<"sgd", [Pointwise, ComputesEachElement]> {
   let summary = "Stochastic gradient descent (torch.optim.SGD without momentum)";
   let description = [{ g = gradient gradient_scale (+ weight_decay w when `decay`); w -= lr lr_scale g. }];
   let arguments = (ins ONNX_Tensor:$param, ONNX_Tensor:$gradient, ONNX_Tensor:$gradient_scale,
@@ -33,7 +33,7 @@ def Train_SGDOp : Train_Op<"sgd", [Pointwise]> {
   let results = (outs ONNX_Tensor:$new_param);
 }
 
-def Train_MomentumOp : Train_Op<"momentum", [Pointwise]> {
+def Train_MomentumOp : Train_Op<"momentum", [Pointwise, ComputesEachElement]> {
   let summary = "Stochastic gradient descent with momentum (torch.optim.SGD)";
   let description = [{
     g as in train.sgd; buf = momentum buf + g (buf starts at zero, so that the first is g);
@@ -44,7 +44,7 @@ def Train_MomentumOp : Train_Op<"momentum", [Pointwise]> {
   let results = (outs ONNX_Tensor:$new_param, ONNX_Tensor:$new_buffer);
 }
 
-def Train_AccumulateOp : Train_Op<"accumulate", [Pointwise]> {
+def Train_AccumulateOp : Train_Op<"accumulate", [Pointwise, ComputesEachElement]> {
   let summary = "The first micro-step overwrites the accumulator, the others add to it";
   let arguments = (ins ONNX_Tensor:$accumulator, ONNX_Tensor:$gradient, ONNX_Tensor:$micro);
   let results = (outs ONNX_Tensor:$result);

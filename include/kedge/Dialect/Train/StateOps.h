@@ -1,4 +1,5 @@
 #pragma once
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "kedge/Dialect/ONNX/OnnxFamily.h"
 #include "kedge/Dialect/Train/TrainAttrs.h"
 #include "mlir/IR/SymbolTable.h"

@@ -4,18 +4,31 @@
 include "mlir/IR/SymbolInterfaces.td"
 include "kedge/Dialect/ONNX/OnnxBase.td"
 include "kedge/Dialect/Train/TrainAttrs.td"
+include "kedge/Dialect/Dist/DistAttrs.td"
 
 def Train_StateOp : Op<Train_Dialect, "state", [Symbol]> {
   let summary = "A tensor that outlives the step";
   let description = [{
     `init` is a #train.weight (a range of the model file), a dense constant, a float (fill) or a unit
     (zeros). `onnx_name` is the initializer's name in the exported file, `of` the parameter that a moment or
-    accumulator belongs to. `decay` and `lr_scale` are the parameter's optimizer settings.
+    accumulator belongs to. `decay` and `lr_scale` are the parameter's optimizer settings. With a
+    `sharding` the state is the rank's own part of a tensor: `type` is that of the part, `init` and `onnx_name` are of the
+    whole.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<ONNX_Tensor>:$type,
     OptionalAttr<AnyAttr>:$init, OptionalAttr<StrAttr>:$onnx_name, OptionalAttr<FlatSymbolRefAttr>:$of,
     DefaultValuedAttr<BoolAttr, "true">:$decay,
-    DefaultValuedAttr<F64Attr, "1.0">:$lr_scale);
+    DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, OptionalAttr<Dist_ShardingAttr>:$sharding);
+  let extraClassDeclaration = [{
+    /// The type of the whole tensor.
+    ::mlir::RankedTensorType wholeType();
+  }];
+  let builders = [OpBuilder<(ins "::mlir::StringAttr":$name, "RoleAttr":$role, "::mlir::TypeAttr":$type,
+      "::mlir::Attribute":$init, "::mlir::StringAttr":$onnxName, "::mlir::FlatSymbolRefAttr":$of, "::mlir::BoolAttr":$decay,
+      "::mlir::FloatAttr":$lrScale), [{
+    build($_builder, $_state, name, role, type, init, onnxName, of, decay, lrScale, ::kedge::dist::ShardingAttr());
+  }]>];
+  let hasVerifier = 1;
   let assemblyFormat = "$role $sym_name $type (`from` $init^)? attr-dict";
 }
 

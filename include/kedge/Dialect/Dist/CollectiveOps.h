@@ -1,0 +1,8 @@
+#pragma once
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Dist/CollectiveOps.h.inc"

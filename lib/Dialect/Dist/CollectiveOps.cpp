@@ -1,0 +1,132 @@
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::dist;
+
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Dist/CollectiveOps.cpp.inc"
+
+namespace {
+/// The axis has as many ranks as the module's mesh says, and every operand a result.
+template <typename OpType> LogicalResult verifyForm(OpType op) {
+  if (op.getInputs().empty() || op.getInputs().size() != op.getOutputs().size())
+    return op.emitOpError("has ") << op.getInputs().size() << " operands and " << op.getOutputs().size()
+                                  << " results: expected as many, and at least one";
+  auto module = op->template getParentOfType<ModuleOp>();
+  auto mesh = module ? module->template getAttrOfType<MeshAttr>(meshName) : MeshAttr();
+  if (mesh && mesh.sizeOf(op.getAxis()) != static_cast<int64_t>(op.getRanks()))
+    return op.emitOpError("is over ") << op.getRanks() << " ranks along '" << op.getAxis() << "', where the module's mesh has "
+                                      << mesh.sizeOf(op.getAxis());
+  return success();
+}
+
+template <typename OpType> LogicalResult verifyParts(OpType op, ValueRange wholes, ValueRange parts) {
+  if (failed(verifyForm(op)))
+    return failure();
+  for (auto [whole, part] : llvm::zip(wholes, parts))
+    if (part.getType() != shardOf(whole.getType(), op.getRanks()))
+      return op.emitOpError("takes ") << part.getType() << " for a part of " << whole.getType() << " over "
+                                      << op.getRanks() << " ranks, expected " << shardOf(whole.getType(), op.getRanks());
+  return success();
+}
+
+template <typename OpType> LogicalResult verifySame(OpType op) {
+  if (failed(verifyForm(op)))
+    return failure();
+  for (auto [from, to] : llvm::zip(op.getInputs(), op.getOutputs()))
+    if (from.getType() != to.getType())
+      return op.emitOpError("gives ") << to.getType() << " for " << from.getType() << ", expected the same type";
+  return success();
+}
+
+SmallVector<Type> shardsOf(ValueRange wholes, int64_t ranks) {
+  SmallVector<Type> types;
+  for (Value whole : wholes)
+    types.push_back(shardOf(whole.getType(), ranks));
+  return types;
+}
+
+/// A collective carries no tensor that nobody reads.
+template <typename OpType> struct DropUnread : OpRewritePattern<OpType> {
+  using OpRewritePattern<OpType>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpType op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> inputs, kept;
+    SmallVector<Type> types;
+    for (auto [input, output] : llvm::zip(op.getInputs(), op.getOutputs()))
+      if (!output.use_empty()) {
+        inputs.push_back(input);
+        kept.push_back(output);
+        types.push_back(output.getType());
+      }
+    if (kept.empty() || kept.size() == op.getInputs().size())
+      return failure();
+    auto smaller = OpType::create(rewriter, op.getLoc(), types, inputs, op->getAttrs());
+    for (auto [before, after] : llvm::zip(kept, smaller.getOutputs()))
+      rewriter.replaceAllUsesWith(before, after);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// The own part of what was gathered is what the rank gave.
+struct OwnPartOfGathered : OpRewritePattern<OwnPartOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OwnPartOp op, PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (auto [input, output] : llvm::zip(op.getInputs(), op.getOutputs())) {
+      auto gathered = input.getDefiningOp<AllGatherOp>();
+      if (!gathered || gathered.getRanks() != op.getRanks() || gathered.getAxis() != op.getAxis() || output.use_empty())
+        continue;
+      rewriter.replaceAllUsesWith(output, gathered.getInputs()[cast<OpResult>(input).getResultNumber()]);
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+} // namespace
+
+void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, int64_t ranks) {
+  build(builder, state, shardsOf(inputs, ranks), inputs, ranks, dataAxis);
+}
+void OwnPartOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, int64_t ranks) {
+  build(builder, state, shardsOf(inputs, ranks), inputs, ranks, dataAxis);
+}
+void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs, int64_t ranks) {
+  build(builder, state, wholes, inputs, ranks, dataAxis);
+}
+void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, int64_t ranks, StringRef kind) {
+  build(builder, state, input.getType(), input, ranks, dataAxis, kind);
+}
+
+LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
+LogicalResult OwnPartOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
+LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOutputs(), getInputs()); }
+
+LogicalResult AllReduceOp::verify() {
+  if (getKind() != "sum" && getKind() != "max")
+    return emitOpError("is of kind '") << getKind() << "', expected sum or max";
+  return verifySame(*this);
+}
+
+LogicalResult BroadcastOp::verify() {
+  int64_t root = getRoot();
+  if (root < 0 || root >= static_cast<int64_t>(getRanks()))
+    return emitOpError("sends from rank ") << root << " of " << getRanks() << ", expected one of them";
+  return verifySame(*this);
+}
+
+void ReduceScatterOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropUnread<ReduceScatterOp>>(context);
+}
+void AllGatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropUnread<AllGatherOp>>(context);
+}
+void OwnPartOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropUnread<OwnPartOp>, OwnPartOfGathered>(context);
+}

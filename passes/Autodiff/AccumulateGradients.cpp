@@ -1,0 +1,59 @@
+#include "FunctionEditing.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/OptimizerOps.h"
+#include "kedge/Support/Statistics.h"
+#include "kedge/Support/StorageBytes.h"
+#include "passes/Autodiff/Passes.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_ACCUMULATEGRADIENTS
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using train::BindingKind;
+using train::FunctionKind;
+
+struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> {
+  void runOnOperation() override {
+    func::FuncOp micro = train::functionOf(getOperation(), FunctionKind::Micro);
+    if (!micro || micro->hasAttr("train.training_info"))
+      return;
+    func::FuncOp update = makeUpdate(micro);
+    PlacedBuilder builder(returnOf(micro), PlaceAttr());
+    Value index = argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
+    int64_t gradients = 0, bytes = 0;
+    for (auto [state, gradient] : takeGradients(micro)) {
+      train::StateOp accumulator = makeStateOf(state, train::Role::Accumulator, "accumulator");
+      StringRef name = accumulator.getSymName();
+      PlaceAttr place = placeOfMaker(gradient);
+      builder.enter(place ? place : updateOf(state));
+      Value before = argumentFor(micro, BindingKind::State, name, accumulator.getType());
+      Value sum = train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index);
+      addResult(micro, sum, BindingKind::State, name);
+      Value whole = argumentFor(update, BindingKind::State, name, accumulator.getType());
+      addResult(update, whole, BindingKind::Gradient, state.getSymName());
+      ++gradients;
+      bytes += bytesOf(accumulator.getType());
+    }
+    eraseUnused(micro);
+    addStatistic("kedge-accumulate-gradients", "accumulators", gradients);
+    addStatistic("kedge-accumulate-gradients", "state bytes", bytes);
+  }
+
+  func::FuncOp makeUpdate(func::FuncOp micro) {
+    OpBuilder builder(micro);
+    builder.setInsertionPointAfter(micro);
+    auto update = func::FuncOp::create(builder, micro.getLoc(), "update", builder.getFunctionType({}, {}));
+    train::setKind(update, FunctionKind::Update);
+    builder.setInsertionPointToStart(update.addEntryBlock());
+    func::ReturnOp::create(builder, micro.getLoc());
+    return update;
+  }
+
+  PlaceAttr updateOf(train::StateOp state) {
+    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", state.getOnnxName().value_or(state.getSymName()));
+  }
+};
+} // namespace
+} // namespace kedge::autodiff

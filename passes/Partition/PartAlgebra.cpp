@@ -1,0 +1,118 @@
+#include "PartAlgebra.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Interfaces/ClusterableOpInterface.h"
+#include "kedge/Support/Statistics.h"
+
+using namespace mlir;
+
+namespace kedge::partition {
+namespace {
+
+bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements() == 1; }
+
+/// Whether parts of the op's results can be computed from parts of its operands: all have one shape, but for scalars.
+bool computesParts(Operation *op) {
+  if (!op || !op->hasTrait<ComputesEachElement>() || op->getNumResults() == 0)
+    return false;
+  auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  if (shape.empty())
+    return false;
+  auto fits = [&](Value value) { return cast<RankedTensorType>(value.getType()).getShape() == shape; };
+  return llvm::all_of(op->getResults(), fits) &&
+         llvm::all_of(op->getOperands(), [&](Value value) { return fits(value) || isScalar(value); });
+}
+
+/// Whether the op takes this operand element by element.
+bool isWhole(Operation *op, Value operand) {
+  return cast<RankedTensorType>(operand.getType()).getShape() == cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+}
+
+/// The op on parts: `partOf` gives those of the operands that it takes element by element.
+Operation *onParts(Operation *op, int64_t ranks, PatternRewriter &rewriter, function_ref<Value(Value)> partOf) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isWhole(op, operand) ? partOf(operand) : operand);
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(dist::shardOf(type, ranks));
+  OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
+  addStatistic("kedge-partition-states", "ops on parts", 1);
+  return rewriter.create(state);
+}
+
+/// A gather, or a part, where another op stands: it belongs where that one does.
+template <typename OpType> OpType placedAs(Operation *op, OpType made) {
+  if (!placeOf(made))
+    setPlace(made, placeOf(op));
+  return made;
+}
+
+struct PartOfElements : OpRewritePattern<dist::OwnPartOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(dist::OwnPartOp part, PatternRewriter &rewriter) const override {
+    if (part.getInputs().size() != 1)
+      return failure();
+    Operation *op = part.getInputs()[0].getDefiningOp();
+    if (auto constant = dyn_cast_or_null<onnx::ConstantOp>(op))
+      return partOfSplat(part, constant, rewriter);
+    if (!computesParts(op))
+      return failure();
+    int64_t ranks = part.getRanks();
+    rewriter.setInsertionPoint(op);
+    Operation *made = onParts(op, ranks, rewriter, [&](Value whole) {
+      return placedAs(op, dist::OwnPartOp::create(rewriter, part.getLoc(), whole, ranks)).getResult(0);
+    });
+    for (auto [whole, own] : llvm::zip(op->getResults(), made->getResults()))
+      for (Operation *user : llvm::make_early_inc_range(whole.getUsers()))
+        if (auto other = dyn_cast<dist::OwnPartOp>(user); other && other.getInputs().size() == 1)
+          rewriter.replaceOp(other, own);
+    return success();
+  }
+
+  static LogicalResult partOfSplat(dist::OwnPartOp part, onnx::ConstantOp constant, PatternRewriter &rewriter) {
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!splat)
+      return failure();
+    rewriter.replaceOpWithNewOp<onnx::ConstantOp>(
+        part, splat.resizeSplat(cast<ShapedType>(part.getResult(0).getType())));
+    return success();
+  }
+};
+
+struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(dist::AllGatherOp gather, PatternRewriter &rewriter) const override {
+    if (gather.getInputs().size() != 1 || !gather.getResult(0).hasOneUse())
+      return failure();
+    Operation *op = *gather.getResult(0).user_begin();
+    if (!computesParts(op) || op->getNumResults() != 1)
+      return failure();
+    for (Value operand : op->getOperands())
+      if (isWhole(op, operand) && !gatheredForOp(operand))
+        return failure();
+    int64_t ranks = gather.getRanks();
+    rewriter.setInsertionPoint(op);
+    Operation *made = onParts(op, ranks, rewriter,
+                              [](Value whole) { return whole.getDefiningOp<dist::AllGatherOp>().getInputs()[0]; });
+    auto whole = dist::AllGatherOp::create(rewriter, op->getLoc(), op->getResultTypes(), made->getResults(), ranks);
+    rewriter.replaceOp(op, placedAs(op, whole));
+    return success();
+  }
+
+  static bool gatheredForOp(Value operand) {
+    auto gather = operand.getDefiningOp<dist::AllGatherOp>();
+    return gather && gather.getInputs().size() == 1 && operand.hasOneUse();
+  }
+};
+} // namespace
+
+void populatePartAlgebra(RewritePatternSet &patterns) {
+  patterns.add<PartOfElements, GatherBehind>(patterns.getContext());
+  dist::OwnPartOp::getCanonicalizationPatterns(patterns, patterns.getContext());
+}
+
+} // namespace kedge::partition

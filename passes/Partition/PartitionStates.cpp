@@ -1,0 +1,125 @@
+#include "PartAlgebra.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/Statistics.h"
+#include "kedge/Support/StorageBytes.h"
+#include "passes/Partition/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace kedge::partition {
+#define GEN_PASS_DEF_PARTITIONSTATES
+#include "passes/Partition/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using train::Role;
+
+struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
+  using Base::Base;
+  DenseSet<StringAttr> mastered; ///< parameters with a working copy
+  DenseSet<StringAttr> sharded, updatedInParts;
+
+  void runOnOperation() override {
+    if (stage < 0 || stage > 3 || ranks < 1 || persistBytes < 0) {
+      getOperation().emitError() << "stage " << stage.getValue() << " over " << ranks.getValue()
+                                 << " ranks: expected a stage from 0 to 3 and 1 or more ranks";
+      return signalPassFailure();
+    }
+    if (ranks == 1 || stage == 0)
+      return;
+    shardStates();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        rewrite(function);
+    RewritePatternSet patterns(&getContext());
+    populatePartAlgebra(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+  }
+
+  void shardStates() {
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (state.getRole() == Role::WorkingCopy)
+        mastered.insert(state.getOfAttr().getAttr());
+    for (auto state : getOperation().getOps<train::StateOp>()) {
+      if (cast<RankedTensorType>(state.getType()).getRank() == 0)
+        continue;
+      if (isSharded(state))
+        shard(state);
+      else if (state.getRole() == Role::Parameter || state.getRole() == Role::WorkingCopy)
+        updatedInParts.insert(state.getSymNameAttr());
+    }
+  }
+
+  bool isSharded(train::StateOp state) {
+    bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;
+    switch (state.getRole()) {
+    case Role::Moment1:
+    case Role::Moment2:
+    case Role::Momentum: return true;
+    case Role::Accumulator: return stage >= 2;
+    case Role::Parameter: return !whole || mastered.contains(state.getSymNameAttr());
+    case Role::Frozen:
+    case Role::WorkingCopy: return !whole;
+    default: return false;
+    }
+  }
+
+  void shard(train::StateOp state) {
+    auto whole = cast<RankedTensorType>(state.getType());
+    auto axis = StringAttr::get(&getContext(), dist::dataAxis);
+    RankedTensorType part = dist::shardOf(whole, ranks);
+    state.setType(part);
+    state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), axis, ranks));
+    sharded.insert(state.getSymNameAttr());
+    addStatistic("kedge-partition-states", "states sharded", 1);
+    addStatistic("kedge-partition-states", "bytes saved", bytesOf(whole) - bytesOf(part));
+  }
+
+  void rewrite(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber()); state && sharded.contains(state.getAttr()))
+        gather(argument, state);
+    Block &block = function.getBody().front();
+    for (OpOperand &returned : block.getTerminator()->getOpOperands())
+      if (auto state = train::stateOfResult(function, returned.getOperandNumber()))
+        giveParts(returned, state.getAttr());
+    function.setFunctionType(FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                               block.getTerminator()->getOperandTypes()));
+  }
+
+  PlaceAttr updateOf(StringAttr state) {
+    auto op = getOperation().lookupSymbol<train::StateOp>(state);
+    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", op.getOnnxName().value_or(state.getValue()));
+  }
+
+  /// The function takes the part; who reads the whole finds it gathered.
+  void gather(BlockArgument argument, FlatSymbolRefAttr state) {
+    Type whole = argument.getType();
+    argument.setType(dist::shardOf(whole, ranks));
+    if (argument.use_empty())
+      return;
+    Operation *first = *argument.user_begin();
+    for (Operation *user : argument.getUsers())
+      if (user->isBeforeInBlock(first))
+        first = user;
+    PlaceAttr place = placeOf(first);
+    PlacedBuilder builder(first, place ? place : updateOf(state.getAttr()));
+    auto gathered = dist::AllGatherOp::create(builder, NameLoc::get(state.getAttr()), whole, argument, ranks);
+    argument.replaceAllUsesExcept(gathered.getResult(0), gathered);
+  }
+
+  void giveParts(OpOperand &returned, StringAttr state) {
+    bool isPart = sharded.contains(state);
+    if (!isPart && !updatedInParts.contains(state))
+      return;
+    Value value = returned.get();
+    PlacedBuilder builder(returned.getOwner(), updateOf(state));
+    Value part = dist::OwnPartOp::create(builder, value.getLoc(), value, ranks).getResult(0);
+    returned.set(isPart ? part : dist::AllGatherOp::create(builder, value.getLoc(), value.getType(), part, ranks).getResult(0));
+  }
+};
+} // namespace
+} // namespace kedge::partition

@@ -1,0 +1,14 @@
+#pragma once
+#include "kedge/Dialect/Dist/DistDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::partition {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Partition/Passes.h.inc"
+} // namespace kedge::partition

@@ -1,0 +1,81 @@
+// Level 2: what ranks share of the state (ZeRO), and what they send each other.
+#ifndef KEDGE_PARTITION_PASSES
+#define KEDGE_PARTITION_PASSES
+include "mlir/Pass/PassBase.td"
+
+class PartitionPass<string name> : Pass<name, "mlir::ModuleOp"> {
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
+                           "kedge::train::TrainDialect"];
+}
+
+def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
+  let summary = "Gradients become those of all ranks";
+  let description = [{
+    Each gradient that a function returns is summed over ranks: a dist.reduce_scatter and, for who reads it whole, a
+    dist.all_gather. Gradients travel in buckets, in the order in which backward makes them, each as soon as its last one
+    is there; a bucket ends when it has `bucket-bytes` of a gradient's bytes or more. A gradient of rank 0 is a
+    dist.all_reduce. Sets the module's `dist.mesh`. Statistics: gradients, buckets, bytes.
+
+    Example: `--kedge-reduce-gradients=ranks=2`
+    ```mlir
+    train.state parameter @w tensor<3xf32>
+    func.func @step(%x: tensor<3xf32> {train.binding = #train.binding<input "x">}, %w: tensor<3xf32> {train.binding = #train.binding<state @w>})
+        -> (tensor<3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
+      %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      return %g : tensor<3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      ...
+      %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %part = dist.reduce_scatter %g {kedge.place = ..., ranks = 2 : i64} : (tensor<3xf32>) -> tensor<2xf32>
+      %sum = dist.all_gather %part {kedge.place = ..., ranks = 2 : i64} : (tensor<2xf32>) -> tensor<3xf32>
+      return %sum : tensor<3xf32>
+    ```
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing is reduced">,
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of gradients that travel together">
+  ];
+}
+
+def PartitionStates : PartitionPass<"kedge-partition-states"> {
+  let summary = "Each rank keeps its part of the states that a ZeRO stage shards";
+  let description = [{
+    Stage 1 shards the optimizer's states, and the masters of 16-bit parameters; stage 2 accumulators too; stage 3
+    parameters, their working copies and frozen tensors as well, unless they have at most `persist-bytes`. Functions take
+    and return the parts: what reads a whole gathers it first, right before its first reader, and what returns a whole
+    state computes its own part of it and gathers that. Ops that compute each element by itself are then computed on parts
+    (of an AdamW whose results are own parts only the own part is left), and gathers move behind such ops (a
+    cast is done before its result is sent). A state of rank 0 stays whole. Statistics: states sharded, bytes saved,
+    ops on parts.
+
+    Example: `--kedge-partition-states="stage=1 ranks=2"`
+    ```mlir
+    train.state parameter @w tensor<3xf32>
+    train.state momentum @m tensor<3xf32> from unit {of = @w}
+    func.func @step(%g: tensor<3xf32> {train.binding = #train.binding<input "g">}, %m: tensor<3xf32> {train.binding = #train.binding<state @m>})
+        -> (tensor<3xf32> {train.binding = #train.binding<state @m>}) attributes {train.kind = #train.kind<step>} {
+      %sum = onnx.Add %g, %m : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      return %sum : tensor<3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state momentum @m tensor<2xf32> from unit {of = @w, sharding = #dist.sharding<[3] over "data" = 2>}
+    func.func @step(%g: ..., %m: tensor<2xf32> ...) -> (tensor<2xf32> ...) attributes {train.kind = #train.kind<step>} {
+      %part = dist.own_part %g {ranks = 2 : i64} : (tensor<3xf32>) -> tensor<2xf32>
+      %sum = onnx.Add %part, %m : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      return %sum : tensor<2xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"stage", "stage", "int64_t", "0", "of ZeRO: 0 (nothing) to 3">,
+    Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing is sharded">,
+    Option<"persistBytes", "persist-bytes", "int64_t", "0", "parameters of at most these bytes stay whole in stage 3">
+  ];
+}
+#endif

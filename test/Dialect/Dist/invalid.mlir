@@ -1,0 +1,74 @@
+// RUN: kedge-opt %s --split-input-file --verify-diagnostics
+
+func.func @shard(%a: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-error @+1 {{takes 'tensor<3xf32>' for a part of 'tensor<3xf32>' over 2 ranks, expected 'tensor<2xf32>'}}
+  %0 = dist.reduce_scatter %a {ranks = 2 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// -----
+
+func.func @counts(%a: tensor<2xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has 1 operands and 2 results: expected as many, and at least one}}
+  %0, %1 = dist.all_gather %a {ranks = 2 : i64} : (tensor<2xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @kind(%a: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{is of kind 'mean', expected sum or max}}
+  %0 = dist.all_reduce %a {kind = "mean", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @type(%a: tensor<f32>) -> tensor<f64> {
+  // expected-error @+1 {{gives 'tensor<f64>' for 'tensor<f32>', expected the same type}}
+  %0 = dist.all_reduce %a {kind = "sum", ranks = 2 : i64} : (tensor<f32>) -> tensor<f64>
+  return %0 : tensor<f64>
+}
+
+// -----
+
+func.func @root(%a: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{sends from rank 2 of 2, expected one of them}}
+  %0 = dist.broadcast %a {root = 2 : i64, ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<["data"] = [4]>} {
+  func.func @mesh(%a: tensor<f32>) -> tensor<f32> {
+    // expected-error @+1 {{is over 2 ranks along 'data', where the module's mesh has 4}}
+    %0 = dist.all_reduce %a {kind = "sum", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' on a module, and a #dist.mesh}}
+module attributes {dist.mesh = 4 : i64} {}
+
+// -----
+
+// expected-error @+1 {{a mesh of 2 axes has 1 sizes, expected one an axis}}
+module attributes {dist.mesh = #dist.mesh<["data", "tensor"] = [4]>} {}
+
+// -----
+
+// expected-error @+1 {{axis "data" of a mesh has 0 ranks, expected 1 or more and each name once}}
+module attributes {dist.mesh = #dist.mesh<["data"] = [0]>} {}
+
+// -----
+
+// expected-error @+1 {{a shard over 0 ranks along "data": expected 1 or more ranks and sizes that are not negative}}
+train.state moment1 @m tensor<2xf32> {sharding = #dist.sharding<[3] over "data" = 0>}
+
+// -----
+
+// expected-error @+1 {{is of type 'tensor<3xf32>', but a part of 'tensor<3xf32>' over 2 ranks is of type 'tensor<2xf32>'}}
+train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3] over "data" = 2>}
