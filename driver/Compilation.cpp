@@ -105,7 +105,7 @@ bool Compilation::isWanted(Phase phase) const {
 }
 
 pipelines::TargetOptions Compilation::targetOptions() const {
-  return {options.onGpu(), options.convolution == "generated", rt::physicalCores()};
+  return {options.onGpu(), options.convolution == "generated", rt::physicalCores(), !options.memoryBudget.empty()};
 }
 
 void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) const {

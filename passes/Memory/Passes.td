@@ -69,14 +69,15 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
 }
 
 def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
-  let summary = "Let copies between the arenas run beside the launches, in the slack that the plan leaves";
+  let summary = "Let copies between the arenas and collectives run beside the launches, in the slack that the plan leaves";
   let description = [{
     Needs the plan of kedge-plan-memory and keeps it: no byte moves, no arena grows. A copy from host memory goes up in
     the list to where its destination's bytes become free and its source is written, never before a copy that is needed
     earlier; it is put on stream 1. A copy to host memory stays behind the launch that writes its source, on stream 2.
+    Collectives are on stream 3, in the order that they had, where a gather of states goes up like a copy from host memory.
     Then every launch waits for the latest launch of another stream that touches the same bytes, unless it is known to be
     done already: a copy to host memory is thus waited for by the first launch that uses its source's bytes again or
-    reads the copy. What a copy touches counts as live until then. Without copies nothing changes.
+    reads the copy. What a copy touches counts as live until then. Without copies and collectives nothing changes.
     Statistics: copies started earlier, launches that they passed, waits.
 
     Example:

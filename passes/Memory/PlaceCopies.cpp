@@ -13,20 +13,50 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
-enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2 };
+enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2, Communicate = 3 };
 
 using exec::ArenaRange;
+
+constexpr size_t kStreams = 4;
 
 /// A launch and the bytes that it touches.
 struct Launch {
   exec::LaunchInterface op;
   exec::LaunchBytes bytes;
-  bool isCopy, isFetch;
+  Stream stream = Compute;
+  /// What it makes may be made early: a copy from host memory, states that ranks gather.
+  bool fetches = false;
 
-  explicit Launch(exec::LaunchInterface op)
-      : op(op), bytes(op), isCopy(isa<exec::CopyOp>(*op)), isFetch(isCopy && source().getHost()) {}
-  exec::BufferOp source() { return exec::bufferOf(op.getReads().front()); }
-  exec::BufferOp destination() { return exec::bufferOf(op.getWrites().front()); }
+  explicit Launch(exec::LaunchInterface op) : op(op), bytes(op) {
+    if (isa<exec::CopyOp>(*op)) {
+      fetches = exec::bufferOf(op.getReads().front()).getHost();
+      stream = fetches ? ToDevice : ToHost;
+    } else if (cast<exec::LaunchOp>(*op).getCollective()) {
+      stream = Communicate;
+      fetches = allPersistent(op.getReads()) && !llvm::any_of(op.getWrites(), isPersistent);
+    }
+  }
+
+  bool isTransfer() const { return stream != Compute; }
+
+  /// What it works on; first what it only reads.
+  SmallVector<exec::BufferOp> sources() { return buffersOf(op.getReads()); }
+  SmallVector<exec::BufferOp> destinations() {
+    SmallVector<exec::BufferOp> made = buffersOf(op.getWrites());
+    if (Value scratch = op.getScratch())
+      made.push_back(exec::bufferOf(scratch));
+    return made;
+  }
+
+private:
+  static bool isPersistent(Value value) { return exec::bufferOf(value).isPersistent(); }
+  static bool allPersistent(ValueRange values) { return llvm::all_of(values, isPersistent); }
+  static SmallVector<exec::BufferOp> buffersOf(ValueRange values) {
+    SmallVector<exec::BufferOp> buffers;
+    for (Value value : values)
+      buffers.push_back(exec::bufferOf(value));
+    return buffers;
+  }
 };
 
 /// The launches of one function, in an order that may change.
@@ -37,27 +67,33 @@ public:
       order.emplace_back(launch);
   }
 
-  bool hasCopies() const {
-    return llvm::any_of(order, [](const Launch &launch) { return launch.isCopy; });
+  bool hasTransfers() const {
+    return llvm::any_of(order, [](const Launch &launch) { return launch.isTransfer(); });
   }
 
   void startFetchesEarly() {
-    int64_t earliest = 0; // a copy that is needed earlier keeps its turn
-    for (int64_t at = 0; at < size(); ++at)
-      if (order[at].isFetch) {
-        int64_t start = std::max(earliest, earliestStart(at));
-        if (start < at) {
-          move(at, start);
-          ++startedEarlier;
-          passed += at - start;
-        }
-        earliest = start + 1;
+    std::array<int64_t, kStreams> earliest{}; // what is needed earlier keeps its turn
+    for (int64_t at = 0; at < size(); ++at) {
+      if (!order[at].isTransfer())
+        continue;
+      const Stream stream = order[at].stream;
+      int64_t start = at;
+      if (order[at].fetches)
+        start = std::min(at, std::max(earliest[stream], earliestStart(at)));
+      if (start < at) {
+        move(at, start);
+        ++startedEarlier;
+        passed += at - start;
+        for (int64_t &place : earliest)
+          place += place > start;
       }
+      earliest[stream] = start + 1;
+    }
   }
 
   void assignStreams() {
     for (Launch &launch : order)
-      launch.op.setStream(!launch.isCopy ? Compute : launch.isFetch ? ToDevice : ToHost);
+      launch.op.setStream(launch.stream);
   }
 
   void placeWaits() {
@@ -77,8 +113,8 @@ public:
   /// What a copy touches stays until the first launch that takes those bytes, which waits for it.
   void holdBytesUntilTheWait() {
     for (int64_t at = 0; at < size(); ++at)
-      if (order[at].isCopy)
-        for (exec::BufferOp buffer : {order[at].source(), order[at].destination()})
+      if (order[at].isTransfer())
+        for (exec::BufferOp buffer : llvm::concat<exec::BufferOp>(order[at].sources(), order[at].destinations()))
           if (static_cast<int64_t>(buffer.getLast()) == at)
             buffer.setLast(nextTouch(buffer, at) - 1);
   }
@@ -91,31 +127,43 @@ private:
 
   /// The first place in the list where the fetch at `at` may stand.
   int64_t earliestStart(int64_t at) {
-    exec::BufferOp destination = order[at].destination();
-    ArenaRange to(destination), from(order[at].source());
+    SmallVector<exec::BufferOp> made = order[at].destinations();
     int64_t start = 0;
     for (exec::BufferOp buffer : lifetimes.buffers())
-      if (buffer != destination && to.overlaps(ArenaRange(buffer)) && static_cast<int64_t>(buffer.getFirst()) < at)
+      if (!llvm::is_contained(made, buffer) && static_cast<int64_t>(buffer.getFirst()) < at && meetsAny(buffer, made))
         start = std::max(start, static_cast<int64_t>(buffer.getLast()) + 1);
     for (int64_t before = at; before-- > start;)
-      if (order[before].bytes.touches(to) || order[before].bytes.writes(from))
+      if (mustPrecede(order[before], order[at]))
         return before + 1;
     return std::min(start, at);
+  }
+
+  static bool meetsAny(exec::BufferOp buffer, ArrayRef<exec::BufferOp> others) {
+    return llvm::any_of(others, [&](exec::BufferOp other) { return ArenaRange(buffer).overlaps(ArenaRange(other)); });
+  }
+
+  static bool mustPrecede(Launch &earlier, Launch &fetch) {
+    return llvm::any_of(fetch.destinations(), [&](exec::BufferOp to) { return earlier.bytes.touches(ArenaRange(to)); }) ||
+           llvm::any_of(fetch.sources(), [&](exec::BufferOp from) { return earlier.bytes.writes(ArenaRange(from)); });
   }
 
   /// Takes the launch at `from` to `to`, which is earlier; indices follow.
   void move(int64_t from, int64_t to) {
     order[from].op->moveBefore(order[to].op);
     std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
-    exec::BufferOp source = order[to].source(), destination = order[to].destination();
+    SmallVector<exec::BufferOp> begin, end;
+    for (exec::BufferOp buffer : order[to].destinations())
+      if (static_cast<int64_t>(buffer.getFirst()) == from)
+        begin.push_back(buffer);
+    for (exec::BufferOp buffer : llvm::concat<exec::BufferOp>(order[to].sources(), order[to].destinations()))
+      if (static_cast<int64_t>(buffer.getLast()) == from)
+        end.push_back(buffer);
     auto shifted = [&](int64_t index) { return index >= to && index < from ? index + 1 : index; };
-    bool begins = static_cast<int64_t>(destination.getFirst()) == from;
-    bool ends = static_cast<int64_t>(source.getLast()) == from;
     lifetimes.renumber(shifted);
-    if (begins)
-      destination.setFirst(to);
-    if (ends)
-      source.setLast(lastTouch(source));
+    for (exec::BufferOp buffer : begin)
+      buffer.setFirst(to);
+    for (exec::BufferOp buffer : end)
+      buffer.setLast(lastTouch(buffer));
   }
 
   int64_t lastTouch(exec::BufferOp buffer) {
@@ -137,7 +185,7 @@ private:
   /// latest first.
   SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
     SmallVector<int64_t> found;
-    std::array<bool, 3> settled{};
+    std::array<bool, kStreams> settled{};
     settled[streamOf(at)] = true;
     for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
       bool &isSettled = settled[streamOf(before)];
@@ -179,7 +227,7 @@ struct PlaceCopies : impl::PlaceCopiesBase<PlaceCopies> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<exec::FunctionOp>()) {
       CopyPlacer placer(function);
-      if (!placer.hasCopies())
+      if (!placer.hasTransfers())
         continue;
       placer.startFetchesEarly();
       placer.assignStreams();

@@ -194,7 +194,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                                   library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
                                   op->getAttrOfType<StringAttr>("recomputed"),
                                   op->getAttrOfType<ArrayAttr>("cuda.kernels"),
-                                  op->getAttrOfType<DictionaryAttr>("cuda.flat"));
+                                  op->getAttrOfType<DictionaryAttr>("cuda.flat"),
+                                  library ? library.getCollectiveAttr() : UnitAttr());
   }
 };
 } // namespace

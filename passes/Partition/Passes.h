@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Dist/DistDialect.h"
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -13,7 +13,7 @@ def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
   let description = [{
     Each gradient that a function returns is summed over ranks: a dist.reduce_scatter and, for who reads it whole, a
     dist.all_gather. Gradients travel in buckets, in the order in which backward makes them, each as soon as its last one
-    is there; a bucket ends when it has `bucket-bytes` of a gradient's bytes or more. A gradient of rank 0 is a
+    is there; a bucket ends when it has `bucket-bytes` of a gradient's bytes or more. With `late` they wait for all gradients. A gradient of rank 0 is a
     dist.all_reduce. Sets the module's `dist.mesh`. Statistics: gradients, buckets, bytes.
 
     Example: `--kedge-reduce-gradients=ranks=2`
@@ -37,7 +37,8 @@ def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
   }];
   let options = [
     Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing is reduced">,
-    Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of gradients that travel together">
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of gradients that travel together">,
+    Option<"late", "late", "bool", "false", "only when all gradients are there, which stay whole until then (stage 1)">
   ];
 }
 
@@ -77,5 +78,72 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
     Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing is sharded">,
     Option<"persistBytes", "persist-bytes", "int64_t", "0", "parameters of at most these bytes stay whole in stage 3">
   ];
+}
+
+def BucketGathers : Pass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
+  let summary = "One dist.all_gather for several tensors";
+  let description = [{
+    Gathers of states, in the order of their first readers, and gathers of new states, in the order in which backward
+    makes their gradients, are joined up to `bucket-bytes` of whole tensors. Statistics: gathers joined, buckets.
+
+    Example:
+    ```mlir
+    func.func @f(%a: tensor<2xf32>, %b: tensor<1xf32>) -> tensor<2xf32> {
+      %0 = dist.all_gather %a {ranks = 2 : i64} : (tensor<2xf32>) -> tensor<3xf32>
+      %1 = onnx.ReduceSum %0 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
+      %2 = dist.all_gather %b {ranks = 2 : i64} : (tensor<1xf32>) -> tensor<2xf32>
+      %3 = onnx.Add %2, %1 : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+      return %3 : tensor<2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%a: tensor<2xf32>, %b: tensor<1xf32>) -> tensor<2xf32> {
+      %0:2 = dist.all_gather %a, %b {ranks = 2 : i64} : (tensor<2xf32>, tensor<1xf32>) -> (tensor<3xf32>, tensor<2xf32>)
+      %1 = onnx.ReduceSum %0#0 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
+      %3 = onnx.Add %0#1, %1 : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+      return %3 : tensor<2xf32>
+    }
+    ```
+  }];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of whole tensors that travel together">];
+}
+
+def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
+  let summary = "Drop what was gathered after its readers, and gather it again for later ones";
+  let description = [{
+    On level 3: readers of a gathered state more than four launches behind the ones before them (backward behind forward)
+    get a gather of their own, right in front of the first, with a number (`clone`) so that nothing merges it with the
+    first. What is done without a memory budget; with one, kedge-choose-recompute decides. Statistic: gathers.
+
+    Example:
+    ```mlir
+    func.func @f(%p: tensor<2xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+      %w = sched.library "dist.all_gather"(%p) {ranks = 2 : i64} {} : (tensor<2xf32>) -> tensor<3xf32>
+      %a = sched.library "a"(%x, %w) {} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %b = sched.library "b"(%a) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %c = sched.library "b"(%b) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %d = sched.library "b"(%c) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %e = sched.library "b"(%d) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %f = sched.library "c"(%e, %w) {} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      return %f : tensor<3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%p: tensor<2xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+      %w = sched.library "dist.all_gather"(%p) {ranks = 2 : i64} {} : (tensor<2xf32>) -> tensor<3xf32>
+      %a = sched.library "a"(%x, %w) {} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %b = sched.library "b"(%a) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %c = sched.library "b"(%b) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %d = sched.library "b"(%c) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %e = sched.library "b"(%d) {} : (tensor<3xf32>) -> tensor<3xf32>
+      %again = sched.library "dist.all_gather"(%p) {ranks = 2 : i64} {clone = 1 : i64} : (tensor<2xf32>) -> tensor<3xf32>
+      %f = sched.library "c"(%e, %again) {} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      return %f : tensor<3xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 #endif

@@ -90,6 +90,8 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     Value last = bucket.back()->get();
     PlacedBuilder builder(bucket.back()->getOwner());
     moveBehind(builder, last, builder);
+    if (late)
+      builder.setInsertionPoint(bucket.back()->getOwner());
     SmallVector<Value> gradients;
     for (OpOperand *gradient : bucket)
       gradients.push_back(gradient->get());

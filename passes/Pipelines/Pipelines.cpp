@@ -68,7 +68,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   // From stage 2 on each micro-batch's gradients are reduced, before that their sum is.
-  const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes};
+  const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes, options.zero == 1};
   if (options.zero >= 2)
     manager.addPass(partition::createReduceGradients(reduce));
   manager.addPass(autodiff::createAccumulateGradients());
@@ -90,6 +90,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
+  manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
   manager.addPass(levels::createVerifyStep());
 }
 
@@ -100,6 +101,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
+  if (!target.keepsGathered)
+    functions.addPass(partition::createGatherAgain());
   functions.addPass(memory::createBindResults());
   manager.addPass(levels::createVerifySchedule());
   if (target.gpu)

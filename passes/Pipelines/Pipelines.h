@@ -38,6 +38,7 @@ struct TargetOptions {
   bool gpu = false;
   bool generatedConvolutions = false; ///< none is cuDNN's
   int threads = 0;                    ///< that library workspaces are sized for
+  bool keepsGathered = false;         ///< what ranks gathered stays until a budget says otherwise
 };
 
 /// Level 1: composites back from primitives.

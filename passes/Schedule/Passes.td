@@ -109,7 +109,9 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   let description = [{
     Moves whatever only leads to new state up, to just behind its last operand and behind the last reader of the
     state that it replaces, so that gradients die early; of what leads to results too, such as the norm of all
-    gradients, the ops that make a 64th of what they read or less. Statistic: ops moved.
+    gradients, the ops that make a 64th of what they read or less. What reads gradients that ranks have reduced waits for
+    the next reduction to begin; what makes a rank's part of an argument for one reader stands in front of that. Statistic:
+    ops moved.
 
     Example:
     ```mlir

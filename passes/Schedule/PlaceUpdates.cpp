@@ -73,17 +73,38 @@ private:
   DenseMap<Operation *, int64_t> places;
 };
 
+/// A rank's own part of a parameter takes bytes until its update reads it, whenever it is made: it belongs right in front
+/// of its reader.
+bool belongsToReader(Operation *op) {
+  auto library = dyn_cast_or_null<sched::LibraryOp>(op);
+  return library && library.getKernel() == "dist.own_part" && !op->use_empty() && llvm::all_equal(op->getUsers()) &&
+         !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>();
+}
+
 struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
     Places places(getOperation().getBody().front());
+    findReductions(getOperation().getBody().front());
+    arguments.clear();
+    for (BlockArgument argument : getOperation().getArguments())
+      if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber()))
+        arguments[state.getAttr()] = argument;
     int64_t moved = 0;
     for (Operation *op : tailOps(getOperation())) {
+      if (belongsToReader(op))
+        continue;
+      SmallVector<Operation *> companions;
+      for (Value operand : op->getOperands())
+        if (Operation *maker = operand.getDefiningOp(); belongsToReader(maker) && !llvm::is_contained(companions, maker))
+          companions.push_back(maker);
       Operation *after = lastObstacle(op, places);
       if (!after || after->getNextNode() == op)
         continue;
       places.moveBehind(op, after);
+      for (Operation *companion : companions)
+        places.moveBehind(companion, after);
       ++moved;
     }
     addStatistic("kedge-place-updates", "ops moved", moved);
@@ -99,17 +120,55 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       if (!last || places.isBefore(last, candidate))
         last = candidate;
     };
-    for (Value operand : op->getOperands()) {
-      consider(operand.getDefiningOp());
-      auto argument = dyn_cast<BlockArgument>(operand);
-      if (!argument || !train::stateOfArgument(getOperation(), argument.getArgNumber()))
-        continue;
-      for (Operation *reader : operand.getUsers())
-        if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op))
+    auto considerReaders = [&](Value state) {
+      for (Operation *reader : state.getUsers())
+        if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op) && !belongsToReaderOf(reader, op))
           consider(reader);
+    };
+    for (Value operand : op->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (belongsToReader(maker))
+        continue;
+      consider(maker);
+      consider(nextReduction.lookup(maker));
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (argument && train::stateOfArgument(getOperation(), argument.getArgNumber()))
+        considerReaders(operand);
     }
+    for (Value old : replacedBy(op))
+      considerReaders(old);
     return last;
   }
+
+  static bool belongsToReaderOf(Operation *companion, Operation *reader) {
+    return belongsToReader(companion) && *companion->user_begin() == reader;
+  }
+
+  /// The arguments whose states the op's results become.
+  SmallVector<Value> replacedBy(Operation *op) {
+    SmallVector<Value> replaced;
+    for (OpOperand &use : op->getUses())
+      if (use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+        if (auto state = train::stateOfResult(getOperation(), use.getOperandNumber()))
+          if (Value argument = arguments.lookup(state.getAttr()))
+            replaced.push_back(argument);
+    return replaced;
+  }
+
+  /// A reduction over ranks has until the next one begins, beside what computes that one's gradients.
+  void findReductions(Block &block) {
+    nextReduction.clear();
+    Operation *before = nullptr;
+    for (auto library : block.getOps<sched::LibraryOp>())
+      if (library.getKernel() == "dist.reduce_scatter") {
+        if (before)
+          nextReduction[before] = library;
+        before = library;
+      }
+  }
+
+  DenseMap<Attribute, Value> arguments; ///< by the state that they bring
+  DenseMap<Operation *, Operation *> nextReduction;
 };
 } // namespace
 } // namespace kedge::schedule

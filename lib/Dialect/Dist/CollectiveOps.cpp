@@ -91,6 +91,10 @@ struct OwnPartOfGathered : OpRewritePattern<OwnPartOp> {
 };
 } // namespace
 
+bool kedge::dist::isCollective(Operation *op) {
+  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp>(op);
+}
+
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, int64_t ranks) {
   build(builder, state, shardsOf(inputs, ranks), inputs, ranks, dataAxis);
 }

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,5 +94,6 @@ sched::LibraryOp kedge::buildLibraryCall(OpBuilder &builder, Operation *op) {
     attrs.push_back(builder.getNamedAttr("operands", builder.getDenseBoolArrayAttr(present)));
   }
   return sched::LibraryOp::create(builder, op->getLoc(), op->getResultTypes(), op->getName().getStringRef(),
-                                  op->getOperands(), builder.getDictionaryAttr(attrs), IntegerAttr());
+                                  op->getOperands(), builder.getDictionaryAttr(attrs), IntegerAttr(),
+                                  dist::isCollective(op));
 }

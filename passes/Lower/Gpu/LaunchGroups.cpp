@@ -126,7 +126,7 @@ private:
                                          last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
                                          /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
                                          /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
-                                         /*flat=*/DictionaryAttr());
+                                         /*flat=*/DictionaryAttr(), /*collective=*/false);
     if (placeOf(last))
       setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
     if (!rows.empty())

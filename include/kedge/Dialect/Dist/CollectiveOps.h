@@ -6,3 +6,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Dist/CollectiveOps.h.inc"
+
+namespace kedge::dist {
+/// Whether all ranks have to run the op together.
+bool isCollective(mlir::Operation *op);
+} // namespace kedge::dist

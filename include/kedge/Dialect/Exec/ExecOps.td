@@ -83,7 +83,7 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, Exec_LaunchInte
     `workspace`.
 
     Launches and copies of one `stream` run one after the other, in this order; 0 computes, 1 copies from host memory, 2
-    copies to it. A launch starts when the launches that record the events of `waits` are done, whatever their streams;
+    copies to it, 3 is that of collectives. A launch starts when the launches that record the events of `waits` are done, whatever their streams;
     an event is recorded by one earlier launch of the function (`records`: this launch does when it is done). Before a
     function starts everything is done, and it has ended when all of its streams have. Running launches one by one in
     this order is always right: that is what a runtime without streams does.
@@ -96,7 +96,7 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, Exec_LaunchInte
     TypeArrayAttr:$read_types, TypeArrayAttr:$write_types,
     UnitAttr:$library, OptionalAttr<DictionaryAttr>:$attrs, OptionalAttr<DenseI64ArrayAttr>:$waits,
     OptionalAttr<I64Attr>:$records, OptionalAttr<StrAttr>:$recomputed,
-    OptionalAttr<DictArrayAttr>:$kernels, OptionalAttr<DictionaryAttr>:$flat);
+    OptionalAttr<DictArrayAttr>:$kernels, OptionalAttr<DictionaryAttr>:$flat, UnitAttr:$collective);
   let extraClassDeclaration = [{
     ::mlir::Value getScratch() { return getWorkspace(); }
   }];

@@ -64,9 +64,12 @@ def Sched_RandomOp : Sched_Op<"random", [Pure]> {
 
 def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let summary = "A call of a runtime kernel by name";
-  let description = [{ `attrs` goes to the kernel as JSON; see runtime/calls/LibraryKernel.h. }];
+  let description = [{
+    `attrs` goes to the kernel as JSON; see runtime/calls/LibraryKernel.h. A `collective` takes part in what all ranks do
+    in one order, and may run beside what computes.
+  }];
   let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
-    OptionalAttr<I64Attr>:$clone);
+    OptionalAttr<I64Attr>:$clone, UnitAttr:$collective);
   let results = (outs Variadic<ONNX_Tensor>:$outputs);
   let assemblyFormat = "$kernel `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
 }
