@@ -14,6 +14,13 @@ find_package(fmt REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 
+# Open MPI's header, for programs of several ranks; they open the library themselves.
+find_path(KEDGE_MPI_INCLUDE_DIR NAMES mpi.h
+          HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/include /usr/lib/x86_64-linux-gnu/openmpi/include)
+if(NOT KEDGE_MPI_INCLUDE_DIR)
+  message(FATAL_ERROR "mpi.h is missing: apt install libopenmpi-dev (scripts/setup.sh does)")
+endif()
+
 # CUDA is detected, never required: its headers build the runtime of --target cuda, its ptxas is looked for when
 # programs are compiled.
 find_path(KEDGE_CUDA_INCLUDE_DIR NAMES cublasLt.h

@@ -1,13 +1,13 @@
 // The host as a device: the arena is the process's own memory, mapped once, and so is that of
-// host memory; only launches that move bytes between them copy. No allocation in run().
-#include "runtime/calls/LibraryKernel.h"
+// host memory; only launches that move bytes between them copy. Collectives of ranks on their own stream are started
+// and run beside what computes until their event is waited for. No allocation in run().
+#include "runtime/comm/CollectiveKernel.h"
 #include "runtime/exec/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -47,26 +47,38 @@ char *mapArena(uint64_t bytes, int threads) {
   return begin;
 }
 
-int64_t nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+struct Range {
+  const char *begin;
+  uint64_t bytes;
+  bool overlaps(const char *other, uint64_t count) const { return begin < other + count && other < begin + bytes; }
+};
 
 /// A launch with every pointer resolved.
 struct Prepared {
+  std::vector<Range> touched; ///< by a collective
   KedgeKernel kernel = nullptr;
   std::unique_ptr<LibraryKernel> library;
   std::vector<char *> args;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
   void *workspace = nullptr;
+  std::unique_ptr<CollectiveRun> collective;
+  int64_t launched = 0; ///< how often
   int64_t iterations = 1, grain = 1;
+};
+
+/// A collective under way beside what computes.
+struct Pending {
+  const Function *function;
+  int launch;
+  Prepared *entry;
+  LaunchTimer *timer;
 };
 
 class HostDevice final : public Device {
 public:
-  HostDevice(const Program &program, const ProgramImage &image, int threads) : threads(std::max(1, threads)) {
+  HostDevice(const Program &program, const ProgramImage &image, int threads, Communicator *communicator)
+      : threads(std::max(1, threads)), communicator(communicator) {
     checkFeatures(program.features);
     baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
     base = mapArena(baseBytes, this->threads);
@@ -76,6 +88,8 @@ public:
     for (const auto &[name, function] : program.functions)
       prepare(function, image);
     placeOversized();
+    for (const auto &[name, function] : program.functions)
+      bindCollectives(function);
   }
 
   ~HostDevice() override {
@@ -87,8 +101,14 @@ public:
       munmap(extra, extraBytes);
   }
 
-  const char *read(uint64_t offset, uint64_t) override { return base + offset; }
-  char *beginWrite(uint64_t offset, uint64_t) override { return base + offset; }
+  const char *read(uint64_t offset, uint64_t bytes) override {
+    finishThoseAt(base + offset, bytes);
+    return base + offset;
+  }
+  char *beginWrite(uint64_t offset, uint64_t bytes) override {
+    finishThoseAt(base + offset, bytes);
+    return base + offset;
+  }
   void endWrite() override {}
   void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
     std::memset(base + offset, value, bytes);
@@ -96,17 +116,31 @@ public:
   char *hostArena() override { return host; }
   char *input(const Function &, const Place &place) override { return base + place.offset; }
   char *scalar(const ScalarSlot &slot) override { return base + slot.offset; }
-  void begin(const Function &) override {}
+  void begin(const Function &) override { finishPending(pending.size()); }
+  int64_t timesLaunched(const Function &function, int launch) const override {
+    return functions.find(&function)->second[static_cast<size_t>(launch)].launched;
+  }
   uint64_t extraWorkspaceBytes() const override { return extraBytes; }
 
   void run(const Function &function, int first, int end, LaunchTimer *timer) override {
     std::vector<Prepared> &launches = functions.find(&function)->second;
     for (int i = first; i < end; ++i) {
-      const int64_t begin = timer ? nanoseconds() : 0;
-      launch(launches[static_cast<size_t>(i)]);
+      Prepared &entry = launches[static_cast<size_t>(i)];
+      for (int event : function.launches[static_cast<size_t>(i)].waits)
+        finishUntil(function, event);
+      ++entry.launched;
+      if (entry.collective && function.launches[static_cast<size_t>(i)].stream == kRankStream) {
+        entry.collective->start();
+        pending.push_back({&function, i, &entry, timer});
+        continue;
+      }
+      const int64_t begin = timer ? steadyNanoseconds() : 0;
+      launch(entry);
       if (timer)
-        timer->record(function, i, begin, nanoseconds());
+        timer->record(function, i, begin, steadyNanoseconds());
     }
+    if (end == static_cast<int>(launches.size()))
+      finishPending(pending.size());
   }
 
 private:
@@ -146,6 +180,55 @@ private:
     extraBytes = std::max(extraBytes, alignUp(entry.library->workspaceBytes()));
   }
 
+  /// Behind placeOversized: workspaces have their places then.
+  void bindCollectives(const Function &function) {
+    std::vector<Prepared> &ready = functions[&function];
+    size_t most = 0;
+    for (size_t i = 0; i < ready.size(); ++i) {
+      const auto *kernel = dynamic_cast<const CollectiveKernel *>(ready[i].library.get());
+      if (!kernel)
+        continue;
+      const Launch &source = function.launches[i];
+      if (!communicator)
+        fail("the program is damaged: {} at {} needs ranks, and this process is alone", source.library, source.loc);
+      Prepared &entry = ready[i];
+      const bool background = source.stream == kRankStream;
+      entry.collective = kernel->bind(*communicator, entry.inputs.data(), entry.outputs.data(), entry.workspace, background,
+                                      source.loc.empty() ? "@" + function.name : source.loc + " in @" + function.name);
+      for (size_t k = 0; k < source.inputs.size(); ++k)
+        entry.touched.push_back({entry.args[k], source.inputs[k].bytes()});
+      for (size_t k = 0; k < source.outputs.size(); ++k)
+        entry.touched.push_back({entry.args[source.reads + k], source.outputs[k].bytes()});
+      most += background;
+    }
+    pending.reserve(std::max(pending.capacity(), most));
+  }
+
+  /// The first `count` collectives that are under way.
+  void finishPending(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const Pending &one = pending[i];
+      const TimeSpan span = one.entry->collective->wait();
+      if (one.timer)
+        one.timer->record(*one.function, one.launch, span.begin, span.end);
+    }
+    pending.erase(pending.begin(), pending.begin() + static_cast<ptrdiff_t>(count));
+  }
+
+  /// Those up to the one that records `event`; they end in order. None when that is no collective, or has ended.
+  void finishUntil(const Function &function, int event) {
+    for (size_t i = pending.size(); i-- > 0;)
+      if (pending[i].function == &function && function.launches[static_cast<size_t>(pending[i].launch)].records == event)
+        return finishPending(i + 1);
+  }
+
+  void finishThoseAt(const char *bytes, uint64_t count) {
+    for (size_t i = pending.size(); i-- > 0;)
+      for (const Range &range : pending[i].entry->touched)
+        if (range.overlaps(bytes, count))
+          return finishPending(i + 1);
+  }
+
   void placeOversized() {
     if (extraBytes != 0)
       extra = mapArena(extraBytes, threads);
@@ -154,6 +237,11 @@ private:
   }
 
   void launch(const Prepared &entry) {
+    if (entry.collective) {
+      entry.collective->start();
+      entry.collective->wait();
+      return;
+    }
     if (entry.library) {
       entry.library->run(entry.inputs.data(), entry.outputs.data(), entry.workspace);
       return;
@@ -168,6 +256,8 @@ private:
   }
 
   int threads;
+  Communicator *communicator;
+  std::vector<Pending> pending; ///< in the order of their starts
   char *base = nullptr, *host = nullptr, *extra = nullptr;
   uint64_t baseBytes = 0, hostBytes = 0, extraBytes = 0;
   std::map<const Function *, std::vector<Prepared>> functions;
@@ -176,8 +266,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Device> makeHostDevice(const Program &program, const ProgramImage &image, int threads) {
-  return std::make_unique<HostDevice>(program, image, threads);
+std::unique_ptr<Device> makeHostDevice(const Program &program, const ProgramImage &image, int threads,
+                                       Communicator *communicator) {
+  return std::make_unique<HostDevice>(program, image, threads, communicator);
 }
 
 } // namespace kedge::rt

@@ -1,9 +1,11 @@
 #include "runtime/cpu/Kernels.h"
+#include "runtime/comm/CollectiveKernel.h"
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt {
 
 void registerCpuKernels() {
+  registerCollectives();
   cpu::registerAttentionGrad();
   cpu::registerAttention();
   cpu::registerConv();

@@ -5,6 +5,8 @@
 
 namespace kedge::rt {
 
+class Communicator;
+
 /// Where time goes, for --profile. Nanoseconds of one clock.
 class LaunchTimer {
 public:
@@ -49,6 +51,9 @@ public:
   /// True when run() returns early, so that the host may read the next batch meanwhile.
   virtual bool isAsynchronous() const { return false; }
 
+  /// How often a launch has begun; 0 where a device does not count.
+  virtual int64_t timesLaunched(const Function &function, int launch) const { return 0; }
+
   /// Bytes outside the arena that libraries need at this thread count; 0 at the one compiled for.
   virtual uint64_t extraWorkspaceBytes() const { return 0; }
   /// What the device holds besides, where the host's memory does not tell; empty for the host.
@@ -58,7 +63,9 @@ public:
 };
 
 /// The host: kernels of the program and of runtime/cpu on `threads` threads. Throws rt::Error when the machine lacks
-/// an instruction set that the program uses, a kernel is missing or the arena cannot be had.
-std::unique_ptr<Device> makeHostDevice(const Program &program, const ProgramImage &image, int threads);
+/// an instruction set that the program uses, a kernel is missing or the arena cannot be had. `communicator` may be null:
+/// a world of one rank.
+std::unique_ptr<Device> makeHostDevice(const Program &program, const ProgramImage &image, int threads,
+                                       Communicator *communicator = nullptr);
 
 } // namespace kedge::rt

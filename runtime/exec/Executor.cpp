@@ -35,13 +35,20 @@ void checkLaunch(const Program &program, const std::string &function, size_t at,
   checkRange(program, launch.workspaceOffset, launch.workspaceBytes, "the workspace at " + launch.loc);
 }
 
-/// Events are waited for behind the launch that records them; only copies leave the stream that computes.
+/// Copies leave the stream that computes for those of copies, collectives for that of ranks.
+bool mayRunOn(const Launch &launch) {
+  if (launch.stream == kRankStream)
+    return launch.library.starts_with("dist.");
+  return launch.stream == 0 || (launch.stream > 0 && launch.stream < kStreams && launch.hostArg >= 0);
+}
+
+/// Events are waited for behind the launch that records them.
 void checkStreams(const Function &function) {
   std::set<int> recorded;
   for (const Launch &launch : function.launches) {
-    if (launch.stream < 0 || launch.stream >= kStreams || (launch.stream != 0 && launch.hostArg < 0))
-      fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, or below {} of a copy", launch.loc,
-           function.name, launch.stream, kStreams);
+    if (!mayRunOn(launch))
+      fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, below {} of a copy, {} of a collective",
+           launch.loc, function.name, launch.stream, kRankStream, kRankStream);
     for (int event : launch.waits)
       if (!recorded.count(event))
         fail("the program is damaged: a launch at {} of @{} waits for event {}, which no earlier launch records",
@@ -76,21 +83,25 @@ const Place *placeNamed(const std::vector<Place> &places, const std::string &nam
   return nullptr;
 }
 
-std::unique_ptr<Device> makeDevice(const Program &program, const ProgramImage &image, int threads) {
+std::unique_ptr<Device> makeDevice(const Program &program, const ProgramImage &image, int threads,
+                                   Communicator *communicator) {
   checkRanges(program);
+  if (image.device && communicator)
+    fail("several ranks are not available on the target {} yet: start one process", program.target.kind);
   if (image.device)
     return image.device(program, image, threads);
   if (program.target.kind != "cpu")
     fail("the program '{}' was compiled for {}, and this runtime has no such device: link it with the runtime of that "
          "target",
          program.name, program.target.kind);
-  return makeHostDevice(program, image, threads);
+  return makeHostDevice(program, image, threads, communicator);
 }
 
 } // namespace
 
-Executor::Executor(const Program &program, const ProgramImage &image, int threads)
-    : prog(program), threadCount(std::max(1, threads)), target(makeDevice(program, image, threadCount)) {
+Executor::Executor(const Program &program, const ProgramImage &image, int threads, Communicator *communicator)
+    : prog(program), threadCount(std::max(1, threads)), ranks(communicator),
+      target(makeDevice(program, image, threadCount, communicator)) {
   if (program.hostArenaBytes != 0 && !target->hostArena())
     fail("the program '{}' keeps {} bytes in host memory, which its device '{}' cannot yet: compile it without --offload",
          program.name, program.hostArenaBytes, program.target.kind);

@@ -24,14 +24,15 @@ struct NonFinite {
 class Executor {
 public:
   /// Makes the device (image.device, else the host). Throws rt::Error when it cannot run the program, or the
-  /// program is damaged.
-  Executor(const Program &program, const ProgramImage &image, int threads);
+  /// program is damaged. `communicator` outlives this object; null: a world of one rank.
+  Executor(const Program &program, const ProgramImage &image, int threads, Communicator *communicator = nullptr);
   ~Executor();
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
 
   const Program &program() const { return prog; }
   int threads() const { return threadCount; }
+  Communicator *communicator() const { return ranks; }
   Device &device() const { return *target; }
 
   /// The arena's bytes as the host sees them; valid until the next call of this object.
@@ -80,6 +81,7 @@ private:
 
   const Program &prog;
   int threadCount;
+  Communicator *ranks;
   std::unique_ptr<Device> target;
   bool poisoning = false;
   LaunchTimer *clock = nullptr;

@@ -13,9 +13,8 @@ uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 uint64_t pageAligned(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-} // namespace
-
-uint64_t anonymousBytes() {
+/// A number of /proc/self/status, in bytes.
+uint64_t statusBytes(std::string_view key) {
   char text[4096];
   const int descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
@@ -25,9 +24,15 @@ uint64_t anonymousBytes() {
   if (count <= 0)
     return 0;
   text[count] = 0;
-  const char *line = std::strstr(text, "RssAnon:");
-  return line ? std::strtoull(line + 8, nullptr, 10) * 1024 : 0;
+  const size_t at = std::string_view(text).find(key);
+  return at == std::string_view::npos ? 0 : std::strtoull(text + at + key.size(), nullptr, 10) * 1024;
 }
+
+} // namespace
+
+uint64_t anonymousBytes() { return statusBytes("RssAnon:"); }
+
+uint64_t residentBytes() { return anonymousBytes() + statusBytes("RssShmem:"); }
 
 MemoryMeter::MemoryMeter() : atStart(anonymousBytes()), beforeArena(atStart) {}
 

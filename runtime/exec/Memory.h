@@ -7,6 +7,9 @@ namespace kedge::rt {
 /// Anonymous resident bytes (RssAnon of /proc/self/status). Allocates nothing.
 uint64_t anonymousBytes();
 
+/// Resident bytes that are no file's: anonymous and shared memory (RssAnon and RssShmem). Allocates nothing.
+uint64_t residentBytes();
+
 /// Memory outside the arena, measured as the program starts and in its first steps.
 class MemoryMeter {
 public:

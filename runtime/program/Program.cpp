@@ -31,6 +31,19 @@ void State::expectWhole(const char *done) const {
          TensorDesc{desc.type, view->whole}.elements());
 }
 
+void placeShards(Program &program, const World &world) {
+  for (State &state : program.states) {
+    if (!state.shard)
+      continue;
+    const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements(), room = shardSize(elements, world.size);
+    if (state.desc.elements() != room)
+      fail("the program is damaged: state '{}' has room for {} elements, expected {}: a part of {} on {} ranks", state.name,
+           state.desc.elements(), room, elements, world.size);
+    const ElementRange own = shardOf(elements, world.rank, world.size);
+    state.view = StateView{*state.shard, own.first, 0, own.count};
+  }
+}
+
 const Function *Program::function(const std::string &wanted) const {
   auto found = functions.find(wanted);
   return found == functions.end() ? nullptr : &found->second;

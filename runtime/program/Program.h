@@ -3,6 +3,7 @@
 #include "runtime/abi/kedge_abi.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
+#include "runtime/program/World.h"
 #include <array>
 #include <functional>
 #include <map>
@@ -76,7 +77,9 @@ struct State {
   uint64_t offset = 0;
   std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
   StateInit init;
-  std::optional<StateView> view; ///< absent: the state is the whole tensor
+  /// The state is each rank's part of a tensor of this shape: shardOf (runtime/program/World.h) says which.
+  std::optional<std::vector<int64_t>> shard;
+  std::optional<StateView> view; ///< absent: the state is the whole tensor; of a shard once the rank is known
 
   StateView viewOrWhole() const;
   /// Of the whole tensor in the exported file, safetensors and checkpoints.
@@ -135,9 +138,10 @@ struct GpuKernel {
   std::vector<Operand> operands;
 };
 
-/// Streams of launches: 0 computes, 1 copies from host memory, 2 to it. Running launches one by one in the order of the
+/// Streams of launches: 0 computes, 1 copies from host memory, 2 to it, 3 is for collectives of ranks. Running launches one by one in the order of the
 /// list does what streams and events ask for, too.
-constexpr int kStreams = 3;
+constexpr int kStreams = 4;
+constexpr int kRankStream = 3;
 
 struct Launch {
   std::string kernel;  ///< generated, or empty
@@ -163,6 +167,7 @@ struct GradientPlace {
   DType type = DType::F32;
   int afterLaunch = -1;
   Space space = Space::Device;
+  std::optional<std::vector<int64_t>> shard; ///< the rank's part of the gradient, as State::shard
 };
 
 struct Function {
@@ -232,6 +237,9 @@ struct Program {
   const InputSpec *input(const std::string &name) const;
   const ResultSlot *result(const std::string &function, const std::string &name) const;
 };
+
+/// Gives every shard the view of this rank. Throws rt::Error where a shard is not one of this many ranks.
+void placeShards(Program &program, const World &world);
 
 /// Throws rt::Error on text that is no program, another format, or offsets outside the arena.
 Program parseProgram(std::string_view json);

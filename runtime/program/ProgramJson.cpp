@@ -59,6 +59,12 @@ StateInit initOf(const json &value) {
   return init;
 }
 
+std::optional<std::vector<int64_t>> shardIn(const json &value) {
+  if (auto shard = value.find("shard"); shard != value.end())
+    return shard->at("shape").get<std::vector<int64_t>>();
+  return std::nullopt;
+}
+
 StateView viewOf(const json &value, const State &state) {
   StateView view{value.at("shape"), value.value("first", int64_t(0)), value.value("at", int64_t(0)), value.at("count")};
   const int64_t whole = TensorDesc{state.desc.type, view.whole}.elements(), here = state.desc.elements();
@@ -80,6 +86,7 @@ State stateOf(const json &value) {
   state.perm = permOf(value);
   if (auto init = value.find("init"); init != value.end())
     state.init = initOf(*init);
+  state.shard = shardIn(value);
   if (auto view = value.find("view"); view != value.end())
     state.view = viewOf(*view, state);
   return state;
@@ -172,7 +179,8 @@ Function functionOf(const std::string &name, const json &value) {
   function.lossReady = value.value("loss_ready", -1);
   for (const json &entry : value.value("gradients", json::array()))
     function.gradients.push_back(
-        {entry.at("parameter"), entry.at("offset"), typeOf(entry), entry.value("after_launch", -1), spaceOf(entry)});
+        {entry.at("parameter"), entry.at("offset"), typeOf(entry), entry.value("after_launch", -1), spaceOf(entry),
+         shardIn(entry)});
   function.gradientsPerItems = value.value("gradient_scale", "one") == "items";
   return function;
 }

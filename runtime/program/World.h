@@ -12,6 +12,21 @@ struct World {
   bool isFirst() const { return rank == 0; }
 };
 
+/// Elements [first, first + count) of a tensor.
+struct ElementRange {
+  int64_t first = 0, count = 0;
+};
+
+/// Elements of the part of a tensor that each of `ranks` ranks has room for; in the last parts some are padding.
+inline int64_t shardSize(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
+
+/// The elements of a tensor that a rank holds when it is cut into parts of shardSize; a rank may hold none.
+inline ElementRange shardOf(int64_t elements, int64_t rank, int64_t ranks) {
+  const int64_t size = shardSize(elements, ranks);
+  const int64_t first = rank * size < elements ? rank * size : elements;
+  return {first, first + size < elements ? size : elements - first};
+}
+
 /// Rows [first, first + count).
 struct RowRange {
   int64_t first = 0, count = 0;

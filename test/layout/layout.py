@@ -50,11 +50,13 @@ ALLOWED = {
     "runtime/format": ["runtime/io"],
     "runtime/program": ["runtime/io", "runtime/format", "runtime/abi"],
     "runtime/calls": ["runtime/io", "runtime/format", "runtime/program"],
-    "runtime/exec": BELOW_EXEC,
-    "runtime/cpu": BELOW_EXEC + ["runtime/exec"],
+    "runtime/comm": BELOW_EXEC,
+    "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
+    "runtime/exec": BELOW_EXEC + ["runtime/comm"],
+    "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
     "runtime/cuda": BELOW_EXEC + ["runtime/exec"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
-    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data"],
+    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/comm", "runtime/comm/mpi"],
 }
 
 # Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.

@@ -19,9 +19,11 @@ void RuntimeTest::SetUp() {
 void RuntimeTest::TearDown() { std::filesystem::remove_all(folder); }
 
 RunResult RuntimeTest::run(const std::string &arguments, const std::string &environment) {
-  const std::string command = "cd '" + folder + "' && " + environment + " " + KEDGE_TINY_PROGRAM + " " + arguments +
-                              " >stdout.txt 2>stderr.txt";
-  const int status = std::system(command.c_str());
+  return runCommand(environment + " " + KEDGE_TINY_PROGRAM + " " + arguments);
+}
+
+RunResult RuntimeTest::runCommand(const std::string &command) {
+  const int status = std::system(("cd '" + folder + "' && " + command + " >stdout.txt 2>stderr.txt").c_str());
   RunResult result;
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   result.out = read("stdout.txt");

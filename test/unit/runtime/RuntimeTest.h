@@ -19,6 +19,7 @@ protected:
 
   /// Runs the tiny program in the scratch folder. `environment`: NAME=VALUE entries in front.
   RunResult run(const std::string &arguments, const std::string &environment = "");
+  RunResult runCommand(const std::string &command);
   /// Expects success and returns the log's lines.
   std::vector<nlohmann::json> train(const std::string &arguments, const std::string &log = "log.jsonl");
   /// Expects exit code 1 and a message that contains `part`.

@@ -1,0 +1,188 @@
+#include "runtime/calls/Call.h"
+#include "runtime/comm/CollectiveKernel.h"
+#include <algorithm>
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+using cpu::failCall;
+
+int64_t ranksOf(const LibraryCall &call) {
+  const int64_t ranks = cpu::intAttr(call, "ranks", 0);
+  if (ranks < 1)
+    failCall(call, "attribute 'ranks' is {}, expected at least 1", ranks);
+  return ranks;
+}
+
+/// Operand i and result i belong together; where they are cut, one is whole and the other a part of it.
+void checkPairs(const LibraryCall &call, int64_t ranks, bool cutInput, bool cutOutput) {
+  if (call.inputs.size() != call.outputs.size() || call.inputs.empty())
+    failCall(call, "{} inputs and {} outputs, expected as many of each", call.inputs.size(), call.outputs.size());
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    cpu::expectSameType(call, call.inputs[i], call.outputs[i]);
+    const std::vector<int64_t> part{
+        shardSize((cutInput ? call.outputs : call.inputs)[i].elements(), ranks)};
+    if (cutInput)
+      cpu::expectShape(call, call.inputs[i], part, "a part");
+    else
+      cpu::expectShape(call, call.outputs[i], cutOutput ? part : call.inputs[i].shape, "a result");
+  }
+}
+
+bool isSummed(DType type) {
+  return type == DType::F32 || type == DType::F64 || type == DType::F16 || type == DType::BF16;
+}
+
+void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction) {
+  if (kind == CollectiveKind::AllGather)
+    return;
+  for (const TensorDesc &tensor : call.inputs) {
+    const bool integer = tensor.type == DType::I32 || tensor.type == DType::I64;
+    const bool flag = tensor.type == DType::Bool && reduction == Reduction::Max;
+    if (!isSummed(tensor.type) && !(kind == CollectiveKind::AllReduce && (integer || flag)))
+      failCall(call, "element type {} is not reduced over ranks", dtypeName(tensor.type));
+  }
+}
+
+class ReducingKernel final : public CollectiveKernel {
+public:
+  ReducingKernel(const LibraryCall &call, CollectiveKind kind, int64_t ranks) : ranks(ranks) {
+    what.kind = kind;
+    const std::string reduction = cpu::stringAttr(call, "kind", "sum");
+    if (reduction != "sum" && reduction != "max")
+      failCall(call, "attribute 'kind' is '{}', expected sum or max", reduction);
+    what.reduction = reduction == "max" ? Reduction::Max : Reduction::Sum;
+    what.name = call.name;
+    checkPairs(call, ranks, kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
+    checkType(call, kind, what.reduction);
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const TensorDesc &whole = kind == CollectiveKind::AllGather ? call.outputs[i] : call.inputs[i];
+      what.tensors.push_back({nullptr, nullptr, whole.elements(), whole.type});
+    }
+  }
+
+  size_t workspaceBytes() const override { return collectiveWorkspace(what, ranks); }
+
+  std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
+                                      void *workspace, bool background, const std::string &place) const override {
+    if (communicator.world().size != ranks)
+      fail("the program is damaged: {} for {} ranks in a job of {}", what.name, ranks, communicator.world().size);
+    Collective bound = what;
+    for (size_t i = 0; i < bound.tensors.size(); ++i) {
+      bound.tensors[i].input = inputs[i];
+      bound.tensors[i].output = outputs[i];
+    }
+    bound.workspace = workspace;
+    bound.background = background;
+    if (!place.empty())
+      bound.name += " at " + place;
+    return communicator.prepare(std::move(bound));
+  }
+
+private:
+  int64_t ranks;
+  Collective what;
+};
+
+/// A rank's own parts of tensors that it has as a whole.
+class OwnPartKernel final : public CollectiveKernel {
+public:
+  OwnPartKernel(const LibraryCall &call, int64_t ranks) : ranks(ranks), tensors(call.inputs) {
+    checkPairs(call, ranks, false, true);
+  }
+
+  std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
+                                      void *, bool, const std::string &) const override {
+    auto run = std::make_unique<Run>();
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const int64_t elements = tensors[i].elements();
+      const ElementRange own = shardOf(elements, communicator.world().rank, ranks);
+      const size_t size = dtypeSize(tensors[i].type);
+      run->copies.push_back({static_cast<const char *>(inputs[i]) + static_cast<size_t>(own.first) * size,
+                             static_cast<char *>(outputs[i]), static_cast<size_t>(own.count) * size,
+                             static_cast<size_t>(shardSize(elements, ranks)) * size});
+    }
+    return run;
+  }
+
+private:
+  struct Run final : CollectiveRun {
+    struct Copy {
+      const char *from;
+      char *to;
+      size_t bytes, room;
+    };
+    std::vector<Copy> copies;
+    void start() override {
+      for (const Copy &copy : copies) {
+        std::memcpy(copy.to, copy.from, copy.bytes);
+        std::memset(copy.to + copy.bytes, 0, copy.room - copy.bytes);
+      }
+    }
+    TimeSpan wait() override { return {}; }
+  };
+
+  int64_t ranks;
+  std::vector<TensorDesc> tensors;
+};
+
+/// Of one rank: every result is its operand.
+class SingleRankKernel final : public LibraryKernel {
+public:
+  explicit SingleRankKernel(const LibraryCall &call) : tensors(call.inputs) {}
+  void run(const void *const *inputs, void *const *outputs, void *) override {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      std::memcpy(outputs[i], inputs[i], tensors[i].bytes());
+  }
+
+private:
+  std::vector<TensorDesc> tensors;
+};
+
+KernelFactory collective(CollectiveKind kind) {
+  return [kind](const LibraryCall &call, int) -> std::unique_ptr<LibraryKernel> {
+    auto made = std::make_unique<ReducingKernel>(call, kind, ranksOf(call));
+    if (ranksOf(call) == 1)
+      return std::make_unique<SingleRankKernel>(call);
+    return made;
+  };
+}
+
+std::unique_ptr<LibraryKernel> makeOwnPart(const LibraryCall &call, int) {
+  auto made = std::make_unique<OwnPartKernel>(call, ranksOf(call));
+  if (ranksOf(call) == 1)
+    return std::make_unique<SingleRankKernel>(call);
+  return made;
+}
+
+constexpr std::string_view kPrefix = "dist.";
+
+} // namespace
+
+void CollectiveKernel::run(const void *const *, void *const *, void *) {
+  fail("a collective runs among ranks: start the program by mpirun");
+}
+
+std::vector<Traffic> trafficOf(const std::string &library, const std::vector<TensorDesc> &inputs,
+                               const std::vector<TensorDesc> &outputs) {
+  std::vector<Traffic> traffic;
+  if (!library.starts_with(kPrefix) || library == "dist.own_part")
+    return traffic;
+  const bool reduces = library == "dist.all_reduce";
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int64_t elements = std::max(inputs[i].elements(), outputs[i].elements());
+    traffic.push_back({library.substr(kPrefix.size()), inputs[i].type, reduces && elements == 1,
+                       reduces ? 2 * elements : elements});
+  }
+  return traffic;
+}
+
+void registerCollectives() {
+  registerKernel("dist.reduce_scatter", collective(CollectiveKind::ReduceScatter));
+  registerKernel("dist.all_gather", collective(CollectiveKind::AllGather));
+  registerKernel("dist.all_reduce", collective(CollectiveKind::AllReduce));
+  registerKernel("dist.own_part", makeOwnPart);
+}
+
+} // namespace kedge::rt

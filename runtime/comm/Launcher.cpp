@@ -1,0 +1,72 @@
+#include "runtime/comm/Launcher.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/ranges.h>
+#include <optional>
+#include <string>
+
+namespace kedge::rt {
+namespace {
+
+std::optional<int64_t> number(const char *name) {
+  const char *text = std::getenv(name);
+  if (!text || !*text)
+    return std::nullopt;
+  char *end = nullptr;
+  const long long value = std::strtoll(text, &end, 10);
+  if (*end != 0 || value < 0)
+    fail("{}={}: expected a number, as launchers of ranks set it", name, text);
+  return value;
+}
+
+/// A launcher's names of size, rank and ranks on this machine.
+struct Names {
+  const char *size, *rank, *localSize;
+};
+constexpr Names kOpenMpi{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr Names kPmi{"PMI_SIZE", "PMI_RANK", "SLURM_NTASKS_PER_NODE"};
+constexpr Names kPmix{"SLURM_STEP_NUM_TASKS", "PMIX_RANK", "SLURM_NTASKS_PER_NODE"};
+
+std::optional<Launched> launchedBy(const Names &names) {
+  const auto size = number(names.size), rank = number(names.rank);
+  if (!size || !rank)
+    return std::nullopt;
+  if (*size < 1 || *rank >= *size)
+    fail("{}={} and {}={} contradict each other: start the program by mpirun or srun", names.size, *size, names.rank,
+         *rank);
+  const int64_t local = number(names.localSize).value_or(1);
+  return Launched{{*rank, *size}, std::clamp<int64_t>(local, 1, *size)};
+}
+
+} // namespace
+
+Launched launchedAs() {
+  for (const Names &names : {kOpenMpi, kPmi, kPmix})
+    if (const auto launched = launchedBy(names))
+      return *launched;
+  if (const auto tasks = number("SLURM_STEP_NUM_TASKS"); tasks && *tasks > 1)
+    fail("srun started {} tasks without PMI, so that they cannot find each other: srun --mpi=pmix, or mpirun", *tasks);
+  if (const auto size = number("WORLD_SIZE"); size && *size > 1)
+    fail("WORLD_SIZE={}: ranks of a CPU program talk by MPI, which torchrun does not start: mpirun -np {} PROGRAM ...", *size,
+         *size);
+  return {};
+}
+
+int64_t rankForMessages() {
+  for (const char *name : {kOpenMpi.rank, kPmi.rank, kPmix.rank, "SLURM_PROCID", "RANK"})
+    if (const char *text = std::getenv(name))
+      return std::atoll(text);
+  return 0;
+}
+
+void checkWorldSize(const World &world, const std::vector<int> &compiledFor) {
+  if (std::find(compiledFor.begin(), compiledFor.end(), world.size) != compiledFor.end())
+    return;
+  fail("{} rank{} started this program, which was compiled for {}: --ranks must contain the world size; compile with "
+       "--ranks {}, or start it by mpirun -np {}",
+       world.size, world.size == 1 ? "" : "s", fmt::join(compiledFor, ", "), world.size,
+       compiledFor.empty() ? 1 : compiledFor.front());
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,11 @@
+// The engine of ranks on CPUs: MPI, in one thread of its own that makes all of its calls.
+#pragma once
+#include "runtime/comm/Communicator.h"
+
+namespace kedge::rt {
+
+/// Joins the ranks that the launcher started. Throws rt::Error when there is no MPI, or it sees another world.
+/// `timeoutSeconds`: silence of a rank's heartbeat that ends the job.
+std::unique_ptr<Communicator> connectByMpi(const World &world, double timeoutSeconds);
+
+} // namespace kedge::rt

@@ -1,0 +1,36 @@
+// Open MPI's functions, from a library that is opened when there is more than one rank: a program starts without it.
+#pragma once
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+namespace kedge::rt::mpi {
+
+/// Named as in MPI, without the prefix.
+struct Mpi {
+  decltype(&::MPI_Init_thread) Init_thread = nullptr;
+  decltype(&::MPI_Finalize) Finalize = nullptr;
+  decltype(&::MPI_Initialized) Initialized = nullptr;
+  decltype(&::MPI_Comm_rank) Comm_rank = nullptr;
+  decltype(&::MPI_Comm_size) Comm_size = nullptr;
+  decltype(&::MPI_Comm_set_errhandler) Comm_set_errhandler = nullptr;
+  decltype(&::MPI_Error_string) Error_string = nullptr;
+  decltype(&::MPI_Isend) Isend = nullptr;
+  decltype(&::MPI_Irecv) Irecv = nullptr;
+  decltype(&::MPI_Test) Test = nullptr;
+  decltype(&::MPI_Testall) Testall = nullptr;
+  decltype(&::MPI_Cancel) Cancel = nullptr;
+  decltype(&::MPI_Request_free) Request_free = nullptr;
+  /// MPI_COMM_WORLD and the like are addresses within the library.
+  MPI_Comm world = nullptr;
+  MPI_Datatype byte = nullptr;
+  MPI_Errhandler errorsReturn = nullptr;
+  MPI_Request requestNull = nullptr;
+
+  /// Throws rt::Error with MPI's own words when `code` is an error.
+  void check(int code, const char *what) const;
+};
+
+/// Throws rt::Error that says what to install when the library cannot be opened.
+const Mpi &openMpi();
+
+} // namespace kedge::rt::mpi

@@ -1,0 +1,111 @@
+// One thing that ranks do together, as a sequence of rounds of MPI messages. Advanced by the progress thread alone.
+#pragma once
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Rounds.h"
+#include "runtime/comm/mpi/Mpi.h"
+#include <array>
+#include <atomic>
+#include <vector>
+
+namespace kedge::rt::mpi {
+
+/// Open requests of one round.
+struct Requests {
+  std::vector<MPI_Request> open; ///< has room for all
+  size_t count = 0;
+};
+
+class Operation {
+public:
+  Operation(const Mpi &mpi, const World &world);
+  virtual ~Operation() = default;
+  Operation(const Operation &) = delete;
+  Operation &operator=(const Operation &) = delete;
+
+  /// Starts anew; `sequence` is the same number on all ranks.
+  void begin(uint64_t sequence);
+  /// Takes one step where it can; true when something moved.
+  bool advance();
+
+  bool isDone() const { return done.load(std::memory_order_acquire); }
+  TimeSpan span() const { return ran; } ///< once done
+  bool isBackground() const { return background; }
+  const std::string &name() const { return shown; }
+
+protected:
+  /// Whether a round is left; takes it into slot `slot` and opens its requests by send and receive.
+  virtual bool post(int slot) = 0;
+  /// All messages of the round in `slot` have come and gone.
+  virtual void complete(int slot) = 0;
+  virtual void rewind() = 0;
+
+  void send(int slot, int64_t peer, const void *bytes, size_t count);
+  void receive(int slot, int64_t peer, void *bytes, size_t count);
+
+  const Mpi &mpi;
+  const World world;
+  std::string shown;
+  bool background = false;
+
+private:
+  bool isFree(int slot) const { return !busy[static_cast<size_t>(slot)]; }
+  bool finish(int slot);
+
+  std::array<Requests, RoundSpace::kSlots> requests;
+  std::array<bool, RoundSpace::kSlots> busy{};
+  bool exhausted = false;
+  int tag = 0;
+  TimeSpan ran;
+  std::atomic<bool> done{true};
+};
+
+/// A collective of tensors.
+class TensorOperation final : public Operation {
+public:
+  using Operation::Operation;
+  /// Not while it runs.
+  void configure(Collective what);
+  /// The only tensor of a collective that needs no workspace.
+  void redirect(const CollectiveTensor &tensor) { collective.tensors.front() = tensor; }
+
+private:
+  bool post(int slot) override;
+  void complete(int slot) override;
+  void rewind() override;
+
+  char *receiveBuffer(int slot, int64_t peer) const;
+  char *packBuffer(int slot, int64_t peer) const;
+  char *placeFor(int slot, int64_t peer) const;
+  const char *messageFor(int slot, int64_t peer) const;
+  void packAll(int slot) const;
+  void pack(const Round &round, int64_t rank, char *to) const;
+  void combinePieces(int slot);
+  void unpackPieces(int slot);
+  void copyOwn(const Round &round) const;
+
+  Collective collective;
+  RoundSpace space;
+  Rounds rounds;
+  std::array<Round, RoundSpace::kSlots> current;
+  std::vector<const char *> sources;
+};
+
+/// Bytes from one rank to another, or to all others.
+class TransferOperation final : public Operation {
+public:
+  using Operation::Operation;
+  static constexpr int64_t kAll = -1;
+  void configure(int64_t from, int64_t to, const void *source, void *destination, size_t count, const char *name);
+
+private:
+  bool post(int slot) override;
+  void complete(int) override {}
+  void rewind() override { sent = 0; }
+
+  int64_t from = 0, to = kAll;
+  const char *source = nullptr;
+  char *destination = nullptr;
+  size_t count = 0, sent = 0;
+};
+
+} // namespace kedge::rt::mpi

@@ -1,0 +1,194 @@
+#include "runtime/comm/mpi/Progress.h"
+#include "runtime/comm/Communicator.h"
+#include <algorithm>
+#include <csignal>
+#include <unistd.h>
+
+namespace kedge::rt::mpi {
+namespace {
+
+/// Polls that find nothing before the thread begins to sleep between them.
+constexpr int64_t kEagerPolls = 2000;
+constexpr std::chrono::microseconds kNap{50};
+/// How long the main thread has to leave after the job has ended; it may be in a long kernel.
+constexpr std::chrono::seconds kGrace{3};
+constexpr size_t kRoom = 256;
+
+} // namespace
+
+Progress::Progress(const World &world, double timeoutSeconds)
+    : mpi(openMpi()), ranks(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)), watch(mpi, world, timeoutSeconds) {
+  started.reserve(kRoom);
+  for (auto &lane : lanes)
+    lane.reserve(kRoom);
+  // Signals are the main thread's.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  changed.await([this] { return initialized.load() || finished.load(); });
+  if (failure) {
+    thread.join();
+    std::rethrow_exception(failure);
+  }
+}
+
+Progress::~Progress() {
+  leaving.store(true);
+  closing.store(true);
+  wake.notify_one();
+  if (thread.joinable())
+    thread.join();
+}
+
+void Progress::run() {
+  try {
+    initialize();
+    initialized.store(true);
+    changed.post();
+    loop();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  finished.store(true);
+  changed.post();
+  if (watch.hasStopped() || (failure && initialized))
+    endProcessUnlessMainDoes();
+}
+
+void Progress::initialize() {
+  int provided = 0, size = 0, rank = 0;
+  mpi.check(mpi.Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "starting");
+  mpi.check(mpi.Comm_set_errhandler(mpi.world, mpi.errorsReturn), "starting");
+  mpi.check(mpi.Comm_size(mpi.world, &size), "starting");
+  mpi.check(mpi.Comm_rank(mpi.world, &rank), "starting");
+  if (size != ranks.size || rank != ranks.rank)
+    fail("the launcher says rank {} of {}, MPI says rank {} of {}: start the program by Open MPI's own mpirun, or by srun "
+         "--mpi=pmix",
+         ranks.rank, ranks.size, rank, size);
+}
+
+void Progress::loop() {
+  for (int64_t idle = 0; !closing.load(std::memory_order_acquire) && !watch.hasStopped();) {
+    takeStarted();
+    const bool moved = advance();
+    if (watching.load(std::memory_order_acquire))
+      watch.tick(waitingFor());
+    idle = moved ? 0 : idle + 1;
+    if (!moved)
+      rest(idle);
+  }
+  if (leaving.load() || watch.hasStopped())
+    return;
+  watch.end();
+  mpi.check(mpi.Finalize(), "ending");
+}
+
+void Progress::takeStarted() {
+  if (startedCount.load(std::memory_order_acquire) == takenCount)
+    return;
+  const std::lock_guard lock(mutex);
+  takenCount += started.size();
+  for (Operation *operation : started)
+    lanes[operation->isBackground() ? 1 : 0].push_back(operation);
+  started.clear();
+}
+
+bool Progress::advance() {
+  bool moved = false;
+  for (auto &lane : lanes) {
+    if (lane.empty())
+      continue;
+    moved |= lane.front()->advance();
+    if (!lane.front()->isDone())
+      continue;
+    lane.erase(lane.begin());
+    moved = true;
+    changed.post();
+  }
+  return moved;
+}
+
+/// Busy with operations it polls, giving way to threads that compute; else it sleeps until the next heartbeat.
+void Progress::rest(int64_t idle) {
+  if (!isIdle()) {
+    if (idle < kEagerPolls)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(kNap);
+    return;
+  }
+  std::unique_lock lock(mutex);
+  wake.wait_for(lock, std::chrono::nanoseconds(watch.interval()),
+                [this] { return !started.empty() || closing.load(std::memory_order_acquire); });
+}
+
+const char *Progress::waitingFor() const {
+  for (const auto &lane : lanes)
+    if (!lane.empty())
+      return lane.front()->name().c_str();
+  return nullptr;
+}
+
+void Progress::watchOthers(const std::vector<Watch::Place> &places) {
+  watch.begin(places);
+  watching.store(true, std::memory_order_release);
+}
+
+void Progress::start(Operation &operation) {
+  operation.begin(sequence++);
+  {
+    const std::lock_guard lock(mutex);
+    started.push_back(&operation);
+    startedCount.fetch_add(1, std::memory_order_release);
+  }
+  wake.notify_one();
+}
+
+void Progress::wait(Operation &operation) {
+  changed.await([&] { return operation.isDone() || finished.load(std::memory_order_acquire); });
+  if (operation.isDone())
+    return;
+  leaving.store(true);
+  if (failure)
+    std::rethrow_exception(failure);
+  throw Stopped("the job has ended");
+}
+
+void Progress::announce(const std::string &text) {
+  leaving.store(true);
+  watch.announce(text);
+  wake.notify_one();
+  changed.await([this] { return finished.load(std::memory_order_acquire); });
+  if (!watch.hasStopped() && !text.empty()) // the thread ended before it could tell anybody
+    fmt::print(stderr, "kedge: error: rank {}: {}\n", ranks.rank, text);
+}
+
+void Progress::close() {
+  closing.store(true);
+  wake.notify_one();
+  // MPI's own end waits for all ranks, without a heartbeat.
+  for (const auto end = std::chrono::steady_clock::now() + timeout; !finished.load(std::memory_order_acquire);) {
+    if (std::chrono::steady_clock::now() > end) {
+      fmt::print(stderr, "kedge: error: rank {}: a rank did not come to the end of the job\n", ranks.rank);
+      std::fflush(nullptr);
+      _exit(1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  thread.join();
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+void Progress::endProcessUnlessMainDoes() {
+  for (auto end = std::chrono::steady_clock::now() + kGrace; std::chrono::steady_clock::now() < end;) {
+    if (leaving.load())
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  _exit(1);
+}
+
+} // namespace kedge::rt::mpi

@@ -1,0 +1,213 @@
+#include "runtime/comm/mpi/Watch.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
+
+namespace kedge::rt::mpi {
+namespace {
+
+constexpr int kControlTag = 1;
+constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
+constexpr int64_t kLookEvery = 100 * kMillisecond;
+/// What all ranks find wrong each finds at its own time: rank 0 has this long to say it as its own.
+constexpr int64_t kOwnWords = kSecond / 2;
+/// How long a rank waits for another to speak for it.
+constexpr int64_t kPatience = 5 * kSecond;
+
+uint64_t hashOf(const char *text) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (; *text; ++text)
+    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ull;
+  return hash;
+}
+
+} // namespace
+
+Watch::Watch(const Mpi &mpi, const World &world, double timeoutSeconds)
+    : mpi(mpi), world(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
+      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)), peers(static_cast<size_t>(world.size)),
+      receiving(mpi.requestNull) {
+  beating.rank = static_cast<int32_t>(world.rank);
+  for (Peer &peer : peers) {
+    peer.beat = mpi.requestNull;
+    peer.telling.fill(mpi.requestNull);
+  }
+}
+
+Watch::Place Watch::ownPlace() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return {hashOf(name), getpid()};
+}
+
+int64_t Watch::interval() const { return std::min(beatEvery, kLookEvery); }
+
+void Watch::begin(const std::vector<Place> &places) {
+  const Place own = ownPlace();
+  lastTick = steadyNanoseconds();
+  for (size_t rank = 0; rank < peers.size(); ++rank) {
+    peers[rank].heard = lastTick;
+    // In another container a process has another number here, or none.
+    const bool visible = places[rank].host == own.host && kill(static_cast<pid_t>(places[rank].process), 0) == 0;
+    if (visible && static_cast<int64_t>(rank) != world.rank)
+      peers[rank].process = places[rank].process;
+  }
+}
+
+bool Watch::isTested(MPI_Request &request) const {
+  int flag = 0;
+  mpi.check(mpi.Test(&request, &flag, MPI_STATUS_IGNORE), "a heartbeat");
+  return flag != 0;
+}
+
+void Watch::tick(const char *waitingFor) {
+  const int64_t now = steadyNanoseconds();
+  if (now - lastTick > std::max(timeout / 2, 3 * beatEvery)) // this process was stopped: it could not hear
+    for (Peer &peer : peers)
+      peer.heard = now;
+  lastTick = now;
+  hear(now);
+  beat(now);
+  takeOwn(now);
+  if (now >= nextLook) {
+    nextLook = now + interval();
+    judge(now, waitingFor);
+  }
+  if (due && now >= *due && !hasStopped())
+    sayAndStop();
+}
+
+void Watch::hear(int64_t now) {
+  for (;;) {
+    if (receiving == mpi.requestNull)
+      mpi.check(mpi.Irecv(&incoming, sizeof(incoming), mpi.byte, MPI_ANY_SOURCE, kControlTag, mpi.world, &receiving),
+                "listening");
+    if (!isTested(receiving))
+      return;
+    const size_t from = static_cast<size_t>(incoming.rank);
+    peers[from].heard = now;
+    if (incoming.kind == Control::Kind::Stop)
+      stopped.store(true, std::memory_order_release);
+    const bool isLoss = incoming.kind == Control::Kind::Loss;
+    if ((isLoss || incoming.kind == Control::Kind::Failure) && !due) {
+      const bool own = incoming.text[0] == 0;
+      reason = isLoss ? std::string(incoming.text)
+               : own  ? fmt::format("rank {} has ended", from)
+                      : fmt::format("rank {}: {}", from, incoming.text);
+      due = now + (own ? kPatience : kOwnWords);
+    }
+  }
+}
+
+void Watch::beat(int64_t now) {
+  if (now < nextBeat)
+    return;
+  nextBeat = now + beatEvery;
+  for (int64_t rank = 0; rank < world.size; ++rank) {
+    Peer &peer = peers[static_cast<size_t>(rank)];
+    if (rank != world.rank && !peer.gone && isTested(peer.beat))
+      mpi.check(mpi.Isend(&beating, offsetof(Control, text) + 1, mpi.byte, static_cast<int>(rank), kControlTag, mpi.world,
+                          &peer.beat),
+                "a heartbeat");
+  }
+}
+
+void Watch::judge(int64_t now, const char *waitingFor) {
+  for (int64_t rank = 0; rank < world.size; ++rank) {
+    Peer &peer = peers[static_cast<size_t>(rank)];
+    if (rank == world.rank || peer.gone || hasStopped())
+      continue;
+    const bool died = peer.process != 0 && kill(static_cast<pid_t>(peer.process), 0) != 0 && errno == ESRCH;
+    if (!died && now - peer.heard < timeout)
+      continue;
+    peer.gone = true;
+    const std::string what =
+        died ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
+             : fmt::format("rank {} has not been heard of for {} s (--comm-timeout)", rank, static_cast<double>(timeout) / 1e9);
+    const std::string where = waitingFor ? fmt::format("in {}", waitingFor) : "between collectives";
+    report(Control::Kind::Loss, fmt::format("{}; rank {} was {}; the last checkpoint is whole", what, world.rank, where), now,
+           kSecond);
+  }
+}
+
+void Watch::announce(const std::string &text) {
+  const std::lock_guard lock(mutex);
+  announced = text;
+}
+
+void Watch::takeOwn(int64_t now) {
+  std::optional<std::string> own;
+  {
+    const std::lock_guard lock(mutex);
+    std::swap(own, announced);
+  }
+  if (!own || hasStopped())
+    return;
+  if (!own->empty() && speaker() == world.rank)
+    due.reset(); // its own words before those of others
+  report(Control::Kind::Failure, *own, now, kPatience);
+}
+
+int64_t Watch::speaker() const {
+  for (int64_t rank = 0; rank < world.size; ++rank)
+    if (!peers[static_cast<size_t>(rank)].gone)
+      return rank;
+  return world.rank;
+}
+
+void Watch::report(Control::Kind kind, const std::string &text, int64_t now, int64_t patience) {
+  if (due)
+    return;
+  reason = text;
+  const int64_t speaks = speaker();
+  due = speaks == world.rank ? now : now + patience;
+  if (speaks != world.rank)
+    tell(speaks, kind, text);
+}
+
+void Watch::sayAndStop() {
+  if (!reason.empty())
+    fmt::print(stderr, "kedge: error: {}\n", reason);
+  std::fflush(stderr);
+  for (int64_t rank = 0; rank < world.size; ++rank)
+    if (rank != world.rank && !peers[static_cast<size_t>(rank)].gone)
+      tell(rank, Control::Kind::Stop, "");
+  // They leave this process while it is still there.
+  const int64_t end = steadyNanoseconds() + kSecond / 5;
+  for (bool all = false; !all && steadyNanoseconds() < end;) {
+    all = true;
+    for (Peer &peer : peers)
+      all &= peer.gone || isTested(peer.telling[1]);
+    std::this_thread::yield();
+  }
+  stopped.store(true, std::memory_order_release);
+}
+
+void Watch::tell(int64_t rank, Control::Kind kind, const std::string &text) {
+  Peer &peer = peers[static_cast<size_t>(rank)];
+  const size_t which = kind == Control::Kind::Stop ? 1 : 0;
+  Control &message = peer.told[which];
+  message.kind = kind;
+  message.rank = static_cast<int32_t>(world.rank);
+  const size_t length = std::min(text.size(), Control::kText - 1);
+  std::memcpy(message.text, text.data(), length);
+  message.text[length] = 0;
+  mpi.check(mpi.Isend(&message, static_cast<int>(offsetof(Control, text) + length + 1), mpi.byte, static_cast<int>(rank),
+                      kControlTag, mpi.world, &peer.telling[which]),
+            "last words");
+}
+
+void Watch::end() {
+  if (receiving != mpi.requestNull) {
+    mpi.Cancel(&receiving);
+    mpi.Request_free(&receiving);
+  }
+}
+
+} // namespace kedge::rt::mpi

@@ -1,0 +1,91 @@
+// The engine of ranks under real mpirun.
+#include "RuntimeTest.h"
+#include "runtime/comm/Collective.h"
+#include "runtime/comm/Launcher.h"
+#include "runtime/comm/Rounds.h"
+#include <chrono>
+
+namespace kedge::test {
+namespace {
+
+class RuntimeRanks : public RuntimeTest {
+protected:
+  RunResult check(int ranks, const std::string &what) {
+    const auto begin = std::chrono::steady_clock::now();
+    RunResult result = runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
+                                  std::to_string(ranks) + " " KEDGE_RANK_CHECKS " " + what);
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  }
+
+  /// A rank goes: the others end by themselves, in time, and one of them says who it was and where they waited.
+  void expectLoss(const std::string &how, const std::string &words) {
+    const RunResult result = check(3, how);
+    EXPECT_NE(result.code, 0);
+    EXPECT_LT(seconds, 20);
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+    const size_t first = result.err.find("kedge: error: ");
+    ASSERT_NE(first, std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find("kedge: error: ", first + 1), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("dist.reduce_scatter at a check"), std::string::npos) << result.err;
+  }
+
+  double seconds = 0;
+};
+
+TEST_F(RuntimeRanks, EveryCollectiveAtEverySize) {
+  for (int ranks : {2, 3, 4}) {
+    const RunResult result = check(ranks, "collectives");
+    EXPECT_EQ(result.code, 0) << ranks << " ranks\n" << result.err;
+    EXPECT_EQ(result.out, "all is well\n");
+  }
+}
+
+TEST_F(RuntimeRanks, ARankThatIsBusyKillsNobody) {
+  const RunResult result = check(3, "pause");
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(RuntimeRanks, ARankThatFailsEndsAll) {
+  const RunResult result = check(3, "fail");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("kedge: error: rank 2: the disk is full"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("the disk"), result.err.rfind("the disk")) << result.err;
+}
+
+TEST_F(RuntimeRanks, ARankThatIsKilled) { expectLoss("kill", "rank 2 is gone"); }
+TEST_F(RuntimeRanks, ARankThatIsStopped) { expectLoss("stop", "rank 2 has not been heard of for 1.5 s"); }
+TEST_F(RuntimeRanks, ARankThatLeavesEarly) { expectLoss("leave", "rank 2 is gone"); }
+
+TEST(RuntimeRounds, EveryElementIsInOneRound) {
+  for (int64_t ranks : {2, 3, 7, 64})
+    for (rt::CollectiveKind kind :
+         {rt::CollectiveKind::ReduceScatter, rt::CollectiveKind::AllGather, rt::CollectiveKind::AllReduce}) {
+      rt::Collective collective{kind, rt::Reduction::Sum, {}, nullptr, false, ""};
+      for (int64_t n : {5, 1, 300007, 0, 17, 2000003, 3, 3})
+        collective.tensors.push_back({nullptr, nullptr, n, rt::DType::F32});
+      EXPECT_LE(rt::collectiveWorkspace(collective, ranks), rt::kMostWorkspace);
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        std::vector<int64_t> next(collective.tensors.size());
+        for (size_t t = 0; t < next.size(); ++t)
+          next[t] = rt::partOf(kind, collective.tensors[t].elements, rank, ranks).first;
+        for (rt::Rounds rounds(collective, ranks); !rounds.isDone();) {
+          const rt::Round round = rounds.take();
+          for (size_t t = round.begin; t < round.end; ++t) {
+            const rt::ElementRange piece = rt::pieceOf(collective, round, t, rank, ranks);
+            if (piece.count > 0) {
+              EXPECT_EQ(piece.first, next[t]);
+            }
+            next[t] += piece.count;
+          }
+        }
+        for (size_t t = 0; t < next.size(); ++t) {
+          const rt::ElementRange part = rt::partOf(kind, collective.tensors[t].elements, rank, ranks);
+          EXPECT_EQ(next[t], part.first + part.count);
+        }
+      }
+    }
+}
+
+} // namespace
+} // namespace kedge::test
