@@ -3,6 +3,7 @@
 #include "runtime/comm/Collective.h"
 #include "runtime/io/Error.h"
 #include "runtime/program/World.h"
+#include <array>
 #include <chrono>
 #include <memory>
 
@@ -65,8 +66,19 @@ public:
   virtual uint64_t memoryBytes() const = 0;
 };
 
-/// Sums of doubles over all ranks, in the order of ranks; without a communicator nothing changes. Allocates nothing for
-/// up to 64 ranks and 8 values.
+/// use(values): what each rank gave, `count` values a rank, in the order of ranks. Allocates nothing for up to 64 ranks
+/// and 8 values of 8 bytes.
+template <typename T, typename Use>
+void withAllRanks(Communicator &communicator, const T *mine, size_t count, Use &&use) {
+  const size_t all = count * static_cast<size_t>(communicator.world().size);
+  std::array<T, 4096 / sizeof(T)> near;
+  std::vector<T> far(all > near.size() ? all : 0);
+  T *values = far.empty() ? near.data() : far.data();
+  communicator.exchange(mine, count * sizeof(T), values);
+  use(static_cast<const T *>(values));
+}
+
+/// Sums of doubles over all ranks, in the order of ranks; without a communicator nothing changes.
 void sumOverRanks(Communicator *communicator, double *values, size_t count);
 /// The largest of all ranks' values.
 int64_t maxOverRanks(Communicator *communicator, int64_t value);

@@ -139,7 +139,7 @@ void Dataset::fill(Executor &executor, const std::string &function, RowRange row
 }
 
 void Dataset::fillMasked(Executor &executor, const std::string &function, RowRange valid) const {
-  fillRows(executor, function, [&](int64_t i) { return valid.first + std::min(i, valid.count - 1); });
+  fillRows(executor, function, [&](int64_t i) { return valid.count == 0 ? 0 : valid.first + std::min(i, valid.count - 1); });
 }
 
 void Dataset::maskLabels(Executor &executor, const std::string &function, int64_t valid,

@@ -24,7 +24,7 @@ public:
   /// `function`; they are a whole micro-batch.
   void fill(Executor &executor, const std::string &function, RowRange rows) const;
 
-  /// For evaluation: these rows; further rows of the batch repeat the last one.
+  /// For evaluation: these rows; further rows of the batch repeat the last one, or where there is none row 0.
   void fillMasked(Executor &executor, const std::string &function, RowRange valid) const;
 
   /// Sets the labels of rows valid .. B - 1 to `ignored`.

@@ -17,6 +17,7 @@ public:
 /// The first value of a run that is not finite.
 struct NonFinite {
   std::string what; ///< "parameter 'w'", "output 0 of onnx.Exp at h.0.mlp"
+  int launch = -1;  ///< that wrote it; -1: it was there before
   int64_t element = 0;
   double value = 0;
 };
@@ -65,7 +66,8 @@ public:
   /// Returns false when the observer left early. Outputs and results are valid until the next run.
   bool run(const std::string &function, LaunchObserver *observer = nullptr);
 
-  /// Runs launches 0..last again and looks at every floating-point operand: states first, then outputs.
+  /// Runs launches 0..last again and looks at every floating-point operand: states first, then outputs. Among ranks all
+  /// run all of them, whatever they find.
   std::optional<NonFinite> firstNonFinite(const std::string &function, int last);
 
   /// From now on bytes that no live buffer covers are overwritten by 0xff, before a function and after each
@@ -78,6 +80,8 @@ private:
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
   const Function &functionNamed(const std::string &name) const;
   void poison(const Function &function, int after);
+  std::optional<NonFinite> nonFiniteBefore(const Function &function);
+  std::optional<NonFinite> nonFiniteResult(const Launch &source);
 
   const Program &prog;
   int threadCount;
@@ -94,5 +98,7 @@ void checkFeatures(const std::vector<std::string> &features);
 
 /// Physical cores that this process may run on; at least 1.
 int physicalCores();
+/// Those of the machine, whoever may run on them.
+int machineCores();
 
 } // namespace kedge::rt

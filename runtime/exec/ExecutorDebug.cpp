@@ -17,7 +17,7 @@ std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const st
   for (int64_t i = 0; i < count; ++i) {
     const double value = loadAsDouble(desc.type, data, i);
     if (!std::isfinite(value))
-      return NonFinite{what, i, value};
+      return NonFinite{what, -1, i, value};
   }
   return std::nullopt;
 }
@@ -72,32 +72,42 @@ std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t p
 
 } // namespace
 
-std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int last) {
+std::optional<NonFinite> Executor::nonFiniteBefore(const Function &function) {
   for (const State &state : prog.states)
     if (state.role != StateRole::Constant && state.role != StateRole::Accumulator)
       if (auto found = scan(state.desc, read(state),
                             std::string(roleName(state.role)) + " '" +
                                 (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step"))
         return found;
-  const Function &function = functionNamed(name);
   target->begin(function);
   for (const Place &place : function.inputs)
     if (const InputSpec *input = prog.input(place.name))
       if (auto found = scan(input->desc, read(place.offset, input->desc.bytes()), "input '" + place.name + "'"))
         return found;
-  const int end = std::min(last < 0 ? INT32_MAX : last + 1, static_cast<int>(function.launches.size()));
-  for (int i = 0; i < end; ++i) {
-    const Launch &source = function.launches[static_cast<size_t>(i)];
-    target->run(function, i, i + 1, nullptr);
-    const Space space = source.hostArg == static_cast<int>(source.reads) ? Space::Host : Space::Device;
-    for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
-      if (auto found = scan(source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
-                            (source.library.empty() ? "the result of " + source.kernel
-                                                    : "the result of " + source.library) +
-                                (source.loc.empty() ? "" : " at " + source.loc)))
-        return found;
-  }
   return std::nullopt;
+}
+
+std::optional<NonFinite> Executor::nonFiniteResult(const Launch &source) {
+  const Space space = source.hostArg == static_cast<int>(source.reads) ? Space::Host : Space::Device;
+  for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
+    if (auto found = scan(source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
+                          (source.library.empty() ? "the result of " + source.kernel
+                                                  : "the result of " + source.library) +
+                              (source.loc.empty() ? "" : " at " + source.loc)))
+      return found;
+  return std::nullopt;
+}
+
+std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int last) {
+  const Function &function = functionNamed(name);
+  std::optional<NonFinite> found = nonFiniteBefore(function);
+  const int end = std::min(last < 0 ? INT32_MAX : last + 1, static_cast<int>(function.launches.size()));
+  for (int i = 0; i < end && (!found || ranks); ++i) {
+    target->run(function, i, i + 1, nullptr);
+    if (!found && (found = nonFiniteResult(function.launches[static_cast<size_t>(i)])))
+      found->launch = i;
+  }
+  return found;
 }
 
 void Executor::poisonDeadRanges() {

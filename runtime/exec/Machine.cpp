@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sched.h>
 #include <set>
+#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -47,6 +48,18 @@ std::string firstLine(const std::string &path) {
   return line;
 }
 
+int coresAmong(const cpu_set_t &allowed) {
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed))
+      continue;
+    const std::string siblings =
+        firstLine(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    cores.insert(siblings.empty() ? std::to_string(cpu) : siblings);
+  }
+  return std::max<int>(1, static_cast<int>(cores.size()));
+}
+
 } // namespace
 
 void checkFeatures(const std::vector<std::string> &features) {
@@ -63,17 +76,15 @@ void checkFeatures(const std::vector<std::string> &features) {
 int physicalCores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-    return 1;
-  std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed))
-      continue;
-    const std::string siblings =
-        firstLine(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
-    cores.insert(siblings.empty() ? std::to_string(cpu) : siblings);
-  }
-  return std::max<int>(1, static_cast<int>(cores.size()));
+  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? coresAmong(allowed) : 1;
+}
+
+int machineCores() {
+  cpu_set_t online;
+  CPU_ZERO(&online);
+  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); ++cpu)
+    CPU_SET(static_cast<int>(cpu), &online);
+  return coresAmong(online);
 }
 
 } // namespace kedge::rt

@@ -1,9 +1,12 @@
 #include "runtime/exec/Memory.h"
+#include "runtime/comm/CollectiveKernel.h"
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <set>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -53,7 +56,42 @@ void MemoryMeter::noteStep(int64_t done) {
     afterSteps = std::max(afterSteps, anonymousBytes());
 }
 
-std::string MemoryMeter::report(const Executor &executor) const {
+namespace {
+
+/// Of the functions that steps consist of, as contract section 7 counts: a row a collective and type, scalars apart.
+nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) {
+  struct Row {
+    int64_t calls = 0, elements = 0;
+  };
+  std::map<std::pair<std::string, DType>, Row> rows;
+  for (const char *name : {"step", "micro", "update"}) {
+    const Function *function = executor.program().function(name);
+    for (size_t i = 0; function && i < function->launches.size(); ++i) {
+      const Launch &launch = function->launches[i];
+      const int64_t times = executor.device().timesLaunched(*function, static_cast<int>(i));
+      std::set<std::pair<std::string, DType>> called;
+      for (const Traffic &traffic : trafficOf(launch.library, launch.inputs, launch.outputs)) {
+        const auto key = std::pair(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, traffic.type);
+        rows[key].elements += traffic.elements * times;
+        rows[key].calls += called.insert(key).second ? times : 0;
+      }
+    }
+  }
+  auto list = nlohmann::ordered_json::array();
+  for (const auto &[key, row] : rows) {
+    const int64_t elements = row.elements / steps;
+    list.push_back({{"collective", key.first},
+                    {"type", dtypeName(key.second)},
+                    {"calls", row.calls / steps},
+                    {"elements", elements},
+                    {"bytes", elements * static_cast<int64_t>(dtypeSize(key.second))}});
+  }
+  return list;
+}
+
+} // namespace
+
+std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
   Device &device = executor.device();
   const uint64_t arena = executor.program().arenaBytes, host = executor.program().hostArenaBytes;
   nlohmann::ordered_json report = nlohmann::ordered_json::object();
@@ -81,6 +119,11 @@ std::string MemoryMeter::report(const Executor &executor) const {
     if (workspaces != 0)
       add("library_workspaces", workspaces, "computed: more threads than compiled for");
     measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
+  }
+  if (const Communicator *ranks = executor.communicator()) {
+    add("mpi", ranks->memoryBytes(), "measured: RssAnon and RssShmem around MPI's start");
+    if (steps > 0)
+      report["communication"] = communicationOf(executor, steps);
   }
   if (nlohmann::json figures = device.memoryFigures(); !figures.is_null())
     report["device"] = std::move(figures);

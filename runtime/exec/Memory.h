@@ -25,8 +25,8 @@ public:
 
   /// The plan with measured reservations and what they add to. Each measured one tells the anonymous bytes before and
   /// after (`rss_anon_before`, `rss_anon_after`); those before `library_kernels` are the last before the arena.
-  /// The JSON text ends in a newline.
-  std::string report(const Executor &executor) const;
+  /// `communication` is what the launches of `steps` steps sent, a step. The JSON text ends in a newline.
+  std::string report(const Executor &executor, int64_t steps) const;
 
 private:
   uint64_t atStart = 0, beforeArena = 0, afterKernels = 0, afterSteps = 0;

@@ -12,9 +12,12 @@ const std::string &nameOf(const Launch &launch) {
   return launch.library.empty() ? launch.kernel : launch.library;
 }
 
+/// Runs beside what computes, so that its time is no part of a step's.
+bool isBeside(const Launch &launch) { return launch.stream == kRankStream; }
+
 } // namespace
 
-Profile::Profile(const Program &program, int64_t steps) : program(program) {
+Profile::Profile(const Program &program, int64_t steps, bool prints) : program(program), prints(prints) {
   size_t launches = 0;
   for (const auto &[name, function] : program.functions) {
     const bool often = name == "micro";
@@ -46,13 +49,17 @@ void Profile::finish(const std::string &path) const {
         {"ts", static_cast<double>(event.begin - origin) / 1e3},
         {"dur", static_cast<double>(event.end - event.begin) / 1e3},
         {"pid", 0},
-        {"tid", 0},
+        {"tid", launch.stream},
         {"args", {{"loc", launch.loc}, {"launch", event.launch}, {"iterations", launch.iterations}}}};
     file.write(json.dump() + (i + 1 < events.size() ? ",\n" : "\n"));
   }
   file.write("]}\n");
   file.commit();
+  if (prints)
+    printTable();
+}
 
+void Profile::printTable() const {
   struct Row {
     Total total;
     std::string text;
@@ -61,8 +68,8 @@ void Profile::finish(const std::string &path) const {
   int64_t sum = 0;
   for (const auto &[function, list] : totals)
     for (size_t i = 0; i < list.size(); ++i) {
-      sum += list[i].nanoseconds;
       const Launch &launch = function->launches[i];
+      sum += isBeside(launch) ? 0 : list[i].nanoseconds;
       rows.push_back({list[i], fmt::format("@{} {} {} {}", function->name, i, nameOf(launch), launch.loc)});
     }
   std::stable_sort(rows.begin(), rows.end(),

@@ -7,9 +7,11 @@ namespace kedge::rt {
 /// Keeps the launches of the first steps (all room is taken at the start) and totals of all.
 class Profile : public LaunchTimer {
 public:
-  explicit Profile(const Program &program, int64_t steps);
+  /// `prints`: the table.
+  Profile(const Program &program, int64_t steps, bool prints);
   void record(const Function &function, int launch, int64_t begin, int64_t end) override;
-  /// Writes the trace and prints the table to stderr.
+  /// Writes the trace, a row a stream, and prints the table to stderr. Collectives that run beside the rest have shares
+  /// of their own: they are no part of the sum.
   void finish(const std::string &path) const;
 
 private:
@@ -21,7 +23,10 @@ private:
   struct Total {
     int64_t nanoseconds = 0, calls = 0;
   };
+  void printTable() const;
+
   const Program &program;
+  bool prints;
   std::vector<Event> events;
   std::map<const Function *, std::vector<Total>> totals;
 };

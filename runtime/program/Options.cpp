@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <regex>
+#include <sstream>
 
 namespace kedge::rt {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 struct Texts {
   std::vector<std::string> data, tokens, evalData, evalTokens, predict, init, inject;
   std::string betas, schedule, onNan = "stop";
-  double commTimeout = 30;
 };
 
 NamedFile namedFile(const std::string &flag, const std::string &text, bool nameNeeded) {
@@ -142,7 +142,7 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--memory-report", o.memoryReport, "FILE.json: the plan with what was measured");
   app.add_flag("--plan", o.plan, "print the plan and exit");
   app.add_option("--threads", o.threads, "threads (physical cores)")->check(CLI::Range(1, 4096));
-  app.add_option("--comm-timeout", t.commTimeout, "seconds to wait for other ranks (30)")
+  app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)")
       ->check(CLI::PositiveNumber);
   app.add_option("--on-nan", t.onNan, "stop or continue when the loss is not finite")
       ->check(CLI::IsMember({"stop", "continue"}));
@@ -197,7 +197,8 @@ ScheduleKind parseSchedule(const std::string &name) {
   fail("unknown schedule '{}': expected constant, linear, cosine or wsd", name);
 }
 
-std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options) {
+std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
+                                bool speaks) {
   CLI::App app{"Trains " + programName + ". Compiled by kedge."};
   Texts texts;
   addDataFlags(app, options, texts);
@@ -210,11 +211,14 @@ std::optional<int> parseOptions(int argc, char **argv, const std::string &progra
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {
-    return app.exit(success);
+    std::ostringstream unheard;
+    return speaks ? app.exit(success) : app.exit(success, unheard, unheard);
   } catch (const CLI::ParseError &error) {
     fail("{}; --help lists the options", error.what());
   }
   takeApart(app, texts, options);
+  for (int i = 1; i < argc; ++i)
+    options.asGiven += std::string(argv[i]) + "\n";
   return std::nullopt;
 }
 

@@ -44,14 +44,17 @@ struct Options {
   std::string log, profile, memoryReport;
   bool plan = false;
   int threads = 0; ///< 0: physical cores
+  double commTimeout = 30; ///< seconds
   bool continueOnNan = false;
   std::string dumpGradients;
   int64_t dumpStep = 0;
   std::map<int64_t, double> inject; ///< step -> inf, -inf, nan
+  std::string asGiven;              ///< the arguments, one a line
 };
 
-/// Exit code when the program should end at once (--help, a wrong option), else nothing.
-std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options);
+/// Exit code when the program should end at once (--help), else nothing. `speaks`: whether help is printed.
+std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
+                                bool speaks = true);
 
 std::string scheduleName(ScheduleKind kind);
 ScheduleKind parseSchedule(const std::string &name);

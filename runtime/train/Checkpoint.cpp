@@ -1,5 +1,6 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
 #include <algorithm>
 #include <filesystem>
@@ -12,10 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr int kFormat = 2; ///< 1 held the values of frozen tensors, too
-constexpr const char *kManifest = "manifest.json";
-constexpr const char *kTemporary = ".tmp-step-";
-
 /// N of "step-N", or nothing.
 std::optional<int64_t> stepOf(const std::string &name) {
   constexpr std::string_view prefix = "step-";
@@ -27,48 +24,9 @@ std::optional<int64_t> stepOf(const std::string &name) {
   return std::stoll(digits);
 }
 
-/// Steps that have a folder, newest first.
-std::vector<int64_t> stepsIn(const std::string &dir) {
-  std::vector<int64_t> steps;
-  std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(dir, ignored))
-    if (entry.is_directory(ignored))
-      if (auto step = stepOf(entry.path().filename().string()))
-        steps.push_back(*step);
-  std::sort(steps.rbegin(), steps.rend());
-  return steps;
-}
-
-std::string folderOfStep(const std::string &dir, int64_t step) {
-  return fmt::format("{}/step-{}", dir, step);
-}
-
-template <typename T> void put(ordered_json &json, const char *key, const std::optional<T> &value) {
-  if (value)
-    json[key] = *value;
-}
-
 template <typename T> void get(const ordered_json &json, const char *key, std::optional<T> &value) {
   if (auto found = json.find(key); found != json.end() && !found->is_null())
     value = found->template get<T>();
-}
-
-ordered_json scalarsJson(const RunScalars &s) {
-  ordered_json json;
-  json["steps"] = s.steps;
-  if (s.decayStepsGiven)
-    json["decay_steps"] = s.decaySteps;
-  json["lr"] = s.lr;
-  json["min_lr"] = s.minLr;
-  json["schedule"] = scheduleName(s.schedule);
-  json["warmup"] = s.warmup;
-  json["warmup_start"] = s.warmupStart;
-  json["weight_decay"] = s.weightDecay;
-  json["betas"] = {s.beta1, s.beta2};
-  json["eps"] = s.eps;
-  json["seed"] = s.seed;
-  put(json, "shuffle", s.shuffle);
-  return json;
 }
 
 ScalarOptions scalarsOf(const ordered_json &json) {
@@ -87,70 +45,6 @@ ScalarOptions scalarsOf(const ordered_json &json) {
   s.beta1 = json.at("betas").at(0).get<double>();
   s.beta2 = json.at("betas").at(1).get<double>();
   return s;
-}
-
-ordered_json manifestJson(const Executor &executor, const Progress &progress, const RunScalars &scalars,
-                          const CheckpointRun &run) {
-  const CompileOptions &options = executor.program().options;
-  ordered_json json;
-  json["format"] = kFormat;
-  json["program"] = executor.program().name;
-  json["step"] = progress.step;
-  json["optimizer_steps"] = progress.optimizerSteps;
-  json["samples"] = progress.samples;
-  json["optimizer"] = options.optimizer;
-  json["batch"] = options.batch;
-  json["accumulate"] = options.accumulate;
-  json["ranks"] = run.world.size;
-  const LossScaler scaler(const_cast<Executor &>(executor));
-  const LossScale scale = scaler.isActive() ? scaler.read() : LossScale();
-  json["loss_scale"] = scale.scale;
-  json["growth_counter"] = scale.growthCounter;
-  if (scaler.isActive())
-    json["hysteresis"] = scale.hysteresis;
-  json["scalars"] = scalarsJson(scalars);
-  json["frozen"] = ordered_json::array();
-  for (const FrozenTensor &tensor : run.frozen)
-    json["frozen"].push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.type)}, {"checksum", tensor.checksum}});
-  return json;
-}
-
-ordered_json writeTensorFile(const std::string &folder, const char *name,
-                             const std::vector<TensorOut> &tensors) {
-  FileWriter writer(folder + "/" + name);
-  writeSafetensors(writer, tensors);
-  writer.finish();
-  return {{"name", name}, {"bytes", writer.bytesWritten()}, {"checksum", writer.checksum()}};
-}
-
-void writeFolder(const std::string &folder, const Executor &executor, const Progress &progress,
-                 const RunScalars &scalars, const CheckpointRun &run) {
-  ordered_json manifest = manifestJson(executor, progress, scalars, run);
-  manifest["files"] = ordered_json::array();
-  manifest["files"].push_back(writeTensorFile(folder, kModelFile, checkpointModelTensors(executor)));
-  manifest["files"].push_back(writeTensorFile(folder, kOptimizerFile, optimizerTensors(executor)));
-  FileWriter writer(folder + "/" + kManifest);
-  writer.write(manifest.dump(1) + "\n");
-  writer.finish();
-  syncFolder(folder);
-}
-
-/// What a checkpoint takes, but for its headers.
-uint64_t bytesOf(const Executor &executor) {
-  uint64_t bytes = 0;
-  for (const auto &tensors : {checkpointModelTensors(executor), optimizerTensors(executor)})
-    for (const TensorOut &tensor : tensors)
-      bytes += tensor.desc.bytes();
-  return bytes;
-}
-
-/// Out of sight by a rename first, so that no half-removed checkpoint can be seen.
-void removeCheckpoint(const std::string &dir, int64_t step) {
-  const std::string hidden = fmt::format("{}/{}{}-old", dir, kTemporary, step);
-  std::error_code ignored;
-  fs::remove_all(hidden, ignored);
-  fs::rename(folderOfStep(dir, step), hidden, ignored);
-  fs::remove_all(hidden, ignored);
 }
 
 /// Why the checkpoint is not whole; empty when it is.
@@ -182,27 +76,73 @@ std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
   return frozen;
 }
 
-Checkpoint readManifest(const std::string &folder) {
+CheckpointParts partsOf(const ordered_json &manifest) {
+  CheckpointParts parts;
+  const auto found = manifest.find("parts");
+  if (found == manifest.end())
+    return parts;
+  parts.ranks = found->at("ranks");
+  for (const auto &[file, tensors] : found->at("tensors").items())
+    for (const auto &[name, layout] : tensors.items())
+      parts.tensors[file][name] = {layout.at("shape"), layout.at("perm")};
+  return parts;
+}
+
+/// `checks`: the content of the files, too.
+Checkpoint readManifest(const std::string &folder, bool checks) {
   const std::string path = folder + "/" + kManifest;
   const FileMap map(path, "checkpoint manifest");
   try {
     const auto manifest = ordered_json::parse(std::string_view(map.data(), map.size()));
-    if (manifest.at("format") != kFormat)
-      fail("{}: checkpoint format {}, this program reads format {}", path, manifest.at("format").dump(), kFormat);
-    if (const std::string reason = damage(folder, manifest); !reason.empty())
+    if (manifest.at("format") != kCheckpointFormat && manifest.at("format") != kPartedFormat)
+      fail("{}: checkpoint format {}, this program reads formats {} and {}", path, manifest.at("format").dump(),
+           kCheckpointFormat, kPartedFormat);
+    if (const std::string reason = checks ? damage(folder, manifest) : ""; !reason.empty())
       fail("{}", reason);
     return {folder,
             {manifest.at("step"), manifest.at("optimizer_steps"), manifest.at("samples")},
             manifest.at("optimizer"),
             scalarsOf(manifest.at("scalars")),
             frozenOf(manifest.at("frozen")),
-            lossScaleOf(manifest)};
+            lossScaleOf(manifest),
+            partsOf(manifest)};
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged: {}", path, error.what());
   }
 }
 
+Checkpoint newestWhole(const std::string &dir) {
+  std::error_code failed;
+  if (fs::exists(dir + "/" + kManifest, failed))
+    return readManifest(dir, true);
+  std::string reasons;
+  for (int64_t step : stepsIn(dir)) {
+    try {
+      return readManifest(folderOfStep(dir, step), true);
+    } catch (const Error &error) {
+      fmt::print(stderr, "kedge: warning: checkpoint step-{} is passed over: {}\n", step, error.what());
+      reasons += std::string("; ") + error.what();
+    }
+  }
+  fail("--resume: '{}' holds no whole checkpoint (step-N with {}){}", dir, kManifest, reasons);
+}
+
 } // namespace
+
+std::vector<int64_t> stepsIn(const std::string &dir) {
+  std::vector<int64_t> steps;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(dir, ignored))
+    if (entry.is_directory(ignored))
+      if (auto step = stepOf(entry.path().filename().string()))
+        steps.push_back(*step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+std::string folderOfStep(const std::string &dir, int64_t step) {
+  return fmt::format("{}/step-{}", dir, step);
+}
 
 bool holdsCheckpoints(const std::string &dir) { return !stepsIn(dir).empty(); }
 
@@ -213,46 +153,17 @@ void removeLeftovers(const std::string &dir) {
       fs::remove_all(entry.path(), ignored);
 }
 
-void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
-                     const RunScalars &scalars, const CheckpointRun &run, int64_t keep) {
-  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
-  const std::string target = folderOfStep(dir, progress.step);
-  std::error_code failed;
-  fs::remove_all(temporary, failed);
-  fs::create_directories(temporary, failed);
-  if (failed)
-    fail("cannot create the checkpoint folder '{}': {}", temporary, failed.message());
-  try {
-    writeFolder(temporary, executor, progress, scalars, run);
-  } catch (const std::exception &error) {
-    fs::remove_all(temporary, failed);
-    fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());
+Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks) {
+  if (!ranks)
+    return newestWhole(dir);
+  std::optional<Checkpoint> found;
+  std::string folder(4096, 0);
+  if (ranks->world().isFirst()) {
+    found = newestWhole(dir);
+    found->folder.copy(folder.data(), folder.size() - 1);
   }
-  if (fs::exists(target, failed))
-    removeCheckpoint(dir, progress.step);
-  fs::rename(temporary, target, failed);
-  if (failed)
-    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
-  syncFolder(dir);
-  const std::vector<int64_t> steps = stepsIn(dir);
-  for (size_t i = static_cast<size_t>(keep); i < steps.size(); ++i)
-    removeCheckpoint(dir, steps[i]);
-}
-
-Checkpoint newestCheckpoint(const std::string &dir) {
-  std::error_code failed;
-  if (fs::exists(dir + "/" + kManifest, failed))
-    return readManifest(dir);
-  std::string reasons;
-  for (int64_t step : stepsIn(dir)) {
-    try {
-      return readManifest(folderOfStep(dir, step));
-    } catch (const Error &error) {
-      fmt::print(stderr, "kedge: warning: checkpoint step-{} is passed over: {}\n", step, error.what());
-      reasons += std::string("; ") + error.what();
-    }
-  }
-  fail("--resume: '{}' holds no whole checkpoint (step-N with {}){}", dir, kManifest, reasons);
+  ranks->broadcast(folder.data(), folder.size());
+  return found ? *found : readManifest(folder.c_str(), false);
 }
 
 } // namespace kedge::rt

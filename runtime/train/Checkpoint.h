@@ -1,5 +1,6 @@
 // Folders step-N of safetensors and a manifest: written beside, synced, renamed.
 #pragma once
+#include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
@@ -14,6 +15,17 @@ struct Progress {
   int64_t samples = 0;        ///< rows consumed by completed steps, over all ranks
 };
 
+/// States that ranks wrote in parts: where elements of a tensor lie.
+struct PartLayout {
+  std::vector<int64_t> shape; ///< of the whole, in the order of axes that the parts have
+  std::vector<int> perm;      ///< of the tensor in the exported file to that
+};
+struct CheckpointParts {
+  int64_t ranks = 0;
+  /// By the file that would hold the tensor as a whole, and the tensor's name.
+  std::map<std::string, std::map<std::string, PartLayout>> tensors;
+};
+
 struct Checkpoint {
   std::string folder;
   Progress progress;
@@ -21,6 +33,7 @@ struct Checkpoint {
   ScalarOptions scalars;
   std::vector<FrozenTensor> frozen;
   std::optional<LossScale> lossScale; ///< of a run that scaled its loss
+  CheckpointParts parts;
 };
 
 /// What is alike in all checkpoints of a run.
@@ -29,12 +42,13 @@ struct CheckpointRun {
   std::vector<FrozenTensor> frozen;
 };
 
-/// Writes DIR/step-N and removes older ones beyond `keep`. On any failure throws and leaves nothing visible.
+/// Writes DIR/step-N and removes older ones beyond `keep`. On any failure throws and leaves nothing visible. Ranks write
+/// their parts, rank 0 the rest.
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
                      const RunScalars &scalars, const CheckpointRun &run, int64_t keep);
 
-/// The newest whole checkpoint in `dir`, or `dir` itself when it is one. Throws when there is none.
-Checkpoint newestCheckpoint(const std::string &dir);
+/// The newest whole checkpoint in `dir`, or `dir` itself when it is one; rank 0 looks for all. Throws when there is none.
+Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks = nullptr);
 
 /// True when `dir` holds at least one step-N folder.
 bool holdsCheckpoints(const std::string &dir);

@@ -33,10 +33,12 @@ int describe(char *text, size_t room, const LogLine &line) {
 
 } // namespace
 
-Display::Display(int64_t steps)
-    : steps(steps), every(std::max<int64_t>(1, steps / 20)), terminal(isatty(STDERR_FILENO) != 0) {}
+Display::Display(int64_t steps, bool speaks)
+    : steps(steps), every(std::max<int64_t>(1, steps / 20)), speaks(speaks), terminal(isatty(STDERR_FILENO) != 0) {}
 
 void Display::step(const LogLine &line) {
+  if (!speaks)
+    return;
   const bool end = line.step + 1 == steps;
   if (terminal) {
     if (end || line.evalLoss || now() - last > 0.1)

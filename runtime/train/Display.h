@@ -6,7 +6,8 @@ namespace kedge::rt {
 
 class Display {
 public:
-  explicit Display(int64_t steps);
+  /// `speaks`: otherwise nothing is shown.
+  Display(int64_t steps, bool speaks);
   /// Allocates nothing.
   void step(const LogLine &line);
   /// Ends the bar's line, so that other text starts on its own.
@@ -15,7 +16,7 @@ public:
 private:
   void bar(const LogLine &line);
   int64_t steps, every;
-  bool terminal, open = false;
+  bool speaks, terminal, open = false;
   double last = -1;
 };
 

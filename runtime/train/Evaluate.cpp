@@ -1,8 +1,31 @@
 #include "runtime/train/Evaluate.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 
 namespace kedge::rt {
+
+EvaluationRounds::EvaluationRounds(const Executor &executor, const Dataset &data)
+    : batch(executor.program().options.batch), rows(data.rows()) {
+  if (const Communicator *communicator = executor.communicator())
+    world = communicator->world();
+  const int64_t batches = (rows + batch - 1) / batch;
+  rounds = (batches + world.size - 1) / world.size;
+}
+
+RowRange EvaluationRounds::rowsOf(int64_t round, int64_t rank) const {
+  const int64_t first = std::min(rows, (round * world.size + rank) * batch);
+  return {first, std::min(batch, rows - first)};
+}
+
+void takeBuffersOfFirstRank(Executor &executor) {
+  Communicator *communicator = executor.communicator();
+  if (!communicator)
+    return;
+  for (const State &state : executor.program().states)
+    if (state.role == StateRole::Buffer && !state.shard)
+      executor.write(state, [&](char *bytes) { communicator->broadcast(bytes, state.desc.bytes()); });
+}
 
 Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &scalars)
     : executor(executor), program(executor.program()), data(data), scalars(scalars), writer(program),
@@ -21,11 +44,14 @@ Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &
 
 double Evaluator::loss(const Progress &progress) {
   const int64_t batch = program.options.batch;
+  const EvaluationRounds rounds(executor, data);
+  takeBuffersOfFirstRank(executor);
   Sums sums;
-  for (int64_t first = 0; first < data.rows(); first += batch) {
-    const int64_t valid = std::min(batch, data.rows() - first);
-    data.fillMasked(executor, "eval", {first, valid});
-    if (!lossRows && valid < batch)
+  for (int64_t round = 0; round < rounds.count(); ++round) {
+    const RowRange rows = rounds.ownRows(round);
+    const int64_t valid = rows.count;
+    data.fillMasked(executor, "eval", rows);
+    if (!lossRows && valid < batch && program.options.ignoreIndex)
       data.maskLabels(executor, "eval", valid, *program.options.ignoreIndex);
     StepPoint point;
     point.step = progress.step;
@@ -33,11 +59,16 @@ double Evaluator::loss(const Progress &progress) {
     writer.write(executor, scalars, point);
     const int64_t weight = lossRows ? 0 : data.countLabels(executor, "eval", valid);
     executor.run("eval");
+    if (valid == 0)
+      continue;
     if (lossRows)
       addRows(valid, sums);
     else
       addBatch(weight, sums);
   }
+  double both[] = {sums.loss, sums.items};
+  sumOverRanks(executor.communicator(), both, 2);
+  sums = {both[0], both[1]};
   return sums.items == 0 ? 0 : sums.loss / sums.items;
 }
 

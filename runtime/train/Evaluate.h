@@ -9,7 +9,7 @@ public:
   /// Throws when the program cannot evaluate, or cannot mask a last partial batch.
   Evaluator(Executor &executor, const Dataset &data, const RunScalars &scalars);
 
-  /// The loss over all rows, weighted by items.
+  /// The loss over all rows, weighted by items. Ranks take batches in turn, and all run equally often.
   double loss(const Progress &progress);
 
 private:
@@ -26,6 +26,24 @@ private:
   ScalarWriter writer;
   const ResultSlot *lossRows, *itemRows, *lossSum, *items;
 };
+
+/// Whose turn a batch is in evaluation: in round i rank r takes batch i W + r.
+class EvaluationRounds {
+public:
+  EvaluationRounds(const Executor &executor, const Dataset &data);
+  int64_t count() const { return rounds; }
+  /// The rows of a rank in a round; none where the batches do not go round.
+  RowRange rowsOf(int64_t round, int64_t rank) const;
+  RowRange ownRows(int64_t round) const { return rowsOf(round, world.rank); }
+  const World &ranks() const { return world; }
+
+private:
+  World world;
+  int64_t batch, rows, rounds;
+};
+
+/// Running statistics are each rank's own while it trains; evaluation and files take those of rank 0.
+void takeBuffersOfFirstRank(Executor &executor);
 
 /// Writes output `name` over all rows as FILE.npy (fp16 and bf16 as fp32).
 void predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,

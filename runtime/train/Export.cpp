@@ -4,6 +4,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/train/CheckpointTensors.h"
 #include "runtime/train/Weights.h"
+#include "runtime/train/WholeStates.h"
 
 namespace kedge::rt {
 namespace {
@@ -36,13 +37,14 @@ void exportOnnx(const std::string &path, const Executor &executor, const Program
   if (copiesFromModel(skeleton.value("model", nlohmann::json::array())) ||
       copiesFromModel(skeleton.value("external", nlohmann::json::array())))
     checkModelFile(program, model);
-  writeOnnx(skeleton, image.data, image.dataSize, modelPath, path, [&](const std::string &name) {
-    const State *state = program.state(name);
-    if (!state)
-      fail("the program is damaged: its export names the state '{}', which it lacks", name);
-    state->expectWhole("exported");
-    return ExportedState{executor.read(*state), state->desc,
-                         inversePerm(layoutOf(program, *state))};
+  onFirstRank(executor, [&](WholeStates &states) {
+    writeOnnx(skeleton, image.data, image.dataSize, modelPath, path, [&](const std::string &name) {
+      const State *state = program.state(name);
+      if (!state)
+        fail("the program is damaged: its export names the state '{}', which it lacks", name);
+      const TensorDesc whole{state->desc.type, state->viewOrWhole().whole};
+      return ExportedState{states.fetch(*state), whole, inversePerm(layoutOf(program, *state))};
+    });
   });
 }
 

@@ -1,4 +1,5 @@
 #include "runtime/train/Gradients.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/AtomicFile.h"
@@ -34,11 +35,14 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
   const State *state = executor.program().state(place.parameter);
   if (!state)
     fail("the program is damaged: a gradient of '{}', which is no state", place.parameter);
+  std::vector<char> gathered;
+  const char *whole = wholeOf(*state, place, gathered);
+  if (!whole)
+    return;
   std::vector<float> &values = gradients[state->name];
-  values.resize(static_cast<size_t>(state->desc.elements()));
-  const uint64_t bytes = static_cast<uint64_t>(state->desc.elements()) * dtypeSize(place.type);
-  transpose(values.data(), DType::F32, state->fileShape(), executor.read(place.space, place.offset, bytes), place.type,
-            inversePerm(state->perm));
+  const std::vector<int64_t> shape = state->fileShape();
+  values.resize(static_cast<size_t>(TensorDesc{DType::F32, shape}.elements()));
+  transpose(values.data(), DType::F32, shape, whole, place.type, inversePerm(state->perm));
   const LossScaler scaler(executor);
   double scale = scaler.isActive() ? 1 / scaler.read().scale : 1;
   if (function.gradientsPerItems)
@@ -47,9 +51,32 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
     value = static_cast<float>(value * scale);
 }
 
+/// The whole gradient; null on ranks that gave their part to rank 0.
+const char *GradientTools::wholeOf(const State &state, const GradientPlace &place, std::vector<char> &gathered) const {
+  const int64_t elements = TensorDesc{place.type, state.viewOrWhole().whole}.elements();
+  const size_t size = dtypeSize(place.type);
+  if (!place.shard)
+    return executor.read(place.space, place.offset, static_cast<uint64_t>(elements) * size);
+  Communicator &ranks = *executor.communicator();
+  const World world = ranks.world();
+  const auto bytesOf = [&](int64_t rank) { return static_cast<size_t>(shardOf(elements, rank, world.size).count) * size; };
+  const char *own = executor.read(place.space, place.offset, bytesOf(world.rank));
+  if (world.isFirst()) {
+    gathered.resize(static_cast<size_t>(elements) * size);
+    std::memcpy(gathered.data(), own, bytesOf(0));
+  }
+  for (int64_t rank = 1; rank < world.size; ++rank) {
+    const size_t at = static_cast<size_t>(shardOf(elements, rank, world.size).first) * size;
+    ranks.sendToFirst(rank, own, gathered.data() + at, bytesOf(rank));
+  }
+  return world.isFirst() ? gathered.data() : nullptr;
+}
+
 void GradientTools::finishStep(int64_t step) {
   if (options.dumpGradients.empty() || step != options.dumpStep)
     return;
+  if (const Communicator *ranks = executor.communicator(); ranks && !ranks->world().isFirst())
+    return gradients.clear();
   std::vector<TensorOut> tensors;
   for (const State &state : executor.program().states) {
     const auto found = gradients.find(state.name);

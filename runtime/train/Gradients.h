@@ -16,6 +16,7 @@ public:
   void finishStep(int64_t step);
 
 private:
+  const char *wholeOf(const State &state, const GradientPlace &place, std::vector<char> &gathered) const;
   void dump(const Function &function, const GradientPlace &place, double items);
 
   Executor &executor;

@@ -1,4 +1,5 @@
 // --predict: an output over all rows of the evaluation data, as an npy file.
+#include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
@@ -91,22 +92,34 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   const bool half = desc.type == DType::F16 || desc.type == DType::BF16;
   TensorDesc whole{half ? DType::F32 : desc.type, desc.shape};
   whole.shape[0] = data.rows();
-  const int64_t rowElements = desc.elements() / batch;
-  AtomicFile file(path);
-  file.write(npyHeader(whole.type, whole.shape));
+  const size_t rowBytes = static_cast<size_t>(desc.elements() / batch) * dtypeSize(whole.type);
+  const EvaluationRounds rounds(executor, data);
+  takeBuffersOfFirstRank(executor);
+  std::optional<AtomicFile> file;
+  if (rounds.ranks().isFirst())
+    file.emplace(path).write(npyHeader(whole.type, whole.shape));
   OutputReader reader(executor, function, name, whole.type);
   const ScalarWriter writer(program);
-  for (int64_t first = 0; first < data.rows(); first += batch) {
-    const int64_t valid = std::min(batch, data.rows() - first);
-    data.fillMasked(executor, function, {first, valid});
+  std::vector<char> theirs;
+  for (int64_t round = 0; round < rounds.count(); ++round) {
+    data.fillMasked(executor, function, rounds.ownRows(round));
     StepPoint point;
     point.step = progress.step;
     point.optimizerSteps = progress.optimizerSteps;
     writer.write(executor, scalars, point);
     executor.run(function, &reader);
-    file.write(reader.finish(), static_cast<size_t>(rowElements * valid) * dtypeSize(whole.type));
+    const char *mine = reader.finish();
+    if (file)
+      file->write(mine, static_cast<size_t>(rounds.ownRows(round).count) * rowBytes);
+    for (int64_t rank = 1; rank < rounds.ranks().size; ++rank) {
+      theirs.resize(static_cast<size_t>(rounds.rowsOf(round, rank).count) * rowBytes);
+      executor.communicator()->sendToFirst(rank, mine, theirs.data(), theirs.size());
+      if (file)
+        file->write(theirs.data(), theirs.size());
+    }
   }
-  file.commit();
+  if (file)
+    file->commit();
 }
 
 } // namespace kedge::rt

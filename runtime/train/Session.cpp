@@ -1,6 +1,7 @@
 #include "runtime/train/Session.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/Alike.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Weights.h"
 #include <cstdlib>
@@ -20,19 +21,22 @@ void checkWritable(const char *flag, const std::string &path) {
     fail("{} {}: cannot write into '{}': {}", flag, path, folder, std::strerror(errno));
 }
 
-void checkSingleRank() {
-  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE"})
-    if (const char *size = std::getenv(name); size && std::atoi(size) > 1)
-      fail("{}={}: training on several ranks is not available yet; start one process", name, size);
+/// Reports are a file a rank: "memory.json", "memory.rank-1.json".
+std::string ofRank(const std::string &path, const World &world) {
+  if (world.isFirst() || path.empty())
+    return path;
+  const std::filesystem::path file(path);
+  return (file.parent_path() / fmt::format("{}.rank-{}{}", file.stem().string(), world.rank, file.extension().string()))
+      .string();
 }
 
 } // namespace
 
-Session::Session(const ProgramImage &image, const Program &program, const Options &options, const World &world)
-    : image(image), program(program), options(options), world(world) {}
+Session::Session(const ProgramImage &image, const Program &program, const Options &options, const Launched &launched,
+                 Communicator *ranks)
+    : image(image), program(program), options(options), launched(launched), world(launched.world), ranks(ranks) {}
 
 void Session::checkOptions() const {
-  checkSingleRank();
   checkWritable("--export-onnx", options.exportOnnx);
   checkWritable("--export-safetensors", options.exportSafetensors);
   checkWritable("--log", options.log);
@@ -63,7 +67,7 @@ void Session::checkOptions() const {
 
 void Session::resume() {
   if (options.resume) {
-    checkpoint = newestCheckpoint(options.resumeDir.empty() ? options.checkpointDir : options.resumeDir);
+    checkpoint = newestCheckpoint(options.resumeDir.empty() ? options.checkpointDir : options.resumeDir, ranks);
     progress = checkpoint->progress;
   }
   const ScalarOptions saved = checkpoint ? checkpoint->scalars : ScalarOptions{};
@@ -81,12 +85,23 @@ void Session::openData() {
   if (!options.evalData.empty() || !options.evalTokens.empty())
     evalData = std::make_unique<Dataset>(program, options.evalData, options.evalTokens, "--eval-data",
                                          options.predict.empty());
+  checkSameData(ranks, data ? data->rows() : 0, evalData ? evalData->rows() : 0);
+}
+
+/// Ranks on one machine share its cores, unless the launcher bound them to their own.
+int Session::threadCount() const {
+  if (options.threads != 0)
+    return options.threads;
+  if (launched.localSize == 1)
+    return physicalCores();
+  const int share = static_cast<int>(machineCores() / launched.localSize);
+  return std::max(1, std::min(physicalCores(), share));
 }
 
 void Session::makeExecutor() {
-  const int threads = options.threads != 0 ? options.threads : physicalCores();
+  const int threads = threadCount();
   meter.startThreads(threads);
-  executor = std::make_unique<Executor>(program, image, threads);
+  executor = std::make_unique<Executor>(program, image, threads, ranks);
   meter.noteKernels(*executor);
   if (const char *poison = std::getenv("KEDGE_POISON"); poison && std::strcmp(poison, "1") == 0)
     executor->poisonDeadRanges();
@@ -132,17 +147,22 @@ int Session::run() {
   if (evalData && evalData->hasLabels())
     evaluator = std::make_unique<Evaluator>(*executor, *evalData, scalars);
   if (!options.profile.empty()) {
-    profile = std::make_unique<Profile>(program, scalars.steps - progress.step);
+    profile = std::make_unique<Profile>(program, scalars.steps - progress.step, world.isFirst());
     executor->setTimer(profile.get());
   }
   if (!options.log.empty() && world.isFirst())
     log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.step) : std::nullopt);
-  if (!options.checkpointDir.empty())
+  if (!options.checkpointDir.empty() && world.isFirst())
     removeLeftovers(options.checkpointDir);
-  if (const int signal = train())
+  if (train() != 0)
     return 128 + signal;
   finish();
   return 0;
+}
+
+void Session::printExportNotes() const {
+  for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
+    fmt::print(stderr, "{}: {}\n", options.exportOnnx, note.get<std::string>());
 }
 
 void Session::finish() {
@@ -150,18 +170,18 @@ void Session::finish() {
     predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
   if (!options.exportOnnx.empty()) {
     exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode);
-    for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
-      fmt::print(stderr, "{}: {}\n", options.exportOnnx, note.get<std::string>());
+    if (world.isFirst())
+      printExportNotes();
   }
   if (!options.exportSafetensors.empty())
     exportSafetensors(options.exportSafetensors, *executor);
   if (!options.memoryReport.empty()) {
-    AtomicFile file(options.memoryReport);
-    file.write(meter.report(*executor));
+    AtomicFile file(ofRank(options.memoryReport, world));
+    file.write(meter.report(*executor, stepsRun));
     file.commit();
   }
   if (profile)
-    profile->finish(options.profile);
+    profile->finish(ofRank(options.profile, world));
 }
 
 } // namespace kedge::rt

@@ -1,5 +1,7 @@
 // A run of a compiled program, from options to exit code.
 #pragma once
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Launcher.h"
 #include "runtime/exec/Memory.h"
 #include "runtime/exec/Profile.h"
 #include "runtime/program/Options.h"
@@ -12,7 +14,9 @@ namespace kedge::rt {
 
 class Session {
 public:
-  Session(const ProgramImage &image, const Program &program, const Options &options, const World &world = {});
+  /// `ranks`: null in a world of one.
+  Session(const ProgramImage &image, const Program &program, const Options &options, const Launched &launched,
+          Communicator *ranks);
   /// Exit code: 0, or 128 + the signal that ended the run.
   int run();
 
@@ -25,14 +29,18 @@ private:
   void setLossScale();
   int train();
   LogLine runStep(StepRunner &runner);
+  int threadCount() const;
   std::optional<double> evaluateIfDue();
   void checkpointIfDue(bool interrupted);
   void finish();
+  void printExportNotes() const;
 
   const ProgramImage &image;
   const Program &program;
   const Options &options;
+  const Launched launched;
   const World world;
+  Communicator *ranks;
   MemoryMeter meter;
   RunScalars scalars;
   Progress progress;
@@ -45,6 +53,8 @@ private:
   std::unique_ptr<GradientTools> gradients;
   std::unique_ptr<Profile> profile;
   std::unique_ptr<Log> log;
+  int64_t stepsRun = 0; ///< by this process
+  int signal = 0;       ///< that any rank has caught
   bool warnedEmpty = false;
 };
 

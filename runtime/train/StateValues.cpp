@@ -2,23 +2,23 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
+#include "runtime/train/WholeStates.h"
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace kedge::rt {
 namespace {
 
 constexpr int64_t kSliceElements = 1 << 18;
 
-FrozenTensor frozenTensor(const Executor &executor, const State &state) {
-  state.expectWhole("hashed");
-  const char *data = executor.read(state);
+FrozenTensor frozenTensor(const State &state, const char *data) {
   const std::vector<int64_t> shape = state.fileShape();
   const std::vector<int> back = inversePerm(state.perm);
   const size_t size = dtypeSize(state.desc.type);
   std::vector<char> slice;
   std::string parts;
-  const int64_t elements = state.desc.elements();
+  const int64_t elements = TensorDesc{state.desc.type, shape}.elements();
   for (int64_t begin = 0; begin < elements; begin += kSliceElements) {
     const int64_t count = std::min(kSliceElements, elements - begin);
     slice.resize(static_cast<size_t>(count) * size);
@@ -54,6 +54,46 @@ void fillFromTensor(const State &state, const TensorSource &source, char *destin
     source.letGo(source.data, static_cast<size_t>(TensorDesc{source.type, view.whole}.elements()) * sourceSize);
 }
 
+namespace {
+
+std::vector<int> orIdentity(const std::vector<int> &perm, size_t rank) {
+  std::vector<int> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return perm.empty() ? axes : perm;
+}
+
+/// destination[i] = element first + i of the whole, i < count.
+void copyParts(char *destination, DType type, const PartedSource &source, int64_t first, int64_t count) {
+  for (const TensorPart &part : source.parts) {
+    const int64_t begin = std::max(first, part.first), end = std::min(first + count, part.first + part.count);
+    if (begin < end)
+      convert(destination + static_cast<size_t>(begin - first) * dtypeSize(type), type, 1,
+              part.data + static_cast<size_t>(begin - part.first) * dtypeSize(source.type), source.type, 1, end - begin);
+  }
+}
+
+} // namespace
+
+void fillFromParts(const State &state, const std::vector<int> &layout, const PartedSource &source, char *destination) {
+  const size_t rank = source.shape.size();
+  const std::vector<int> here = orIdentity(layout, rank), there = orIdentity(source.perm, rank);
+  const StateView view = state.viewOrWhole();
+  if (here == there) {
+    std::memset(destination, 0, state.desc.bytes());
+    copyParts(destination + static_cast<size_t>(view.at) * dtypeSize(state.desc.type), state.desc.type, source, view.first,
+              view.count);
+    return;
+  }
+  const TensorDesc whole{source.type, source.shape};
+  std::vector<char> bytes(whole.bytes());
+  copyParts(bytes.data(), source.type, source, 0, whole.elements());
+  std::vector<int> perm(rank); // of the whole there to the whole here, by way of the file
+  const std::vector<int> back = inversePerm(there);
+  for (size_t k = 0; k < rank; ++k)
+    perm[k] = back[static_cast<size_t>(here[k])];
+  fillFromTensor(state, {bytes.data(), source.type, perm}, destination);
+}
+
 Kept keptOf(const State &state) {
   if (state.role == StateRole::Frozen)
     return Kept::Hash;
@@ -70,9 +110,11 @@ Kept keptOf(const State &state) {
 
 std::vector<FrozenTensor> frozenTensors(const Executor &executor) {
   std::vector<FrozenTensor> frozen;
-  for (const State &state : executor.program().states)
-    if (keptOf(state) == Kept::Hash)
-      frozen.push_back(frozenTensor(executor, state));
+  onFirstRank(executor, [&](WholeStates &states) {
+    for (const State &state : executor.program().states)
+      if (keptOf(state) == Kept::Hash)
+        frozen.push_back(frozenTensor(state, states.fetch(state)));
+  });
   return frozen;
 }
 

@@ -1,5 +1,6 @@
 // Values of states out of files: whole tensors, or the part that a state's view names.
 #pragma once
+#include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
 #include <functional>
 
@@ -18,6 +19,22 @@ struct TensorSource {
 /// neither a converted copy nor the file's pages are resident beside the state; zeros outside the view.
 void fillFromTensor(const State &state, const TensorSource &source, char *destination);
 
+/// One rank's part of a tensor: elements [first, first + count) of the whole lie at `data`.
+struct TensorPart {
+  const char *data = nullptr;
+  int64_t first = 0, count = 0;
+};
+/// A tensor in parts of one type; the tensor in the exported file, transposed by `perm`, has this shape.
+struct PartedSource {
+  DType type = DType::F32;
+  std::vector<int64_t> shape;
+  std::vector<int> perm;
+  std::vector<TensorPart> parts;
+};
+/// The same from parts; `layout`: the state's own axes against the file's. Parts in another order of axes than the state's
+/// are put together in memory first.
+void fillFromParts(const State &state, const std::vector<int> &layout, const PartedSource &source, char *destination);
+
 /// What a checkpoint keeps of a state.
 enum class Kept : uint8_t {
   Values,
@@ -31,7 +48,7 @@ struct FrozenTensor {
   DType type = DType::F32;
   std::string checksum; ///< of its elements in the order of the exported file
 };
-/// Of every state that checkpoints keep by hash. Reads all of them.
+/// Of every state that checkpoints keep by hash; on rank 0, the others help. Reads all of them.
 std::vector<FrozenTensor> frozenTensors(const Executor &executor);
 
 /// Throws unless both lists are the same; `folder` is the checkpoint that `saved` is of.

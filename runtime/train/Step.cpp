@@ -1,6 +1,8 @@
 #include "runtime/train/Step.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/Signals.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,8 +10,30 @@
 namespace kedge::rt {
 namespace {
 
+constexpr const char *kNonFiniteRemedy =
+    "a lower --lr, a longer --warmup or --clip-norm may help; --on-nan continue goes on";
+
+/// What the ranks agree on in every micro-batch: sums of loss and items, the largest signal.
+struct Agreed {
+  double loss = 0, items = 0;
+  int64_t signal = 0;
+};
+
+Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
+  Agreed agreed;
+  withAllRanks(communicator, &mine, 1, [&](const Agreed *all) {
+    agreed = all[0];
+    for (int64_t rank = 1; rank < communicator.world().size; ++rank) {
+      agreed.loss += all[rank].loss;
+      agreed.items += all[rank].items;
+      agreed.signal = std::max(agreed.signal, all[rank].signal);
+    }
+  });
+  return agreed;
+}
+
 /// Looks at the loss as soon as it is there when that may end the run, else at the end; shows gradients to the
-/// watcher.
+/// watcher. Loss and items are those of all ranks.
 class StepObserver : public LaunchObserver {
 public:
   StepObserver(Executor &executor, const ResultSlot *loss, const ResultSlot *items, bool stop)
@@ -40,11 +64,18 @@ public:
     if (items)
       itemCount = readResult(executor, *items);
     seen = true;
+    if (Communicator *ranks = executor.communicator()) {
+      const Agreed agreed = agreeOverRanks(*ranks, {lossSum, itemCount, caughtSignal()});
+      lossSum = agreed.loss;
+      itemCount = agreed.items;
+      signal = static_cast<int>(agreed.signal);
+    }
   }
 
   GradientWatch *watcher = nullptr;
   int64_t step = 0;
   double lossSum = 0, itemCount = 0;
+  int signal = 0;
 
 private:
   static int readyIn(const Function &function) {
@@ -120,11 +151,13 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   if (watcher && watcher->wants(progress.step) && forward == "step")
     observer.watcher = watcher;
   if (!executor.run(forward, &observer))
-    explain(progress, micro);
+    explain(progress, micro, observer.lossSum);
   readAhead(progress, micro);
   observer.readLoss();
   sums.loss += observer.lossSum;
-  sums.items += program.options.loss == LossKind::Items ? observer.itemCount : 1;
+  const Communicator *ranks = executor.communicator();
+  sums.items += program.options.loss == LossKind::Items ? observer.itemCount : ranks ? static_cast<double>(world.size) : 1;
+  sums.signal = observer.signal;
 }
 
 void StepRunner::runUpdate(const Progress &progress, const Sums &sums) {
@@ -156,24 +189,43 @@ StepResult StepRunner::run(const Progress &progress) {
   StepResult result;
   result.loss = lossOf(sums);
   result.items = sums.items;
+  result.signal = sums.signal;
+  if (Communicator *ranks = executor.communicator(); ranks && !loss)
+    result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   if (gradNorm)
     result.gradNorm = readResult(executor, *gradNorm);
   return result;
 }
 
-void StepRunner::explain(const Progress &progress, int64_t micro) {
-  const double value = readResult(executor, *loss);
+/// The rank whose value comes first in the program's order names it; rank 0 says so.
+void StepRunner::explainAmongRanks(const std::string &head, const std::optional<NonFinite> &found) {
+  Communicator &ranks = *executor.communicator();
+  std::string text = "no value before it is";
+  if (found)
+    text = fmt::format("the first value that is not finite is, on rank {}, {}, element {} of {}", world.rank, found->value,
+                       found->element, found->what);
+  text.resize(1024);
+  const int64_t mine = found ? found->launch : std::numeric_limits<int64_t>::max();
+  int64_t first = 0;
+  withAllRanks(ranks, &mine, 1, [&](const int64_t *all) { first = std::min_element(all, all + world.size) - all; });
+  if (first != 0)
+    ranks.sendToFirst(first, text.data(), text.data(), text.size());
+  throw AgreedError(fmt::format("{}: {}; {}", head, text.c_str(), kNonFiniteRemedy));
+}
+
+void StepRunner::explain(const Progress &progress, int64_t micro, double value) {
   stagedRow.reset();
   data.fill(executor, forward, rowsOf(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
   const Function *function = program.function(forward);
   const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
-  constexpr const char *remedy =
-      "a lower --lr, a longer --warmup or --clip-norm may help; --on-nan continue goes on";
-  if (auto found = executor.firstNonFinite(forward, function->lossReady))
-    fail("{}: the first value that is not finite is {}, element {} of {}; {}", head, found->value,
-         found->element, found->what, remedy);
-  fail("{}: no value before it is; {}", head, remedy);
+  const std::optional<NonFinite> found = executor.firstNonFinite(forward, function->lossReady);
+  if (executor.communicator())
+    explainAmongRanks(head, found);
+  if (found)
+    fail("{}: the first value that is not finite is {}, element {} of {}; {}", head, found->value, found->element,
+         found->what, kNonFiniteRemedy);
+  fail("{}: no value before it is; {}", head, kNonFiniteRemedy);
 }
 
 } // namespace kedge::rt

@@ -8,8 +8,9 @@ namespace kedge::rt {
 
 struct StepResult {
   double loss = 0; ///< contract, section 2; NaN when the program has none
-  double items = 0;
+  double items = 0; ///< of all ranks
   std::optional<double> gradNorm; ///< before clipping
+  int signal = 0;                 ///< that any rank had caught when the ranks agreed on the loss
 };
 
 /// What watches a step beside the loss: dumped and injected gradients.
@@ -35,12 +36,14 @@ public:
 private:
   struct Sums {
     double loss = 0, items = 0;
+    int signal = 0;
   };
   void runMicro(const Progress &progress, int64_t micro, Sums &sums);
   void fill(const Progress &progress, int64_t micro);
   void readAhead(const Progress &progress, int64_t micro);
   void runUpdate(const Progress &progress, const Sums &sums);
-  [[noreturn]] void explain(const Progress &progress, int64_t micro);
+  [[noreturn]] void explain(const Progress &progress, int64_t micro, double lossSum);
+  [[noreturn]] void explainAmongRanks(const std::string &head, const std::optional<NonFinite> &found);
   double lossOf(const Sums &sums) const;
   StepPoint pointOf(const Progress &progress, int64_t micro) const;
   RowRange rowsOf(const Progress &progress, int64_t micro) const;

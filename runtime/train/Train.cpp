@@ -13,7 +13,8 @@ LogLine Session::runStep(StepRunner &runner) {
   const LossScale before = scaler->isActive() ? scaler->read() : LossScale();
   const StepResult result = runner.run(progress);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  if (result.items == 0 && !warnedEmpty) {
+  signal = result.signal;
+  if (result.items == 0 && !warnedEmpty && world.isFirst()) {
     fmt::print(stderr,
                "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n",
                progress.step);
@@ -56,15 +57,16 @@ std::optional<double> Session::evaluateIfDue() {
 void Session::checkpointIfDue(bool interrupted) {
   const bool due = progress.step == scalars.steps || interrupted ||
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
-  if (!options.checkpointDir.empty() && due && world.isFirst())
+  if (!options.checkpointDir.empty() && due)
     writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
 }
 
 int Session::train() {
   if (progress.step >= scalars.steps) {
     if (evaluator)
-      fmt::print("eval loss {}\n", evaluator->loss(progress));
-    return caughtSignal();
+      if (const double loss = evaluator->loss(progress); world.isFirst())
+        fmt::print("eval loss {}\n", loss);
+    return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   }
   // Dynamic loss scaling skips a step that is not finite.
   const bool stopOnNonFinite = !options.continueOnNan && !scaler->isActive();
@@ -72,8 +74,8 @@ int Session::train() {
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());
-  Display display(scalars.steps);
-  int signal = caughtSignal();
+  Display display(scalars.steps, world.isFirst());
+  signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   for (int64_t done = 0; progress.step < scalars.steps && signal == 0; ++done) {
     LogLine line;
     try {
@@ -84,15 +86,17 @@ int Session::train() {
     }
     gradients->finishStep(line.step);
     meter.noteStep(done);
+    ++stepsRun;
     line.evalLoss = evaluateIfDue();
     if (log)
       log->write(line);
     display.step(line);
-    signal = caughtSignal();
+    if (!ranks)
+      signal = caughtSignal();
     checkpointIfDue(signal != 0);
   }
   display.finish();
-  return progress.step < scalars.steps ? signal : 0;
+  return signal = progress.step < scalars.steps ? signal : 0;
 }
 
 } // namespace kedge::rt

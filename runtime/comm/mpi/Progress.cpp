@@ -1,5 +1,6 @@
 #include "runtime/comm/mpi/Progress.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/comm/mpi/WarmUp.h"
 #include <algorithm>
 #include <csignal>
 #include <unistd.h>
@@ -67,6 +68,7 @@ void Progress::initialize() {
     fail("the launcher says rank {} of {}, MPI says rank {} of {}: start the program by Open MPI's own mpirun, or by srun "
          "--mpi=pmix",
          ranks.rank, ranks.size, rank, size);
+  warmUp(mpi, ranks);
 }
 
 void Progress::loop() {

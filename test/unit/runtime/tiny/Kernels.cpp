@@ -96,6 +96,21 @@ void lineUpdate(char *const *args, int64_t, int64_t) {
   *as<float>(args, 9) = static_cast<float>(std::sqrt(norm));
 }
 
+// gw, gb, lr, momentum, weight_decay, elements of the part -> w, b, momentum of w, momentum of b (in place), a norm that
+// nobody reads. One iteration.
+void rankUpdate(char *const *args, int64_t, int64_t) {
+  const float *gradients[2] = {as<float>(args, 0), as<float>(args, 1)};
+  const float lr = *as<float>(args, 2), momentum = *as<float>(args, 3), decay = *as<float>(args, 4);
+  const int64_t sizes[2] = {*as<int64_t>(args, 5), 2};
+  float *values[2] = {as<float>(args, 6), as<float>(args, 7)};
+  float *buffers[2] = {as<float>(args, 8), as<float>(args, 9)};
+  for (int p = 0; p < 2; ++p)
+    for (int64_t i = 0; i < sizes[p]; ++i) {
+      buffers[p][i] = momentum * buffers[p][i] + gradients[p][i] + decay * values[p][i];
+      values[p][i] -= lr * buffers[p][i];
+    }
+}
+
 /// Negative log-likelihood of `label` under row `id` of the table; p: softmax, when not null.
 float bigramLoss(const float *table, int64_t id, int64_t label, float *p) {
   float sum = 0;
@@ -153,7 +168,7 @@ constexpr std::pair<const char *, KedgeKernel> kKernels[] = {
     {"line_forward", lineForward}, {"line_loss_grad", lineLossGrad}, {"line_loss_rows", lineLossRows},
     {"sum_rows", sumRows},         {"mean_rows", meanRows},          {"line_backward", lineBackward},
     {"line_update", lineUpdate},   {"bigram_step", bigramStep},      {"bigram_update", bigramUpdate},
-    {"bigram_eval", bigramEval}};
+    {"bigram_eval", bigramEval},         {"rank_update", rankUpdate}};
 
 } // namespace
 

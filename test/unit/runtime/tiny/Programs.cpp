@@ -292,6 +292,8 @@ std::string programJson(const std::string &spec) {
   n.batch = batch;
   n.accumulate = accumulate;
   const std::string kind = spec.substr(0, colon);
+  if (kind == "ranks")
+    return rankProgramJson(batch, accumulate == 1 ? 4 : accumulate);
   if (kind == "bigram")
     return bigramProgram(n).dump();
   return lineProgram(n, kind == "mean").dump();

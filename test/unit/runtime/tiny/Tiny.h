@@ -11,7 +11,9 @@ namespace kedge::tiny {
 /// y f32[B, 2]; W is [2, 3] in the arena and "w" [3, 2] in files. Initial values in "model.bin" of the
 /// current folder. "bigram[:BATCH]": next-token table of 8 tokens, ids and labels i64[B, 4], cross-entropy,
 /// ignore_index -100. "mean[:BATCH]": as line, but its loss is one number a batch, as a loss in the graph is.
+/// "ranks:N[:BATCH]": as line, for N ranks; its weight and momentum are cut.
 std::string programJson(const std::string &spec);
+std::string rankProgramJson(int64_t ranks, int64_t batch);
 
 /// What "model.bin" must hold: 24 bytes of W as [3, 2] and 8 of b between a head and a tail.
 std::vector<char> modelFile(const std::vector<float> &w, const std::vector<float> &b);
