@@ -3,6 +3,7 @@
 #include "driver/GpuTarget.h"
 #include "driver/ProgramOptions.h"
 #include "driver/RoundTrip.h"
+#include "kedge/Analysis/Communication.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -313,6 +314,9 @@ nlohmann::json Compilation::report() {
     report["host_budget_bytes"] = *limit;
     report["fits"] = fits();
   }
+  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate))
+    report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},
+                                       {"elements", row.elements}, {"bytes", row.bytes}});
   report["step_seconds"] = cost.seconds;
   report["flops"] = cost.flops;
   for (nlohmann::json &function : report["functions"])

@@ -47,9 +47,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   /// Of the whole parameter or, where ranks share the work, of a rank's part.
   bool isGradientOf(Type gradient, train::StateOp state) {
     RankedTensorType whole = state.wholeType();
-    auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
-    int64_t ranks = mesh ? mesh.sizeOf(dist::dataAxis) : 0;
-    return train::isGradientType(gradient, whole) || (ranks > 0 && train::isGradientType(gradient, dist::shardOf(whole, ranks)));
+    return train::isGradientType(gradient, whole) ||
+           train::isGradientType(gradient, dist::shardOf(whole, dist::dataRanks(getOperation())));
   }
 
   void checkParameter(Border &border, train::FinalGradientOp gradient) {

@@ -151,17 +151,22 @@ private:
   void move(int64_t from, int64_t to) {
     order[from].op->moveBefore(order[to].op);
     std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
-    SmallVector<exec::BufferOp> begin, end;
-    for (exec::BufferOp buffer : order[to].destinations())
+    SmallVector<exec::BufferOp> begin, unread, end;
+    for (exec::BufferOp buffer : order[to].destinations()) {
       if (static_cast<int64_t>(buffer.getFirst()) == from)
         begin.push_back(buffer);
-    for (exec::BufferOp buffer : llvm::concat<exec::BufferOp>(order[to].sources(), order[to].destinations()))
+      if (static_cast<int64_t>(buffer.getLast()) == from)
+        unread.push_back(buffer);
+    }
+    for (exec::BufferOp buffer : order[to].sources())
       if (static_cast<int64_t>(buffer.getLast()) == from)
         end.push_back(buffer);
     auto shifted = [&](int64_t index) { return index >= to && index < from ? index + 1 : index; };
     lifetimes.renumber(shifted);
     for (exec::BufferOp buffer : begin)
       buffer.setFirst(to);
+    for (exec::BufferOp buffer : unread)
+      buffer.setLast(to);
     for (exec::BufferOp buffer : end)
       buffer.setLast(lastTouch(buffer));
   }

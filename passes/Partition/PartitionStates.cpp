@@ -29,6 +29,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     }
     if (ranks == 1 || stage == 0)
       return;
+    getOperation()->setAttr(dist::stageName, Builder(&getContext()).getI64IntegerAttr(stage));
     shardStates();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())

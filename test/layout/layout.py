@@ -27,7 +27,7 @@ ALLOWED = {
     "Dialect": ["Support", "Interfaces"],
     "Model": ["Support"],
     "Lint": ["Support", "Model"],
-    "Analysis": LANGUAGE + ["Solver"] + RUNTIME_FACTS,
+    "Analysis": LANGUAGE + ["Solver", "runtime/comm"] + RUNTIME_FACTS,
     "Interpret": LANGUAGE + ["Analysis"] + RUNTIME_FACTS,
     "Import": LANGUAGE + ["Model", "Lint", "Interpret"],
     "Export/Skeleton": ["Support", "Model"],

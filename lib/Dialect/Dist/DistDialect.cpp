@@ -51,8 +51,10 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == stageName && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
+    return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
-                                  << ": expected '" << meshName << "' on a module, and a #dist.mesh";
+                                  << ": expected '" << meshName << "' (a #dist.mesh) or '" << stageName << "' (a number), on a module";
 }
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
@@ -60,4 +62,14 @@ int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (el
 RankedTensorType kedge::dist::shardOf(Type whole, int64_t ranks) {
   auto type = cast<RankedTensorType>(whole);
   return RankedTensorType::get(shardElements(type.getNumElements(), ranks), type.getElementType());
+}
+
+int64_t kedge::dist::dataRanks(Operation *module) {
+  auto mesh = module->getAttrOfType<MeshAttr>(meshName);
+  return mesh ? std::max<int64_t>(mesh.sizeOf(dataAxis), 1) : 1;
+}
+
+int64_t kedge::dist::stageOf(Operation *module) {
+  auto stage = module->getAttrOfType<IntegerAttr>(stageName);
+  return stage ? stage.getInt() : 0;
 }

@@ -22,7 +22,7 @@ bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
 /// that live in host memory and are here for a while. `live`: all of them; `height`: how high the function's
 /// buffers reach.
 struct Fullest {
-  int64_t gradients = 0, workspace = 0, parameters = 0, optimizer = 0, live = 0, height = 0;
+  int64_t gradients = 0, workspace = 0, communication = 0, parameters = 0, optimizer = 0, live = 0, height = 0;
 };
 
 int64_t &shareOf(Fullest &bytes, train::Role role) {
@@ -41,10 +41,28 @@ int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
   return height;
 }
 
+/// What a reduction over ranks reads are gradients; what ranks gather, and the scratch of collectives, is there to be sent.
+void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gradients, llvm::DenseSet<Operation *> &sent) {
+  for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
+    if (!launch.getCollective())
+      continue;
+    if (launch.getWorkspace())
+      sent.insert(launch.getWorkspace().getDefiningOp());
+    if (launch.getKernel() == "dist.reduce_scatter")
+      for (Value gradient : launch.getReads())
+        gradients.insert(gradient.getDefiningOp());
+    else
+      for (Value whole : launch.getWrites())
+        sent.insert(whole.getDefiningOp());
+  }
+}
+
 Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
   llvm::DenseSet<Operation *> gradients;
   for (auto gradient : function.getBody().getOps<exec::GradientOp>())
     gradients.insert(gradient.getBuffer().getDefiningOp());
+  llvm::DenseSet<Operation *> sent;
+  noteCollectives(function, gradients, sent);
   llvm::DenseMap<Operation *, train::StateOp> states = statesInTransit(function);
   int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>());
   std::vector<Fullest> at(launches + 2);
@@ -55,7 +73,9 @@ Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
     const int64_t bytes = arenaBytes(buffer, buffer.getSize());
     for (int64_t k = buffer.getFirst(); k <= static_cast<int64_t>(buffer.getLast()); ++k) {
       load[k + 1] += bytes;
-      if (buffer.getName() == "workspace")
+      if (sent.contains(buffer))
+        at[k + 1].communication += bytes;
+      else if (buffer.getName() == "workspace")
         at[k + 1].workspace += bytes;
       else if (train::StateOp state = states.lookup(buffer))
         shareOf(at[k + 1], state.getRole()) += bytes;
@@ -76,6 +96,12 @@ struct StateBytes {
   int64_t gradients = 0; ///< of the parameters, each in the type that it is read in: the formula, not what is held
 };
 
+/// A gradient as ZeRO's formulas count it, in the type of the state: whole up to stage 1, then a rank's part.
+int64_t gradientBytes(ModuleOp module, train::StateOp state) {
+  RankedTensorType whole = state.wholeType();
+  return bytesOf(dist::stageOf(module) < 2 ? whole : dist::shardOf(whole, dist::dataRanks(module)));
+}
+
 StateBytes stateBytes(ModuleOp module, bool onHost) {
   StateBytes bytes;
   for (auto state : module.getOps<train::StateOp>()) {
@@ -85,13 +111,13 @@ StateBytes stateBytes(ModuleOp module, bool onHost) {
     switch (state.getRole()) {
     case train::Role::Parameter:
       bytes.parameters += size;
-      bytes.gradients += size;
+      bytes.gradients += gradientBytes(module, state);
       break;
     case train::Role::WorkingCopy:
       bytes.workingCopies += size;
       if (auto master = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(state, state.getOfAttr());
           master && master.getRole() == train::Role::Parameter)
-        bytes.gradients -= bytesOf(master.getType()) - size;
+        bytes.gradients -= gradientBytes(module, master) - gradientBytes(module, state);
       break;
     case train::Role::Frozen:
       bytes.frozen += size;
@@ -197,7 +223,7 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
                     {"optimizer", state.optimizer + fullest.optimizer},
                     {"buffers", state.buffers + state.constants + state.scaler},
                     {"workspace", fullest.workspace},
-                    {"communication", 0}};
+                    {"communication", fullest.communication}};
   int64_t named = 0;
   for (const auto &[name, bytes] : breakdown.items())
     named += bytes.get<int64_t>();

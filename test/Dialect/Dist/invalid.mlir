@@ -50,7 +50,7 @@ module attributes {dist.mesh = #dist.mesh<["data"] = [4]>} {
 
 // -----
 
-// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' on a module, and a #dist.mesh}}
+// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh) or 'dist.stage' (a number), on a module}}
 module attributes {dist.mesh = 4 : i64} {}
 
 // -----
