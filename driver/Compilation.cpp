@@ -151,7 +151,7 @@ void Compilation::save(Phase phase) {
   if (options.saveIr.empty())
     return;
   SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
-                composites, facts, {}, rt::physicalCores()};
+                counts, facts, {}, rt::physicalCores()};
   OwningOpRef<ModuleOp> copy = ir->clone();
   if (phase == Phase::Exec)
     saved.report = report();
@@ -167,7 +167,7 @@ void Compilation::resume() {
     fail("{}: was compiled from {}, which is another model now: its graph has the hash {}, expected {}", options.resumedFrom,
          saved.model, model.graphHash, saved.graphHash);
   done = saved.phase;
-  composites = saved.composites;
+  counts = saved.counts;
   facts = saved.facts;
   savedReport = saved.report;
   if (done != Phase::Exec)
@@ -248,7 +248,7 @@ void Compilation::step() {
   run(Phase::Step);
   using train::FunctionKind;
   func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
-  composites = countComposites(function);
+  counts = countStep(function);
   facts = lossFacts(function, stepOptions());
   facts["training_info"] = !model.trainingInfo.empty();
   save(Phase::Step);
@@ -306,7 +306,7 @@ std::string Compilation::ptx() {
 nlohmann::json Compilation::report() {
   if (!savedReport.is_null())
     return savedReport;
-  nlohmann::json report = planReport(*ir, composites);
+  nlohmann::json report = planReport(*ir, counts);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
   analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);

@@ -73,7 +73,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;
   nlohmann::json savedReport; ///< when the plan was made before
-  std::map<std::string, int64_t> composites;
+  StepCounts counts; ///< of the step, once it is there
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
   std::vector<analysis::ScheduledLaunch> scheduled, numbered;
 };

@@ -21,6 +21,7 @@ struct CompileOptions {
   std::vector<double> betas = {0.9, 0.999};
   std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
   std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
+  std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
   pipelines::LossScaleOptions lossScale;
   std::string recompute, memoryBudget; ///< as given; see recomputePolicy
   std::vector<std::string> offload;    ///< of optimizer, gradients, params, activations

@@ -33,8 +33,9 @@ void SavedIr::putOn(ModuleOp module) const {
   auto text = [&](const char *name, const std::string &value) { return b.getNamedAttr(name, b.getStringAttr(value)); };
   module->setAttr(kSaved, b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model),
                                                text("graph_hash", graphHash), text("arguments", words.dump()),
-                                               text("composites", json(composites).dump()), text("facts", facts.dump()),
+                                               text("composites", json(counts.composites).dump()), text("facts", facts.dump()),
                                                text("report", report.dump()),
+                                               b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
                                                b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
 }
 
@@ -60,10 +61,12 @@ SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
   saved.graphHash = text("graph_hash");
   if (auto threads = attribute.getAs<IntegerAttr>("threads"))
     saved.threads = static_cast<int>(threads.getInt());
+  if (auto casts = attribute.getAs<IntegerAttr>("casts"))
+    saved.counts.casts = casts.getInt();
   try {
     for (const json &word : json::parse(text("arguments")))
       saved.arguments.push_back({word.at("name"), word.at("values")});
-    saved.composites = json::parse(text("composites")).get<std::map<std::string, int64_t>>();
+    saved.counts.composites = json::parse(text("composites")).get<std::map<std::string, int64_t>>();
     saved.facts = json::parse(text("facts"));
     saved.report = json::parse(text("report"));
   } catch (const json::exception &error) {

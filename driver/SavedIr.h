@@ -1,6 +1,7 @@
 // Files of --save-ir: IR with what `compile` needs to go on from it.
 #pragma once
 #include "driver/CompileOptions.h"
+#include "kedge/Export/Plan/PlanReport.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ struct SavedIr {
   Phase phase = Phase::None;
   std::string model, graphHash; ///< the ONNX file (absolute), and what its graph was
   SavedArguments arguments;     ///< of the compile command
-  std::map<std::string, int64_t> composites;
+  StepCounts counts;            ///< of the step, from Step on
   nlohmann::json facts, report; ///< of the loss, from Step on; of the plan, at Exec
   int threads = 0;              ///< that the plan counts with
 

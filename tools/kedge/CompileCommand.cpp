@@ -9,6 +9,7 @@
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
+#include <fmt/ranges.h>
 
 namespace kedge::tool {
 
@@ -24,6 +25,9 @@ void output(const CompileOptions &options, const std::string &text) {
 }
 
 int runCompile(const CompileOptions &options) {
+  if (options.precisions.size() > 1)
+    fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
+         fmt::join(options.precisions, ","), options.precisions.size());
   bool object = options.emit == "obj";
   if ((options.emit == "exe" || object) && options.output.empty() && !options.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : "PROGRAM");

@@ -8,14 +8,28 @@
 #include "driver/Report.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
+#include <algorithm>
 #include <cstdio>
+#include <fmt/ranges.h>
 
 namespace kedge::tool {
 
 using namespace driver;
 
 namespace {
+/// A list of precisions asks for a comparison; a plan is of one.
+void checkPrecisions(const CompileOptions &options) {
+  const std::vector<std::string> &given = options.precisions;
+  if (given.size() > 1 && !options.compare)
+    fail("--precision {}: a plan is of one precision, found {}; name one, or add --compare for a row each",
+         fmt::join(given, ","), given.size());
+  for (size_t i = 0; i < given.size(); ++i)
+    if (std::find(given.begin(), given.begin() + i, given[i]) != given.begin() + i)
+      fail("--precision {}: {} is named twice; name each precision once", fmt::join(given, ","), given[i]);
+}
+
 int runPlan(const CompileOptions &options) {
+  checkPrecisions(options);
   checkReportFile(options.report);
   checkFolder("--arena", options.arenaFile);
   checkFolder("--launches", options.launchFile);
@@ -36,7 +50,12 @@ int runPlan(const CompileOptions &options) {
   std::string rows;
   if (options.compare) {
     report["compare"] = comparePolicies(options);
-    rows = "\n" + compareText(report["compare"]);
+    rows = "\n" + compareText("recompute", report["compare"]);
+  }
+  if (options.compare && options.precisions.size() > 1) {
+    nlohmann::json precisions = comparePrecisions(options);
+    rows += "\n" + compareText("precision", precisions);
+    report["compare"].insert(report["compare"].end(), precisions.begin(), precisions.end());
   }
   std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
@@ -62,7 +81,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
   command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
-  command->add_flag("--compare", options->compare, "a row for each way to compute again: peak, added time, fits")->group("Output");
+  command->add_flag("--compare", options->compare, "a row for each way to compute again, and for each of several precisions: peak, added time, fits")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
   command->callback([=, &exitCode] {
     if (options->maxBatchInput.empty())

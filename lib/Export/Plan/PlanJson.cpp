@@ -2,6 +2,8 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/StorageBytes.h"
@@ -174,7 +176,12 @@ int64_t paddingBytes(ModuleOp module) {
 }
 } // namespace
 
-std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
+static bool isFloatCast(Operation *op) {
+  auto cast = dyn_cast<onnx::CastOp>(op);
+  return cast && isa<FloatType>(elementOf(cast.getX())) && isa<FloatType>(elementOf(cast.getResult()));
+}
+
+StepCounts kedge::countStep(Operation *function) {
   static const std::map<std::string, std::string> names = {{"train.Attention", "attention"},
                                                            {"onnx.Attention", "attention"},
                                                            {"onnx.LayerNormalization", "layer_norm"},
@@ -188,21 +195,25 @@ std::map<std::string, int64_t> kedge::countComposites(Operation *function) {
                                                            {"onnx.RotaryEmbedding", "rotary_embedding"},
                                                            {"train.cross_entropy", "cross_entropy"},
                                                            {"onnx.SoftmaxCrossEntropyLoss", "cross_entropy"}};
-  std::map<std::string, int64_t> counts;
+  StepCounts counts;
   function->walk([&](Operation *op) {
-    // The gradient of a rotation is a rotation: what differentiation built is not the architecture's.
-    if (PlaceAttr place = placeOf(op); place && place.getPhase() == TrainingPhase::Backward)
-      return;
     // One loss in chunks is one loss.
     if (auto chunk = op->getAttrOfType<IntegerAttr>("train.chunk"); chunk && chunk.getInt() > 0)
       return;
+    PlaceAttr place = placeOf(op);
+    bool updates = place && place.getPhase() == TrainingPhase::Update;
+    if (isFloatCast(op) && !updates)
+      ++counts.casts;
+    // The gradient of a rotation is a rotation: what differentiation built is not the architecture's.
+    if (place && place.getPhase() == TrainingPhase::Backward)
+      return;
     if (auto found = names.find(op->getName().getStringRef().str()); found != names.end())
-      ++counts[found->second];
+      ++counts.composites[found->second];
   });
   return counts;
 }
 
-json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &composites) {
+json kedge::planReport(ModuleOp module, const StepCounts &counts) {
   int64_t arena = 0, persistent = 0;
   for (auto op : module.getOps<exec::ArenaOp>())
     arena = op.getBytes(), persistent = op.getPersistent();
@@ -250,8 +261,8 @@ json kedge::planReport(ModuleOp module, const std::map<std::string, int64_t> &co
                  {"reservations", reservations},
                  {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
                  {"communication", json::array()},
-                 {"composites", composites},
-                 {"casts", 0}};
+                 {"composites", counts.composites},
+                 {"casts", counts.casts}};
   addHostFacts(report, module);
   addRecomputeFacts(report, module);
   return report;

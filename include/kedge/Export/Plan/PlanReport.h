@@ -7,11 +7,15 @@
 
 namespace kedge {
 
-/// Composite ops of a level-2 function by the contract's names.
-std::map<std::string, int64_t> countComposites(mlir::Operation *function);
+/// What a level-2 function holds.
+struct StepCounts {
+  std::map<std::string, int64_t> composites; ///< forward, by the contract's names
+  int64_t casts = 0; ///< from one float type to another, forward and backward: what an optimizer rounds counts for none
+};
+StepCounts countStep(mlir::Operation *function);
 
 /// `module` holds exec.function, exec.arena and train.state ops.
-nlohmann::json planReport(mlir::ModuleOp module, const std::map<std::string, int64_t> &composites);
+nlohmann::json planReport(mlir::ModuleOp module, const StepCounts &counts);
 
 /// Puts what kedge-choose-recompute found (`sched.recompute`) into a report.
 void addRecomputeFacts(nlohmann::json &report, mlir::ModuleOp module);
