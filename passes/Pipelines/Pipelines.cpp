@@ -43,6 +43,7 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
     assign.policy = options.precisionPolicy;
   else
     assign.file = options.precisionPolicy;
+  manager.addNestedPass<func::FuncOp>(precision::createJoinBias());
   manager.addNestedPass<func::FuncOp>(precision::createAssignPrecision(assign));
   manager.addPass(precision::createInsertCasts());
 }

@@ -3,6 +3,32 @@
 #define KEDGE_PRECISION_PASSES
 include "mlir/Pass/PassBase.td"
 
+def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
+  let summary = "Make a product and the bias that is added to it one op of @model, which rounds once";
+  let description = [{
+    An onnx.Add of a bias (rank 1, one number a column) to an onnx.MatMul by one matrix, whose result nothing else reads,
+    becomes an onnx.Gemm: what PyTorch calls linear, and what its autocast lists name. In f32 the two are as good apart, so
+    only 16-bit pipelines have this pass. The joined op has the product's place. Statistic: biases joined.
+
+    Example: `--kedge-join-bias`
+    ```mlir
+    func.func @model(%x: tensor<2x3x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<5x4xf32> {train.binding = #train.binding<input "w">}, %b: tensor<5xf32> {train.binding = #train.binding<input "b">}) -> tensor<2x3x5xf32> attributes {train.kind = #train.kind<model>} {
+      %0 = onnx.MatMul %x, %w {transB = true} : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>
+      %1 = onnx.Add %0, %b : (tensor<2x3x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
+      return %1 : tensor<2x3x5xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model...
+      %0 = onnx.Gemm %x, %w, %b {transB = true} : (tensor<2x3x4xf32>, tensor<5x4xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
+      return %0 : tensor<2x3x5xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::onnx::ONNXDialect"];
+}
+
 def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
   let summary = "Decide for every op of @model whether it computes on 16-bit values or on f32";
   let description = [{

@@ -176,9 +176,11 @@ int64_t paddingBytes(ModuleOp module) {
 }
 } // namespace
 
+/// A cast of forward or backward: from there on, a parameter's gradient is the optimizer's.
 static bool isFloatCast(Operation *op) {
   auto cast = dyn_cast<onnx::CastOp>(op);
-  return cast && isa<FloatType>(elementOf(cast.getX())) && isa<FloatType>(elementOf(cast.getResult()));
+  return cast && isa<FloatType>(elementOf(cast.getX())) && isa<FloatType>(elementOf(cast.getResult())) &&
+         llvm::none_of(cast.getX().getUsers(), llvm::IsaPred<train::FinalGradientOp>);
 }
 
 StepCounts kedge::countStep(Operation *function) {

@@ -43,3 +43,20 @@ func.func @dropout(%x: tensor<3x4xf32>, %seed: tensor<i64>, %step: tensor<i64>, 
   %g = train.gradient_of %y, %x : (tensor<f32>, tensor<3x4xf32>) -> tensor<3x4xf32>
   return %g : tensor<3x4xf32>
 }
+
+// -----
+
+// A weight that is cast to 16 bits has a gradient in 16 bits: the optimizer widens it.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME: tensor<3xbf16> {train.binding = #train.binding<gradient @narrowed>}
+// CHECK: %[[G:.*]] = onnx.Mul %{{.*}}tensor<3xbf16>
+// CHECK: return %{{.*}}, %[[G]] : tensor<f32>, tensor<3xbf16>
+train.state parameter @narrowed tensor<3xf32>
+func.func @step(%x: tensor<3xbf16> {train.binding = #train.binding<input "x">}, %w: tensor<3xf32> {train.binding = #train.binding<state @narrowed>})
+    -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>, train.loss_gradient = 1.0 : f64} {
+  %0 = onnx.Cast %w {to = bf16} : (tensor<3xf32>) -> tensor<3xbf16>
+  %1 = onnx.Mul %x, %0 : (tensor<3xbf16>, tensor<3xbf16>) -> tensor<3xbf16>
+  %2 = onnx.Cast %1 {to = f32} : (tensor<3xbf16>) -> tensor<3xf32>
+  %3 = onnx.ReduceSum %2 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}
