@@ -242,9 +242,18 @@ pipelines::StepOptions Compilation::stepOptions() const {
   return step;
 }
 
+/// What changes nothing should not look as if it had.
+void Compilation::noteLossScale() {
+  if (options.isTrial || options.lossScaleOptions.empty() || stepOptions().lossScale.scales)
+    return;
+  fprintf(stderr, "kedge: note: %s: --precision %s does not scale its loss, unless with --loss-scale dynamic: without effect\n",
+          fmt::format("{}", fmt::join(options.lossScaleOptions, ", ")).c_str(), options.precision.c_str());
+}
+
 void Compilation::step() {
   if (done >= Phase::Step)
     return;
+  noteLossScale();
   run(Phase::Step);
   using train::FunctionKind;
   func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);

@@ -62,6 +62,7 @@ private:
   void applyParameterOptions();
   void buildRematerialize(mlir::OpPassManager &manager) const;
   void noteWithoutEffect();
+  void noteLossScale();
   void checkBudget();
   int64_t hostBytes();
   std::string whyHostDoesNotFit();

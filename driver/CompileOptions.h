@@ -23,6 +23,7 @@ struct CompileOptions {
   std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
   std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
   pipelines::LossScaleOptions lossScale;
+  std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
   std::string recompute, memoryBudget; ///< as given; see recomputePolicy
   std::vector<std::string> offload;    ///< of optimizer, gradients, params, activations
   std::string hostMemoryBudget;        ///< as given; empty: no limit

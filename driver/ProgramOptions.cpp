@@ -112,6 +112,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"seed", options.seed}, {"training_info", false}};
   if (options.lossScale.minimum > 0)
     result["loss_scale_min"] = options.lossScale.minimum;
+  if (options.lossScale.fixed)
+    result["loss_scale_fixed"] = true;
   result.update(lossFacts);
   int64_t parameters = 0;
   for (auto state : module.getOps<train::StateOp>())

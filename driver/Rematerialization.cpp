@@ -38,7 +38,7 @@ void Compilation::buildRematerialize(OpPassManager &manager) const {
   if (!options.offload.empty())
     pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
   pipelines::addRematerializePipeline(manager, {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
-                                                options.effort, 0, threads, options.offloads("activations"),
+                                                options.effort, threads, options.offloads("activations"),
                                                 options.hostMemoryBudget});
 }
 

@@ -132,7 +132,7 @@ def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @f(%p: tensor<2xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
-      %w = sched.library "dist.all_gather"(%p) {ranks = 2 : i64} {} : (tensor<2xf32>) -> tensor<3xf32>
+      %w = sched.library "dist.all_gather"(%p) {ranks = 2 : i64} : (tensor<2xf32>) -> tensor<3xf32>
       %a = sched.library "a"(%x, %w) {} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
       %b = sched.library "b"(%a) {} : (tensor<3xf32>) -> tensor<3xf32>
       %c = sched.library "b"(%b) {} : (tensor<3xf32>) -> tensor<3xf32>

@@ -128,7 +128,6 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   choose.budget = options.budget;
   choose.device = options.device;
   choose.effort = options.effort;
-  choose.slack = options.slack;
   choose.threads = options.threads;
   choose.offload = options.offload;
   choose.hostBudget = options.hostBudget;

@@ -11,6 +11,7 @@ namespace kedge::pipelines {
 /// --loss-scale and its kin.
 struct LossScaleOptions {
   bool scales = false; ///< fp16, or asked for
+  bool fixed = false;  ///< the scale never changes
   double init = 65536, growth = 2, backoff = 0.5, minimum = 0;
   int64_t window = 2000, hysteresis = 1;
 };
@@ -56,7 +57,7 @@ void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::str
 struct RecomputeOptions {
   std::string policy = "none"; ///< --recompute; auto when a budget is given
   std::string budget, device;  ///< as kedge-choose-recompute takes them
-  int64_t effort = 0, slack = 0;
+  int64_t effort = 0;
   int threads = 0;
   bool offload = false;   ///< values may go to host memory
   std::string hostBudget; ///< bytes of host memory

@@ -29,7 +29,7 @@ void registerPipelines() {
   mlir::PassPipelineRegistration<RematerializeFlags>(
       "kedge-rematerialize", "kedge-choose-recompute, then kedge-insert-recompute",
       [](mlir::OpPassManager &manager, const RematerializeFlags &flags) {
-        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort, 0, flags.threads,
+        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort, flags.threads,
                                            flags.offload, flags.hostBudget});
       });
 }

@@ -79,7 +79,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     std::optional<int64_t> limit = limitBytes(persistent, reference);
     std::optional<int64_t> left;
     if (limit)
-      left = *limit - persistent - slack;
+      left = *limit - persistent;
     for (Choice &choice : choices)
       decide(choice, left);
     for (Choice &choice : choices)
@@ -356,11 +356,11 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     if (limit)
       number("budget_bytes", *limit);
     facts.set("policy", builder.getStringAttr(policy));
-    facts.set("fits", builder.getBoolAttr(!limit || persistent + bytes + slack <= *limit));
+    facts.set("fits", builder.getBoolAttr(!limit || persistent + bytes <= *limit));
     number("unconstrained_peak_bytes", reference.peak);
     number("unconstrained_transient_bytes", reference.transient);
     facts.set("seconds", builder.getF64FloatAttr(reference.seconds));
-    number("smallest_feasible_bytes", persistent + smallest + slack);
+    number("smallest_feasible_bytes", persistent + smallest);
     number("proven_floor_bytes", persistent + floor);
     number("ops", ops);
     facts.set("flops", builder.getF64FloatAttr(flops));

@@ -43,7 +43,6 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
     Option<"offload", "offload", "bool", "false", "values may go to host memory and back">,
     Option<"hostBudget", "host-budget", "std::string", "\"\"", "bytes of host memory for states and values: BYTES, 16GiB (default: no limit)">,
-    Option<"slack", "slack", "int64_t", "0", "bytes of the budget to leave unused, for what packing wastes">,
   ];
 }
 

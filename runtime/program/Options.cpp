@@ -133,7 +133,7 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--export-onnx", o.exportOnnx, "write the trained model");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
                "keep Dropout and BatchNormalization training");
-  app.add_option("--export-safetensors", o.exportSafetensors, "write the trained weights");
+  app.add_option("--export-safetensors", o.exportSafetensors, "FILE[:bf16|fp16]: write the trained weights (as they are held: fp32 masters)");
 }
 
 void addReportFlags(CLI::App &app, Options &o, Texts &t) {
@@ -152,7 +152,20 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
 }
 
+/// What follows the last colon of --export-safetensors FILE:TYPE, unless it is a part of a path.
+void takeExportType(Options &o) {
+  const size_t colon = o.exportSafetensors.rfind(':');
+  if (colon == std::string::npos || o.exportSafetensors.find('/', colon) != std::string::npos)
+    return;
+  const std::string type = o.exportSafetensors.substr(colon + 1);
+  if (type != "bf16" && type != "fp16")
+    fail("--export-safetensors {}: '{}' is no type to write: expected FILE, FILE:bf16 or FILE:fp16", o.exportSafetensors, type);
+  o.exportType = type == "bf16" ? DType::BF16 : DType::F16;
+  o.exportSafetensors.resize(colon);
+}
+
 void takeApart(const CLI::App &app, const Texts &t, Options &o) {
+  takeExportType(o);
   o.data = namedFiles("--data", t.data);
   o.tokens = namedFiles("--tokens", t.tokens, false);
   o.evalData = namedFiles("--eval-data", t.evalData);

@@ -1,5 +1,6 @@
 // The options of a compiled program.
 #pragma once
+#include "runtime/format/Tensor.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,7 @@ struct Options {
   int64_t checkpointEvery = 0, keep = 2;
   bool resume = false;
   std::string exportOnnx, exportSafetensors;
+  std::optional<DType> exportType; ///< of floats in --export-safetensors; nothing: as they are held
   bool exportTrainingMode = false;
   std::string log, profile, memoryReport;
   bool plan = false;

@@ -206,7 +206,8 @@ struct CompileOptions {
   double tokensPerRow = 1;
   std::string optimizer = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
-  double lossScaleMin = 0; ///< of dynamic loss scaling; 0: none
+  double lossScaleMin = 0;     ///< of dynamic loss scaling; 0: none
+  bool lossScaleFixed = false; ///< the scale never changes
   int64_t seed = 0;
   int64_t parameters = 0;
   bool trainingInfo = false;

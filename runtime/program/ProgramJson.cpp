@@ -217,6 +217,7 @@ CompileOptions optionsOf(const json &value) {
   options.momentum = value.value("momentum", 0.0);
   options.clipNorm = value.value("clip_norm", 0.0);
   options.lossScaleMin = value.value("loss_scale_min", 0.0);
+  options.lossScaleFixed = value.value("loss_scale_fixed", false);
   options.seed = value.value("seed", int64_t(0));
   options.parameters = value.value("parameters", int64_t(0));
   options.trainingInfo = value.value("training_info", false);

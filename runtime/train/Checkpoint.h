@@ -61,6 +61,6 @@ void removeLeftovers(const std::string &dir);
 void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen, Executor &executor);
 
 /// Parameters, frozen tensors and buffers under their names in the exported file, in its layout.
-void exportSafetensors(const std::string &path, const Executor &executor);
+void exportSafetensors(const std::string &path, const Executor &executor, std::optional<DType> type = {});
 
 } // namespace kedge::rt

@@ -174,12 +174,15 @@ void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor
   loadFile(checkpoint, executor, kOptimizerFile, optimizerStates(executor.program()));
 }
 
-void exportSafetensors(const std::string &path, const Executor &executor) {
+void exportSafetensors(const std::string &path, const Executor &executor, std::optional<DType> type) {
   onFirstRank(executor, [&](WholeStates &states) {
     std::vector<TensorOut> tensors;
     for (const NamedState &entry :
-         statesThat(executor.program(), inModelFile, [](const State &state) { return state.onnxName; }))
+         statesThat(executor.program(), inModelFile, [](const State &state) { return state.onnxName; })) {
       tensors.push_back(wholeTensor(executor.program(), entry, [&states, entry] { return states.fetch(*entry.state); }));
+      if (type && isFloat(tensors.back().desc.type))
+        tensors.back().desc.type = *type;
+    }
     AtomicFile file(path);
     writeSafetensors(file.writer(), tensors);
     file.commit();

@@ -8,6 +8,9 @@ namespace {
 
 const double kSmallest = std::ldexp(1.0, -24);
 
+/// As many halvings take a dynamic scale from its first value, 2^16, to below the smallest.
+constexpr int64_t kMostSkipsInRow = 41;
+
 } // namespace
 
 LossScaler::LossScaler(Executor &executor)
@@ -36,13 +39,19 @@ void LossScaler::write(const LossScale &values) {
   store(*optimizerSteps, static_cast<double>(values.optimizerSteps));
 }
 
-void LossScaler::checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step) const {
-  if (after.optimizerSteps != before.optimizerSteps)
+void LossScaler::checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step) {
+  const bool skipped = after.optimizerSteps == before.optimizerSteps;
+  skipsInRow = skipped ? skipsInRow + 1 : 0;
+  if (!skipped)
     return;
   constexpr const char *remedy = "gradients overflow at any scale: a lower --lr, a longer --warmup, --clip-norm, or --precision "
                                  "bf16 may help; the last checkpoint is whole";
-  const double minimum = executor.program().options.lossScaleMin;
-  if (minimum > 0 && before.scale <= minimum && before.hysteresis <= 1)
+  const CompileOptions &options = executor.program().options;
+  if (options.lossScaleFixed && skipsInRow >= kMostSkipsInRow)
+    fail("step {} overflowed, the {}th step in a row, and --loss-scale {} stays as it is; a smaller one, --loss-scale dynamic, a "
+         "lower --lr or --precision bf16 may help; the last checkpoint is whole",
+         step, skipsInRow, before.scale);
+  if (options.lossScaleMin > 0 && before.scale <= options.lossScaleMin && before.hysteresis <= 1)
     fail("step {} overflowed at the smallest loss scale, {} (--loss-scale-min); {}", step, before.scale, remedy);
   if (after.scale < kSmallest)
     fail("step {} overflowed and the loss scale fell to {}; {}", step, after.scale, remedy);

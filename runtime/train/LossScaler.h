@@ -19,15 +19,16 @@ public:
   LossScale read() const;
   void write(const LossScale &values);
 
-  /// Throws rt::Error when an overflow has left the scale too small to go on (contract, section 2). `before`, `after`: of
-  /// the step.
-  void checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step) const;
+  /// Throws rt::Error when an overflow has left the scale too small to go on (contract, section 2), or too many steps in a
+  /// row overflowed at a scale that is fixed. Once a step; `before`, `after`: of it.
+  void checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step);
 
 private:
   double load(const State &state) const;
   void store(const State &state, double value);
 
   Executor &executor;
+  int64_t skipsInRow = 0;
   const State *scale, *growthCounter, *hysteresis, *optimizerSteps;
 };
 

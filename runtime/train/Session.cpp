@@ -174,7 +174,7 @@ void Session::finish() {
       printExportNotes();
   }
   if (!options.exportSafetensors.empty())
-    exportSafetensors(options.exportSafetensors, *executor);
+    exportSafetensors(options.exportSafetensors, *executor, options.exportType);
   if (!options.memoryReport.empty()) {
     AtomicFile file(ofRank(options.memoryReport, world));
     file.write(meter.report(*executor, stepsRun));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether what lives in host memory changes nothing but memory.
 
-offload.py FOLDER[#RUN] TEMP OPTION... -- compiles the golden model in FOLDER without and with each OPTION (one string,
+offload.py FOLDER[#RUN][+OPTIONS] TEMP OPTION... -- compiles the golden model in FOLDER without and with each OPTION (one string,
 as on the command line), and checks: equal steps, gradients and weights to the bit, with dead bytes of both arenas
 poisoned, too; a run that was begun without the option goes on with it; the measured report has the plan's figures. An
 option that ends in `!` must lower the arena, `--offload optimizer` by at least nine tenths of the optimizer's state; one

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Whether recomputation changes nothing but memory.
 
-recompute.py FOLDER[#RUN] TEMP OPTION... -- compiles the golden model in FOLDER without and with each OPTION (one string,
-as on the command line), runs both, and checks: equal numbers to the bit; the measured report has the plan's figures;
+recompute.py FOLDER[#RUN][+OPTIONS] TEMP OPTION... -- compiles the golden model in FOLDER (always with OPTIONS, such as
+"+--precision bf16") without and with each OPTION (one string, as on the command line), runs both, and checks: equal numbers to the bit; the measured report has the plan's figures;
 the transient peak is not above that of `none`. An option that ends in `!` must lower the peak and run launches again;
 one that ends in `?` may be infeasible, and compiles at the budget that it then names.
 """
@@ -32,11 +32,13 @@ def transient(report):
 
 class Golden:
     def __init__(self, folder, temp):
+        folder, _, always = folder.partition("+")
         folder, _, run = folder.partition("#")
         self.folder, self.temp = folder, temp
         trace = json.load(open(os.path.join(folder, "trace.json")))
         runs = trace.get("runs", {"": trace})  # ../shared has several a model
         self.run = runs[run or next(iter(runs))]
+        self.run = {**self.run, "compile": words(self.run["compile"]) + words(always)}
         self.data = [w for k, v in trace["data"].items() for w in ("--data", f"{k}={folder}/{v}")]
         self.model = os.path.join(folder, "model.onnx")
 

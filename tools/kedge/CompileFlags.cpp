@@ -3,6 +3,7 @@
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include <cmath>
+#include <fmt/ranges.h>
 
 namespace kedge::tool {
 namespace {
@@ -93,6 +94,7 @@ void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
     o.lossScale.scales = true;
     if (text == "dynamic")
       return;
+    o.lossScale.fixed = true;
     o.lossScale.init = positive("--loss-scale", text);
     o.lossScale.growth = o.lossScale.backoff = 1;
   }, "dynamic (the default of fp16) or a fixed NUMBER")->group(group);
@@ -113,9 +115,24 @@ void addLaterOptions(CLI::App &command) {
   addLater(command, "--deepspeed-config", {}, "Ranks");
   addLater(command, "--sync-batchnorm", {}, "Ranks", true);
 }
+/// A scale that shrinks when it should grow, or the other way round, would only be noticed when training has failed.
+void checkLossScale(const CLI::App &command, CompileOptions &o) {
+  for (const CLI::Option *option : command.get_options())
+    if (const std::string name = option->get_name(); option->count() > 0 && name.rfind("--loss-scale-", 0) == 0)
+      o.lossScaleOptions.push_back(name);
+  if (o.lossScale.fixed && !o.lossScaleOptions.empty())
+    fail("{}: --loss-scale {} is fixed; leave it out, or give --loss-scale dynamic", fmt::join(o.lossScaleOptions, ", "),
+         command.get_option("--loss-scale")->as<std::string>());
+  if (o.lossScale.growth < 1)
+    fail("--loss-scale-growth {}: expected a factor of at least 1: the scale grows after a window of clean steps", o.lossScale.growth);
+  if (o.lossScale.backoff > 1)
+    fail("--loss-scale-backoff {}: expected a factor of at most 1: the scale shrinks after an overflow", o.lossScale.backoff);
+}
+
 /// Notes what training_info excludes, once all is parsed.
 void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
+    checkLossScale(command, o);
     static const std::vector<std::string> ofLoss = {"--logits", "--labels", "--class-axis", "--ignore-index",
                                                     "--label-smoothing"};
     for (const CLI::Option *option : command.get_options()) {

@@ -74,25 +74,25 @@ exec.function @turns {
   exec.gradient @w %g after 4 tensor<16xf32>
 }
 
-// Collectives: the gather of a state goes up to where its place becomes free, and runs beside k0 and k1; the reduction
-// stays behind what makes the gradient, and k3 need not wait for it. Collectives keep their order.
+// Collectives: the gather of a state goes up to where its place is free, and runs beside k0; the reduction stays behind
+// what makes the gradient, and k3 need not wait for it. What the reduction reads stays until the end, where nothing takes
+// its bytes. Collectives keep their order.
 // CHECK-LABEL: exec.function @ranks
 exec.function @ranks {
   %w = exec.buffer "w" at 0 size 64 live [-1, 5] tensor<16xf32> state @w
-  %x = exec.buffer "x" at 64 size 64 live [-1, 1] tensor<16xf32> binds [#train.binding<input "x">]
+  %x = exec.buffer "x" at 64 size 64 live [-1, 0] tensor<16xf32> binds [#train.binding<input "x">]
   // CHECK: exec.buffer "whole" at 192 size 64 live[0, 3]
-  %whole = exec.buffer "whole" at 192 size 64 live [2, 3] tensor<16xf32>
+  %whole = exec.buffer "whole" at 192 size 64 live [1, 3] tensor<16xf32>
   // CHECK: exec.buffer "g" at 128 size 64 live[1, 4]
-  %g = exec.buffer "g" at 128 size 64 live [0, 1] tensor<16xf32>
-  // CHECK: exec.buffer "part" at 256 size 64 live[2, 5]
-  %part = exec.buffer "part" at 256 size 64 live [1, 4] tensor<16xf32>
+  %g = exec.buffer "g" at 128 size 64 live [0, 2] tensor<16xf32>
+  %part = exec.buffer "part" at 256 size 64 live [2, 4] tensor<16xf32>
   %y = exec.buffer "y" at 64 size 64 live [3, 5] tensor<16xf32> binds [#train.binding<output "y">]
   // CHECK: exec.launch library "dist.all_gather" {{.*}} stream 3 records 0 types
   // CHECK-NEXT: exec.launch "k0" {{.*}} stream 0 records 1 types
   exec.launch "k0" reads(%x) writes(%g) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch library "dist.all_gather" reads(%w) writes(%whole) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>] {collective}
   // CHECK-NEXT: exec.launch library "dist.reduce_scatter" {{.*}} stream 3 waits [1] records 2 types
   exec.launch library "dist.reduce_scatter" reads(%g) writes(%part) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>] {collective}
-  exec.launch library "dist.all_gather" reads(%w) writes(%whole) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>] {collective}
   // CHECK-NEXT: exec.launch "k3" {{.*}} stream 0 waits [0] types
   exec.launch "k3" reads(%whole) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   // CHECK-NEXT: exec.launch "k4" {{.*}} stream 0 waits [2] types
