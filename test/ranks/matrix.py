@@ -108,7 +108,7 @@ def everything():
         for stage in range(4):
             head = f"ranks={ranks} rows={rows} zero={stage} precision={precision}"
             yield head
-            yield head + " -- --recompute auto --memory-budget activations=60%"
+            yield head + " -- --recompute auto --memory-budget activations=90%"
             yield head + " -- --offload optimizer"
             if rows % 2 == 0:
                 yield f"ranks={ranks} rows={rows // 2} zero={stage} precision={precision} accumulate=2"

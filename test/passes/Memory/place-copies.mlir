@@ -1,8 +1,8 @@
 // RUN: kedge-opt %s --kedge-place-copies --kedge-check-memory --kedge-statistics 2> %t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=STATISTICS < %t.err
-// STATISTICS: 3 kedge-place-copies copies started earlier
-// STATISTICS: 8 kedge-place-copies launches that they passed
-// STATISTICS: 8 kedge-place-copies waits
+// STATISTICS: 4 kedge-place-copies copies started earlier
+// STATISTICS: 9 kedge-place-copies launches that they passed
+// STATISTICS: 11 kedge-place-copies waits
 
 // The value a goes to host memory while k1 runs; k2 writes where it lay, and waits. The bytes of the moment are free from
 // the start: its copy begins there. The bytes of a's return are free once k2 is done with b. The moment goes back while
