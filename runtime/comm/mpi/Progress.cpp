@@ -10,6 +10,10 @@ namespace {
 
 /// Polls that find nothing before the thread begins to sleep between them.
 constexpr int64_t kEagerPolls = 2000;
+/// The same when nothing is under way: one collective often follows another.
+constexpr int64_t kIdlePolls = 200;
+/// While messages move, the heartbeat is looked after now and then.
+constexpr int64_t kBusyRounds = 16;
 constexpr std::chrono::microseconds kNap{50};
 /// How long the main thread has to leave after the job has ended; it may be in a long kernel.
 constexpr std::chrono::seconds kGrace{3};
@@ -72,10 +76,10 @@ void Progress::initialize() {
 }
 
 void Progress::loop() {
-  for (int64_t idle = 0; !closing.load(std::memory_order_acquire) && !watch.hasStopped();) {
+  for (int64_t idle = 0, busy = 0; !closing.load(std::memory_order_acquire) && !watch.hasStopped();) {
     takeStarted();
     const bool moved = advance();
-    if (watching.load(std::memory_order_acquire))
+    if (watching.load(std::memory_order_acquire) && (!moved || ++busy % kBusyRounds == 0))
       watch.tick(waitingFor());
     idle = moved ? 0 : idle + 1;
     if (!moved)
@@ -112,7 +116,7 @@ bool Progress::advance() {
   return moved;
 }
 
-/// Busy with operations it polls, giving way to threads that compute; else it sleeps until the next heartbeat.
+/// Busy with operations it polls, giving way to threads that compute; else it soon sleeps until the next heartbeat.
 void Progress::rest(int64_t idle) {
   if (!isIdle()) {
     if (idle < kEagerPolls)
@@ -121,6 +125,8 @@ void Progress::rest(int64_t idle) {
       std::this_thread::sleep_for(kNap);
     return;
   }
+  if (idle < kIdlePolls)
+    return std::this_thread::yield();
   std::unique_lock lock(mutex);
   wake.wait_for(lock, std::chrono::nanoseconds(watch.interval()),
                 [this] { return !started.empty() || closing.load(std::memory_order_acquire); });
