@@ -39,6 +39,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       FailureOr<FunctionPlan> plan = planFunction(function, constants, workspaceOf);
       if (failed(plan))
         return signalPassFailure();
+      giveCollectivesTime(*plan);
       plans.push_back(std::move(*plan));
     }
     int64_t transient = 0, hostTransient = 0;
@@ -56,6 +57,26 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     emit(plans, transient, hostTransient);
   }
 
+  /// Collectives run beside launches as long as nobody needs their bytes: that costs nothing, or is not done.
+  void giveCollectivesTime(FunctionPlan &plan) {
+    std::vector<PlannedBuffer> before = plan.buffers;
+    int64_t held = makeRoomForCollectives(plan);
+    if (held == 0)
+      return;
+    if (heightOf(plan.buffers) > heightOf(before))
+      plan.buffers = std::move(before);
+    else
+      addStatistic("kedge-plan-memory", "buffers with room for collectives", held);
+  }
+
+  int64_t heightOf(const std::vector<PlannedBuffer> &buffers) {
+    std::vector<solver::Buffer> transients;
+    for (const PlannedBuffer &buffer : buffers)
+      if (!buffer.persistent() && !buffer.host)
+        transients.push_back({buffer.first - buffer.room, buffer.last + 1, buffer.bytes});
+    return solver::packArena(transients, alignment).height;
+  }
+
   void placePersistent(FunctionPlan &plan, function_ref<bool(train::BindingAttr)> wanted) {
     for (PlannedBuffer &buffer : plan.buffers)
       if (buffer.persistent() && wanted(buffer.binding))
@@ -68,7 +89,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     auto belongs = [&](const PlannedBuffer &buffer) { return !buffer.persistent() && buffer.host == onHost; };
     for (const PlannedBuffer &buffer : plan.buffers)
       if (belongs(buffer))
-        transients.push_back({buffer.first, buffer.last + 1, buffer.bytes});
+        transients.push_back({buffer.first - buffer.room, buffer.last + 1, buffer.bytes});
     if (onHost && transients.empty())
       return 0;
     solver::Packing packing = solver::packArena(transients, alignment);

@@ -50,22 +50,43 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     }
   }
 
-  /// Readers far behind the ones before them get a gather of their own.
-  void divide(sched::LibraryOp gather) {
+  /// Readers of one gathered tensor behind the widest gap between them: there it is gathered again, so that a step
+  /// gathers nothing more than twice.
+  SmallVector<Reader> lateReaders(Value whole) {
     SmallVector<Reader> readers;
+    readersOf(whole, readers);
+    llvm::stable_sort(readers, [&](const Reader &a, const Reader &b) { return placeOfReader(a) < placeOfReader(b); });
+    size_t split = 0;
+    int64_t widest = reach;
+    for (size_t at = 1; at < readers.size(); ++at)
+      if (int64_t gap = placeOfReader(readers[at]) - placeOfReader(readers[at - 1]); gap > widest) {
+        widest = gap;
+        split = at;
+      }
+    return split == 0 ? SmallVector<Reader>() : SmallVector<Reader>(llvm::drop_begin(readers, split));
+  }
+
+  int64_t placeOfReader(const Reader &reader) const { return position.lookup(reader.launch); }
+
+  /// Tensors whose late readers stand near each other travel together again.
+  void divide(sched::LibraryOp gather) {
+    SmallVector<SmallVector<Reader>> late;
     for (Value whole : gather.getOutputs())
-      readersOf(whole, readers);
-    llvm::stable_sort(readers, [&](const Reader &a, const Reader &b) {
-      return position.lookup(a.launch) < position.lookup(b.launch);
-    });
-    for (size_t begin = 0, at = 0; at < readers.size(); ++at) {
-      bool isLast = at + 1 == readers.size();
-      if (!isLast && position.lookup(readers[at + 1].launch) - position.lookup(readers[at].launch) <= reach)
-        continue;
-      if (begin > 0)
-        gatherFor(gather, ArrayRef(readers).slice(begin, at + 1 - begin));
-      begin = at + 1;
+      if (SmallVector<Reader> readers = lateReaders(whole); !readers.empty())
+        late.push_back(std::move(readers));
+    llvm::stable_sort(late, [&](const auto &a, const auto &b) { return placeOfReader(a.front()) < placeOfReader(b.front()); });
+    SmallVector<Reader> together;
+    int64_t last = 0;
+    for (const SmallVector<Reader> &readers : late) {
+      if (!together.empty() && placeOfReader(readers.front()) - last > reach) {
+        gatherFor(gather, together);
+        together.clear();
+      }
+      last = together.empty() ? placeOfReader(readers.back()) : std::max(last, placeOfReader(readers.back()));
+      together.append(readers);
     }
+    if (!together.empty())
+      gatherFor(gather, together);
   }
 
   void gatherFor(sched::LibraryOp gather, ArrayRef<Reader> readers) {

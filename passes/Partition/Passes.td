@@ -112,9 +112,9 @@ def BucketGathers : Pass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
 def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
   let summary = "Drop what was gathered after its readers, and gather it again for later ones";
   let description = [{
-    On level 3: readers of a gathered state more than four launches behind the ones before them (backward behind forward)
-    get a gather of their own, right in front of the first, with a number (`clone`) so that nothing merges it with the
-    first. What is done without a memory budget; with one, kedge-choose-recompute decides. Statistic: gathers.
+    On level 3: readers of a gathered state behind the widest gap between its readers, of more than four launches
+    (backward behind forward), get a gather of their own, right in front of the first of them, with a number (`clone`) so
+    that nothing merges it with the first one. No state is gathered more than twice. What is done without a memory budget; with one, kedge-choose-recompute decides. Statistic: gathers.
 
     Example:
     ```mlir

@@ -96,8 +96,9 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     for (OpOperand *gradient : bucket)
       gradients.push_back(gradient->get());
     auto parts = dist::ReduceScatterOp::create(builder, last.getLoc(), gradients, ranks);
-    for (auto [gradient, part] : llvm::zip(bucket, parts.getOutputs()))
-      gradient->set(dist::AllGatherOp::create(builder, part.getLoc(), gradient->get().getType(), part, ranks).getResult(0));
+    auto wholes = dist::AllGatherOp::create(builder, last.getLoc(), ValueRange(gradients).getTypes(), parts.getOutputs(), ranks);
+    for (auto [gradient, whole] : llvm::zip(bucket, wholes.getOutputs()))
+      gradient->set(whole);
     addStatistic("kedge-reduce-gradients", "buckets", 1);
   }
 };

@@ -43,19 +43,24 @@ int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
   return height;
 }
 
-/// What a reduction over ranks reads are gradients; what ranks gather, and the scratch of collectives, is there to be sent.
+/// What ranks gather, and the scratch of collectives, is there to be sent; gathered gradients are gradients. What a
+/// reduction reads is a gradient as long as stages keep gradients whole, then it is on its way.
 void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gradients, llvm::DenseSet<Operation *> &sent) {
+  bool keepsWhole = dist::stageOf(function->getParentOfType<ModuleOp>()) < 2;
+  llvm::DenseSet<Operation *> reduced;
   for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
     if (!launch.getCollective())
       continue;
     if (launch.getWorkspace())
       sent.insert(launch.getWorkspace().getDefiningOp());
-    if (launch.getKernel() == "dist.reduce_scatter")
-      for (Value gradient : launch.getReads())
-        gradients.insert(gradient.getDefiningOp());
-    else
-      for (Value whole : launch.getWrites())
-        sent.insert(whole.getDefiningOp());
+    bool reduces = launch.getKernel() == "dist.reduce_scatter";
+    for (auto [index, value] : llvm::enumerate(reduces ? launch.getReads() : launch.getWrites())) {
+      bool isGradient = reduces ? keepsWhole : index < launch.getReads().size() && reduced.contains(launch.getReads()[index].getDefiningOp());
+      (isGradient ? gradients : sent).insert(value.getDefiningOp());
+    }
+    if (reduces)
+      for (Value part : launch.getWrites())
+        reduced.insert(part.getDefiningOp());
   }
 }
 
