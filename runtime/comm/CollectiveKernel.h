@@ -19,7 +19,7 @@ public:
 struct Traffic {
   std::string collective; ///< "all_reduce"
   DType type = DType::F32;
-  bool scalar = false;  ///< of one element: counted apart
+  bool scalar = false;  ///< of rank 0: counted apart
   int64_t elements = 0; ///< an all-reduce of n counts 2 n, the others n
 };
 /// One entry a tensor.

@@ -172,7 +172,7 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
   const bool reduces = library == "dist.all_reduce";
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int64_t elements = std::max(inputs[i].elements(), outputs[i].elements());
-    traffic.push_back({library.substr(kPrefix.size()), inputs[i].type, reduces && elements == 1,
+    traffic.push_back({library.substr(kPrefix.size()), inputs[i].type, reduces && inputs[i].shape.empty(),
                        reduces ? 2 * elements : elements});
   }
   return traffic;

@@ -127,6 +127,7 @@ void Watch::judge(int64_t now, const char *waitingFor) {
     if (!died && now - peer.heard < timeout)
       continue;
     peer.gone = true;
+    peer.dead = died;
     const std::string what =
         died ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
              : fmt::format("rank {} has not been heard of for {} s (--comm-timeout)", rank, static_cast<double>(timeout) / 1e9);
@@ -176,7 +177,7 @@ void Watch::sayAndStop() {
     fmt::print(stderr, "kedge: error: {}\n", reason);
   std::fflush(stderr);
   for (int64_t rank = 0; rank < world.size; ++rank)
-    if (rank != world.rank && !peers[static_cast<size_t>(rank)].gone)
+    if (rank != world.rank && !peers[static_cast<size_t>(rank)].dead) // one that was stopped hears it when it wakes
       tell(rank, Control::Kind::Stop, "");
   // They leave this process while it is still there.
   const int64_t end = steadyNanoseconds() + kSecond / 5;

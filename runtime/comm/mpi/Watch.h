@@ -56,7 +56,8 @@ private:
   struct Peer {
     int64_t heard = 0;
     int64_t process = 0; ///< 0: cannot be looked at
-    bool gone = false;
+    bool gone = false; ///< dead, or silent for too long
+    bool dead = false;
     MPI_Request beat = nullptr;
     std::array<MPI_Request, 2> telling{};
     std::array<Control, 2> told; ///< a failure, the stop

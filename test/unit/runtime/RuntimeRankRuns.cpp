@@ -159,9 +159,25 @@ TEST_F(RuntimeRankRuns, BadStartsAreToldOnce) {
   expectOneError(three("--steps 2 --data x=nothing.npy"), "nothing.npy");
   expectOneError(three(flags + "--nonsense"), "--nonsense");
   expectOneError(run("line " + flags, "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0"), "torchrun");
+  expectOneError(run("ranks:3:2 " + flags, "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0"),
+                 "the launcher says rank 0 of 3, MPI says rank 0 of 1");
+  fs::create_directories(path("broken"));
+  write("broken/libmpi.so.40", "no library");
+  expectOneError(run("ranks:3:2 " + flags, "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=broken"),
+                 "apt install libopenmpi3");
   const RunResult second = run("line " + flags, "RANK=1 WORLD_SIZE=2 LOCAL_RANK=1");
   EXPECT_EQ(second.code, 1);
   EXPECT_EQ(second.err, "");
+}
+
+/// Rank 2's folder for checkpoints is read-only for what it wants to write: one message, no checkpoint, nothing left.
+TEST_F(RuntimeRankRuns, ACheckpointThatOneRankCannotWriteIsNone) {
+  writeLineData(12);
+  const std::string flags = kLineData + std::string("--threads 1 --steps 4 --checkpoint-dir ck");
+  const std::string limited = "-np 1 sh -c 'ulimit -f 0; exec " KEDGE_TINY_PROGRAM " ranks:3:2 " + flags + "'";
+  const RunResult result = mpirun(rank(2, "ranks:3:2 " + flags) + " : " + limited);
+  expectOneError(result, "rank 2: no checkpoint of step 4");
+  EXPECT_TRUE(fs::is_empty(path("ck")));
 }
 
 TEST_F(RuntimeRankRuns, ReportsTellWhatWasSent) {
