@@ -230,6 +230,7 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;
   step.persistBytes = options.persistBytes;
+  step.syncBatchNorm = options.syncBatchNorm;
   step.optimizer = options.optimizer;
   step.momentum = options.momentum;
   step.nesterov = options.nesterov;

@@ -16,6 +16,7 @@ struct CompileOptions {
   bool nesterov = false;
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
+  bool syncBatchNorm = false;
   std::vector<std::string> weightDecayExclude, lrScale;
   double lr = 1e-3, eps = 1e-8;
   std::vector<double> betas = {0.9, 0.999};

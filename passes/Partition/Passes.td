@@ -80,6 +80,36 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
   ];
 }
 
+def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
+  let summary = "Statistics of BatchNormalization in training over the rows of all ranks";
+  let description = [{
+    Needs level 2 before kedge-differentiate: train.batch_norm is written as the ops that it consists of, mean and variance
+    by sums over ranks, through which gradients pass. Running statistics are then alike on all ranks. Statistic: norms.
+
+    Example: `--kedge-sync-batch-norm=ranks=2`
+    ```mlir
+    func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32>) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
+      %y:5 = train.batch_norm %x, %w, %w, %m, %m
+          : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+          -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+      return %y#0 : tensor<2x3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ..., %m: ...) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
+      %sum = onnx.ReduceSum %x {axes = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<3xf32>
+      %all = dist.all_reduce %sum {kind = "sum", ranks = 2 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+      %quarter = onnx.Constant dense<2.500000e-01> : tensor<f32>
+      %mean = onnx.Mul %all, %quarter : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+      ...
+    ```
+  }];
+  let options = [Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing changes">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
+                           "kedge::train::TrainDialect"];
+}
+
 def BucketGathers : Pass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
   let summary = "One dist.all_gather for several tensors";
   let description = [{

@@ -67,6 +67,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(precision::createScaleLoss({options.lossScale.init, options.lossScale.hysteresis}));
   manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
+  if (options.syncBatchNorm)
+    manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm({options.ranks}));
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   // From stage 2 on each micro-batch's gradients are reduced, before that their sum is.
   const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes, options.zero == 1};

@@ -28,6 +28,7 @@ struct StepOptions {
   int64_t zero = 0;                ///< stage
   int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
   int64_t persistBytes = 0;        ///< parameters that stay whole in stage 3
+  bool syncBatchNorm = false;      ///< statistics of BatchNormalization are of all ranks
   std::string optimizer = "adamw";
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;

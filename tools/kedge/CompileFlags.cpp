@@ -52,6 +52,7 @@ void addRankOptions(CLI::App &command, CompileOptions &o) {
     command.add_option_function<std::string>(flag, [flag, &value](const std::string &given) { value = bytesGiven(flag, given); }, text)->group(group);
   };
   bytes("--bucket-bytes", o.bucketBytes, "BYTES, 64MiB of gradients that ranks send together (25MiB)");
+  command.add_flag("--sync-batchnorm", o.syncBatchNorm, "statistics of BatchNormalization in training over all ranks' rows, not each rank's own")->group(group);
   bytes("--persist-bytes", o.persistBytes, "BYTES, 1MiB: parameters of at most these bytes stay whole with --zero 3 (0)");
 }
 
@@ -113,7 +114,6 @@ void addLaterOptions(CLI::App &command) {
   for (const char *name : {"--master-weights", "--grad-dtype", "--accumulate-dtype"})
     addLater(command, name, {}, "Precision");
   addLater(command, "--deepspeed-config", {}, "Ranks");
-  addLater(command, "--sync-batchnorm", {}, "Ranks", true);
 }
 /// A scale that shrinks when it should grow, or the other way round, would only be noticed when training has failed.
 void checkLossScale(const CLI::App &command, CompileOptions &o) {

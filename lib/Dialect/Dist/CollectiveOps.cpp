@@ -118,6 +118,14 @@ LogicalResult AllReduceOp::verify() {
   return verifySame(*this);
 }
 
+LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+  if (getKind() != "sum")
+    return emitOpError("of kind '") << getKind() << "' has no gradient: only sums have";
+  for (Value grad : resultGrads)
+    operandGrads.push_back(grad ? AllReduceOp::create(builder, getLoc(), grad, getRanks(), "sum").getResult(0) : Value());
+  return success();
+}
+
 LogicalResult BroadcastOp::verify() {
   int64_t root = getRoot();
   if (root < 0 || root >= static_cast<int64_t>(getRanks()))

@@ -1,5 +1,6 @@
 #pragma once
 #include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"

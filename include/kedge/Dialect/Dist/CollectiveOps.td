@@ -42,11 +42,12 @@ def Dist_OwnPartOp : Dist_ToShards<"own_part"> {
   let summary = "The rank's own part of tensors that are alike on all ranks; nothing is sent";
 }
 
-def Dist_AllReduceOp : Dist_Op<"all_reduce"> {
+def Dist_AllReduceOp : Dist_Op<"all_reduce", [Differentiable]> {
   let summary = "The sum or the maximum over ranks, alike on all of them";
   let description = [{
     `kind` is "sum", in the order of ranks, or "max", which propagates NaN. For scalars and other small tensors: a large
-    sum is a dist.reduce_scatter and a dist.all_gather.
+    sum is a dist.reduce_scatter and a dist.all_gather. The loss is that of all ranks, so the gradient of a sum is the sum
+    over ranks of its result's gradients.
   }];
   let arguments = !con(tensors, (ins StrAttr:$kind));
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$ranks, "::llvm::StringRef":$kind)>];

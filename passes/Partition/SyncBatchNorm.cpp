@@ -1,0 +1,99 @@
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Partition/Passes.h"
+
+namespace kedge::partition {
+#define GEN_PASS_DEF_SYNCBATCHNORM
+#include "passes/Partition/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// One norm written as ops, with sums over ranks.
+class Writer {
+public:
+  Writer(train::BatchNormOp norm, int64_t ranks)
+      : norm(norm), ranks(ranks), builder(norm), loc(norm.getLoc()), shape(shapeOf(norm.getX())) {
+    for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+      if (dim != 1)
+        reduced.push_back(dim);
+    broadcast.assign(shape.size(), 1);
+    broadcast[1] = shape[1];
+    count = static_cast<double>(elementCount(shape) / shape[1] * ranks);
+  }
+
+  void write() {
+    Type single = cast<RankedTensorType>(norm.getMean().getType()).getElementType();
+    Value x = converted(norm.getX(), single);
+    Value mean = meanOf(x);
+    Value centered = onnx::SubOp::create(builder, loc, x, alongChannels(mean));
+    Value variance = meanOf(onnx::MulOp::create(builder, loc, centered, centered));
+    Value shifted = onnx::AddOp::create(builder, loc, variance, scalarLike(builder, loc, variance, norm.getEpsilon().convertToDouble()));
+    Value deviation = onnx::SqrtOp::create(builder, loc, shifted);
+    Value invstd = onnx::DivOp::create(builder, loc, scalarLike(builder, loc, deviation, 1), deviation);
+    Value normalized = onnx::MulOp::create(builder, loc, centered, alongChannels(invstd));
+    Value scaled = onnx::MulOp::create(builder, loc, normalized, alongChannels(converted(norm.getScale(), single)));
+    Value y = onnx::AddOp::create(builder, loc, scaled, alongChannels(converted(norm.getB(), single)));
+    bool corrects = norm.getUnbiased() && count > 1;
+    norm.getY().replaceAllUsesWith(converted(y, elementOf(norm.getY())));
+    norm.getRunningMean().replaceAllUsesWith(running(norm.getInputMean(), mean, 1));
+    norm.getRunningVar().replaceAllUsesWith(running(norm.getInputVar(), variance, corrects ? count / (count - 1) : 1));
+    norm.getMean().replaceAllUsesWith(mean);
+    norm.getInvstd().replaceAllUsesWith(invstd);
+    norm.erase();
+  }
+
+private:
+  Value converted(Value value, Type element) {
+    return elementOf(value) == element ? value : onnx::CastOp::create(builder, loc, value, TypeAttr::get(element)).getResult();
+  }
+
+  /// Over all rows of all ranks, a value a channel.
+  Value meanOf(Value x) {
+    Value sum = onnx::ReduceSumOp::create(builder, loc, x, reduced, false);
+    sum = dist::AllReduceOp::create(builder, loc, sum, ranks, "sum").getResult(0);
+    return onnx::MulOp::create(builder, loc, sum, scalarLike(builder, loc, sum, 1 / count));
+  }
+
+  Value alongChannels(Value perChannel) {
+    return onnx::ReshapeOp::create(builder, loc, perChannel, builder.getDenseI64ArrayAttr(broadcast));
+  }
+
+  Value running(Value old, Value now, double factor) {
+    double momentum = norm.getMomentum().convertToDouble();
+    now = converted(now, elementOf(old));
+    Value kept = onnx::MulOp::create(builder, loc, old, scalarLike(builder, loc, old, momentum));
+    Value taken = onnx::MulOp::create(builder, loc, now, scalarLike(builder, loc, now, (1 - momentum) * factor));
+    return onnx::AddOp::create(builder, loc, kept, taken);
+  }
+
+  train::BatchNormOp norm;
+  int64_t ranks;
+  PlacedBuilder builder;
+  Location loc;
+  SmallVector<int64_t> shape, reduced, broadcast;
+  double count = 0; ///< values that a channel's statistics are of
+};
+
+struct SyncBatchNorm : impl::SyncBatchNormBase<SyncBatchNorm> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (ranks < 2)
+      return;
+    SmallVector<train::BatchNormOp> norms;
+    getOperation().walk([&](train::BatchNormOp norm) { norms.push_back(norm); });
+    for (train::BatchNormOp norm : norms)
+      Writer(norm, ranks).write();
+    addStatistic("kedge-sync-batch-norm", "norms", static_cast<int64_t>(norms.size()));
+  }
+};
+} // namespace
+} // namespace kedge::partition
