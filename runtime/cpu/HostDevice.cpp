@@ -126,8 +126,7 @@ public:
     std::vector<Prepared> &launches = functions.find(&function)->second;
     for (int i = first; i < end; ++i) {
       Prepared &entry = launches[static_cast<size_t>(i)];
-      for (int event : function.launches[static_cast<size_t>(i)].waits)
-        finishUntil(function, event);
+      awaitEventsOf(function, i);
       ++entry.launched;
       if (entry.collective && function.launches[static_cast<size_t>(i)].stream == kRankStream) {
         entry.collective->start();
@@ -141,6 +140,11 @@ public:
     }
     if (end == static_cast<int>(launches.size()))
       finishPending(pending.size());
+  }
+
+  void awaitEventsOf(const Function &function, int launch) override {
+    for (int event : function.launches[static_cast<size_t>(launch)].waits)
+      finishUntil(function, event);
   }
 
 private:

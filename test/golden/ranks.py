@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Trains a golden model on several ranks: ranks.py FOLDER OUT RANKS STAGE[,STAGE...] [OPTION OF COMPILE...].
 
-Each rank takes its share of the trace's batch, so that PyTorch's losses, norms and rates are the right ones. Stages agree
-to the last bit (losses, norms and weights), as contract section 7 has it.
+Each rank and micro-batch takes its share of the trace's batch, so that PyTorch's losses, norms and rates are the right
+ones. The stages given agree to the last bit (losses, norms and weights), as contract section 7 has it: with --accumulate
+give 0,1 or 2,3. What launches sent, counted by the program, is what its plan says. KEDGE_POISON=1 applies.
 """
 import json
 import pathlib
@@ -18,23 +19,29 @@ def mpirun(ranks, program, *arguments):
                            "--threads", "1"], check=True)
 
 
-def shared_rows(options, ranks):
-    """The trace's shapes with a rank's rows."""
+def shared_rows(options, parts):
+    """The trace's shapes with the rows of a rank's micro-batch."""
     def share(found):
         rows = int(found.group(2))
-        assert rows % ranks == 0, f"{rows} rows do not share among {ranks} ranks"
-        return f"{found.group(1)}{rows // ranks}"
+        assert rows % parts == 0, f"{rows} rows do not share among {parts} micro-batches"
+        return f"{found.group(1)}{rows // parts}"
     return [re.sub(r"^(\w+=)(\d+)", share, word) if "--shape" == before else word
             for before, word in zip(["", *options], options)]
 
 
 def train(folder, trace, out, ranks, stage, options):
     out.mkdir(parents=True, exist_ok=True)
-    program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
-    subprocess.run(["kedge", "compile", folder / "model.onnx", *shared_rows(trace["compile"], ranks), *options, "--ranks",
+    program, log, weights, report = (out / name for name in ("program", "log.jsonl", "trained.safetensors", "memory.json"))
+    parts = ranks * (int(options[options.index("--accumulate") + 1]) if "--accumulate" in options else 1)
+    subprocess.run(["kedge", "compile", folder / "model.onnx", *shared_rows(trace["compile"], parts), *options, "--ranks",
                     str(ranks), "--zero", str(stage), "-o", program], check=True)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
-    mpirun(ranks, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights)
+    mpirun(ranks, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights, "--memory-report", report)
+    plan = json.loads(subprocess.run([program, "--plan"], check=True, capture_output=True, text=True).stdout)
+    for rank in range(ranks):
+        sent = json.loads((report if rank == 0 else report.with_name(f"memory.rank-{rank}.json")).read_text())
+        assert sent["communication"] == plan["communication"], f"rank {rank} sent {sent['communication']}"
+    print(f"stage {stage}: {json.dumps(plan['communication'])}")
     return [json.loads(line) for line in log.read_text().splitlines()], weights
 
 
