@@ -8,6 +8,7 @@
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -47,6 +48,11 @@ char *mapArena(uint64_t bytes, int threads) {
   return begin;
 }
 
+bool isSet(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && std::strcmp(value, "1") == 0;
+}
+
 struct Range {
   const char *begin;
   uint64_t bytes;
@@ -78,7 +84,7 @@ struct Pending {
 class HostDevice final : public Device {
 public:
   HostDevice(const Program &program, const ProgramImage &image, int threads, Communicator *communicator)
-      : threads(std::max(1, threads)), communicator(communicator) {
+      : threads(std::max(1, threads)), communicator(communicator), overlaps(!isSet("KEDGE_NO_OVERLAP")) {
     checkFeatures(program.features);
     baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
     base = mapArena(baseBytes, this->threads);
@@ -128,7 +134,7 @@ public:
       Prepared &entry = launches[static_cast<size_t>(i)];
       awaitEventsOf(function, i);
       ++entry.launched;
-      if (entry.collective && function.launches[static_cast<size_t>(i)].stream == kRankStream) {
+      if (entry.collective && isBackground(function.launches[static_cast<size_t>(i)])) {
         entry.collective->start();
         pending.push_back({&function, i, &entry, timer});
         continue;
@@ -184,6 +190,8 @@ private:
     extraBytes = std::max(extraBytes, alignUp(entry.library->workspaceBytes()));
   }
 
+  bool isBackground(const Launch &launch) const { return overlaps && launch.stream == kRankStream; }
+
   /// Behind placeOversized: workspaces have their places then.
   void bindCollectives(const Function &function) {
     std::vector<Prepared> &ready = functions[&function];
@@ -196,7 +204,7 @@ private:
       if (!communicator)
         fail("the program is damaged: {} at {} needs ranks, and this process is alone", source.library, source.loc);
       Prepared &entry = ready[i];
-      const bool background = source.stream == kRankStream;
+      const bool background = isBackground(source);
       entry.collective = kernel->bind(*communicator, entry.inputs.data(), entry.outputs.data(), entry.workspace, background,
                                       source.loc.empty() ? "@" + function.name : source.loc + " in @" + function.name);
       for (size_t k = 0; k < source.inputs.size(); ++k)
@@ -261,6 +269,7 @@ private:
 
   int threads;
   Communicator *communicator;
+  bool overlaps; ///< KEDGE_NO_OVERLAP=1: collectives run where they stand, for comparison
   std::vector<Pending> pending; ///< in the order of their starts
   char *base = nullptr, *host = nullptr, *extra = nullptr;
   uint64_t baseBytes = 0, hostBytes = 0, extraBytes = 0;

@@ -1,3 +1,4 @@
+#include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include "runtime/program/Program.h"
 
@@ -60,9 +61,13 @@ StateInit initOf(const json &value) {
 }
 
 std::optional<std::vector<int64_t>> shardIn(const json &value) {
-  if (auto shard = value.find("shard"); shard != value.end())
-    return shard->at("shape").get<std::vector<int64_t>>();
-  return std::nullopt;
+  const auto shard = value.find("shard");
+  if (shard == value.end())
+    return std::nullopt;
+  const auto shape = shard->at("shape").get<std::vector<int64_t>>();
+  if (!checkedBytes({DType::F64, shape}))
+    fail("a part of a tensor of shape {}: no such tensor", shapeText(shape));
+  return shape;
 }
 
 StateView viewOf(const json &value, const State &state) {

@@ -39,7 +39,9 @@ def main():
     trace = json.loads((folder / "trace.json").read_text())
     compile_all(folder, trace, out)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
-    flags = [*data, *trace["run"], "--steps", str(STEPS), "--checkpoint-every", str(SAVED), "--checkpoint-dir"]
+    steps = trace["run"].index("--steps")
+    rates = trace["run"][:steps] + trace["run"][steps + 2:]
+    flags = [*data, *rates, "--steps", str(STEPS), "--checkpoint-every", str(SAVED), "--checkpoint-dir"]
     whole, weights = run(out, "four", "whole", *flags, out / "ck")
     saved = out / "ck" / f"step-{SAVED}"
     assert (saved / "model.rank-3.safetensors").exists() and (saved / "optimizer.rank-3.safetensors").exists()
