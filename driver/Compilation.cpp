@@ -238,6 +238,9 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.logitsChunk = options.logitsChunk;
   step.precision = options.precision;
   step.precisionPolicy = options.precisionPolicy;
+  step.gradientType = options.gradientType;
+  step.accumulatorType = options.accumulatorType;
+  step.masterWeights = options.masterWeights == "on";
   step.lossScale = options.lossScale;
   step.lossScale.scales |= options.precision == "fp16";
   return step;
@@ -255,6 +258,10 @@ void Compilation::step() {
   if (done >= Phase::Step)
     return;
   noteLossScale();
+  checkPrecision(options);
+  if (!options.isTrial && !options.accumulatorType.empty() && options.accumulate == 1)
+    fprintf(stderr, "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without effect\n",
+            options.accumulatorType.c_str());
   run(Phase::Step);
   using train::FunctionKind;
   func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
@@ -316,6 +323,7 @@ std::string Compilation::ptx() {
 nlohmann::json Compilation::report() {
   if (!savedReport.is_null())
     return savedReport;
+  counts.gradientSize = options.gradientType.empty() ? 0 : options.gradientType == "fp32" ? 4 : 2;
   nlohmann::json report = planReport(*ir, counts);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};

@@ -21,4 +21,15 @@ std::optional<int64_t> CompileOptions::hostLimit() const {
   return given.bytes;
 }
 
+void checkPrecision(const CompileOptions &options) {
+  if (options.masterWeights == "on")
+    return;
+  if (options.precision != "bf16" || options.precisionPolicy == "autocast")
+    fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; stochastic rounding is for "
+         "bf16 weights, and autocast has no others than masters",
+         options.precision, options.precisionPolicy);
+  if (options.zero > 0)
+    fail("--master-weights off: not available with --zero {}; expected --zero 0", options.zero);
+}
+
 } // namespace kedge::driver

@@ -23,6 +23,8 @@ struct CompileOptions {
   std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
   std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
   std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
+  std::string gradientType, accumulatorType; ///< --grad-dtype, --accumulate-dtype; empty: not given
+  std::string masterWeights = "on";
   pipelines::LossScaleOptions lossScale;
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
   std::string recompute, memoryBudget; ///< as given; see recomputePolicy
@@ -56,5 +58,8 @@ struct CompileOptions {
   std::string deviceName() const;
   double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
 };
+
+/// --master-weights off where it means something: bf16 under `master`, parameters whole on every rank. Throws kedge::Error.
+void checkPrecision(const CompileOptions &options);
 
 } // namespace kedge::driver

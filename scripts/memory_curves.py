@@ -37,6 +37,7 @@ POLICIES = ("none", "attention", "sqrt", "full")
 SHARES = (90, 80, 70, 60, 50, 40, 30, 25)
 KEPT = (60, 70, 80)
 LESSON_BUDGET = 24 << 30
+PRECISIONS = ("fp32", "bf16", "fp16")
 # Below any plan, so that the answer is the smallest feasible budget.
 HOPELESS = "activations=1%"
 
@@ -130,6 +131,13 @@ def start_lesson(planner, name, shape):
                              for title, budget in auto.items()}
 
 
+def start_precisions(planner, name, shape):
+    """By precision: the policies, and what 24 GiB ask for."""
+    rows = {policy: ("--recompute", policy) for policy in POLICIES} | {"auto, 24 GiB": ("--memory-budget", str(LESSON_BUDGET))}
+    return {precision: {title: planner.start(name, shape, "--precision", precision, *memory) for title, memory in rows.items()}
+            for precision in PRECISIONS}
+
+
 def share_of(plan, count):
     """Percent of the unconstrained transient peak that `count` bytes leave for activations, as in activations=X%."""
     return 100 * (count - plan["fixed"]) / plan["transient"]
@@ -203,6 +211,21 @@ def lesson_table(title, named, auto, hopeless):
     return lines + [""]
 
 
+def precision_table(title, plans):
+    """What 16 bits buy: peak and added time of each plan, by precision; peaks that fit are bold."""
+    def cell(plan):
+        if not plan["found"]:
+            return "no plan found |"
+        peak = gigabytes(plan["peak"])
+        return f"{f'**{peak}**' if plan['peak'] <= LESSON_BUDGET else peak} | {percent(plan['overhead'])}"
+
+    lines = [f"### {title}: 16 bits beside fp32", "", "| plan | " + " | ".join(f"{p} peak GB | added time" for p in plans) + " |",
+             "|---|" + "---|---|" * len(plans)]
+    for row in next(iter(plans.values())):
+        lines.append(f"| {row} | " + " | ".join(cell(plans[p][row]) for p in plans) + " |")
+    return lines + [""]
+
+
 def oddities(title, plans, named, smallest):
     """Plans over their budget or below the smallest one, costs that fall with the memory, auto behind a policy."""
     found = [f"{title}: {plan['peak']} bytes planned in a budget of {plan['budget']}"
@@ -230,7 +253,7 @@ def preamble(planner, names):
     effort = "the default effort" if planner.options.effort is None else f"`--effort {planner.options.effort}`"
     return ["# Added time against memory", "", wrapped(
         f"Written by `scripts/memory_curves.py{''.join(' ' + name for name in names)}`; the models are those of "
-        "`scripts/make_shapes.py`, shapes without weights, trained in fp32 with AdamW. Every row is one "
+        "`scripts/make_shapes.py`, shapes without weights, trained with AdamW, in fp32 where nothing else is said. Every row is one "
         f"`kedge plan MODEL --shape ... {' '.join(planner.fixed()[:4])}` at {effort}, with `--recompute POLICY` or "
         "`--memory-budget BUDGET`. **Times are the cost model's for the device "
         f"`{planner.options.device}`, not measured**; added time is relative to the plan without recomputation."), "",
@@ -258,7 +281,8 @@ def lesson_preamble():
     return ["## The memory lesson", "", wrapped(
         "Batch 16, sequences of 1024, a device of 24 GiB (25.770 GB). Selective recomputation is widely quoted as "
         "keeping 60 to 80 % of full's saving for 10 to 15 % more time; `auto` is shown at those savings, at "
-        "full's peak and at 24 GiB."), ""]
+        "full's peak and at 24 GiB. A table beside each shows what `--precision bf16` and `fp16` (policy `master`) take; "
+        "peaks within 24 GiB are bold, and added time is relative to the same precision without recomputation."), ""]
 
 
 def all_tables(planner, names):
@@ -266,6 +290,7 @@ def all_tables(planner, names):
     chosen = lambda models: {n: m for n, m in models.items() if not names or n in names}
     curves = {name: start_curve(planner, name, shape) for name, (_, shape) in chosen(CURVES).items()}
     lessons = {name: start_lesson(planner, name, shape) for name, (_, shape) in chosen(LESSON).items()}
+    narrow = {name: start_precisions(planner, name, shape) for name, (_, shape) in chosen(LESSON).items()}
     finished, odd, tables = {}, [], []
     for name, started in curves.items():
         title, shape = CURVES[name]
@@ -278,6 +303,8 @@ def all_tables(planner, names):
     for name, (named, hopeless, auto) in lessons.items():
         plans = {title: plan.result() for title, plan in auto.items()}
         tables += lesson_table(LESSON[name][0], named, plans, hopeless.result())
+        tables += precision_table(LESSON[name][0], {precision: {row: plan.result() for row, plan in rows.items()}
+                                                    for precision, rows in narrow[name].items()})
         odd += oddities(LESSON[name][0], list(plans.values()), named, hopeless.result()["smallest"])
         yield finished, tables, odd
 

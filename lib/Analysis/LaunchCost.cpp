@@ -107,6 +107,9 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     peak = device.bf16Flops;
   else if (cost.type == ProductType::F16)
     peak = device.fp16Flops;
+  // Processors have no 16-bit tile for attention: its rows are widened.
+  if (cost.kind == WorkKind::Attention && device.isProcessor() && cost.type != ProductType::F64)
+    peak = device.fp32Flops;
   if (cost.kind == WorkKind::Attention)
     return peak * device.attentionEfficiency * saturation(cost.extent, device.attentionHalfKeys);
   peak *= saturation(cost.flops, device.halfRateFlops);

@@ -1,6 +1,7 @@
 #include "FunctionEditing.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
+#include "kedge/Support/FloatType.h"
 #include "kedge/Support/Statistics.h"
 #include "kedge/Support/StorageBytes.h"
 #include "passes/Autodiff/Passes.h"
@@ -15,7 +16,14 @@ using train::BindingKind;
 using train::FunctionKind;
 
 struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> {
+  using Base::Base;
+
   void runOnOperation() override {
+    Type element = floatTypeNamed(&getContext(), type);
+    if (!type.empty() && !element) {
+      getOperation().emitError() << "unknown type '" << type.getValue() << "' of accumulators: expected fp32, bf16 or fp16";
+      return signalPassFailure();
+    }
     func::FuncOp micro = train::functionOf(getOperation(), FunctionKind::Micro);
     if (!micro || micro->hasAttr("train.training_info"))
       return;
@@ -25,6 +33,9 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
     int64_t gradients = 0, bytes = 0;
     for (auto [state, gradient] : takeGradients(micro)) {
       train::StateOp accumulator = makeStateOf(state, train::Role::Accumulator, "accumulator");
+      auto ofParameter = cast<RankedTensorType>(accumulator.getType());
+      if (element && !ofParameter.getElementType().isF64())
+        accumulator.setTypeAttr(TypeAttr::get(ofParameter.clone(element)));
       StringRef name = accumulator.getSymName();
       PlaceAttr place = placeOfMaker(gradient);
       builder.enter(place ? place : updateOf(state));

@@ -72,8 +72,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     Location loc = NameLoc::get(StringAttr::get(&getContext(), "loss"));
     bool classes = kind == "cross-entropy";
     // It reads 16-bit logits as they are and computes in f32: no wider copy of them is needed.
-    if (auto cast = prediction.getDefiningOp<onnx::CastOp>(); classes && cast && isSixteenBit(cast.getX()))
-      prediction = cast.getX();
+    if (classes)
+      prediction = withoutWidening(prediction);
     RankedTensorType type = labelsType(tensorType(prediction), classes);
     if (!type) {
       function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits " << prediction.getType();
@@ -90,8 +90,6 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     setGradient(function, items);
     return true;
   }
-
-  static bool isSixteenBit(Value value) { return elementOf(value).isBF16() || elementOf(value).isF16(); }
 
   std::string outputNames(func::FuncOp function) {
     std::string names;

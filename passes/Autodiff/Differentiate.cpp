@@ -1,7 +1,5 @@
 #include "Backward.h"
 #include "FunctionEditing.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -86,18 +84,12 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     int64_t found = 0;
     for (auto [name, argument] : parameters)
       if (Value gradient = backward.gradient(argument)) {
+        // Whoever reads a 16-bit gradient widens it, to the same value.
         addResult(function, withoutWidening(gradient), train::BindingKind::Gradient, name);
         ++found;
       }
     addStatistic("kedge-differentiate", "gradients", found);
     return success();
-  }
-
-  /// A gradient that was computed in 16 bits stays so: whoever reads it widens it, to the same value.
-  static Value withoutWidening(Value gradient) {
-    auto cast = gradient.getDefiningOp<onnx::CastOp>();
-    bool widens = cast && elementOf(gradient).isF32() && (elementOf(cast.getX()).isBF16() || elementOf(cast.getX()).isF16());
-    return widens ? cast.getX() : gradient;
   }
 
   /// Arguments that are parameters or working copies of them, by the parameter's name.

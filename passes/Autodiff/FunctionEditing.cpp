@@ -1,4 +1,6 @@
 #include "FunctionEditing.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -72,6 +74,12 @@ void eraseUnused(func::FuncOp function) {
   assert(succeeded(erased));
   (void)erased;
   updateType(function);
+}
+
+Value withoutWidening(Value value) {
+  auto cast = value.getDefiningOp<onnx::CastOp>();
+  bool widens = cast && elementOf(value).isF32() && (elementOf(cast.getX()).isBF16() || elementOf(cast.getX()).isF16());
+  return widens ? cast.getX() : value;
 }
 
 SmallVector<Trained> takeGradients(func::FuncOp function) {

@@ -21,6 +21,8 @@ void eraseResults(mlir::func::FuncOp function, train::BindingKind kind);
 /// Erases pure ops and then arguments that nobody uses.
 void eraseUnused(mlir::func::FuncOp function);
 mlir::Operation *returnOf(mlir::func::FuncOp function);
+/// The 16-bit value that a cast to f32 gave `value`; `value` itself when none did.
+mlir::Value withoutWidening(mlir::Value value);
 
 /// A parameter with its gradient.
 struct Trained {

@@ -191,11 +191,38 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
   }];
 }
 
+def SetGradientType : StepPass<"kedge-set-gradient-type", "mlir::func::FuncOp"> {
+  let summary = "Give the gradients of all parameters one type";
+  let description = [{
+    Casts what @step or @micro returns as gradients, as --grad-dtype asks for; without it a gradient has the type that
+    backward computes it in. f64 stays. Statistic: gradients cast.
+
+    Example: `--kedge-set-gradient-type=type=bf16`
+    ```mlir
+    train.state parameter @w tensor<4xf32>
+    func.func @step(%w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
+      %0 = onnx.Neg %w : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4xf32>
+    func.func @step(%w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xbf16> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
+      %0 = onnx.Neg %w : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = onnx.Cast %0 {to = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
+      return %1 : tensor<4xbf16>
+    }
+    ```
+  }];
+  let options = [Option<"type", "type", "std::string", "\"fp32\"", "fp32, bf16 or fp16">];
+}
+
 def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp"> {
   let summary = "Add up the gradients of micro-batches in state, for @update";
   let description = [{
-    Makes @update beside @micro: what @micro returned as gradients it adds to accumulators, of the parameters' type,
-    which the first micro-batch overwrites; @update returns the accumulators as the gradients. Leaves a module without
+    Makes @update beside @micro: what @micro returned as gradients it adds to accumulators, of the parameters' type or of
+    `type`, which the first micro-batch overwrites; @update returns the accumulators as the gradients. Leaves a module without
     @micro as it is. Statistics: accumulators, state bytes.
 
     Example:
@@ -221,6 +248,9 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
     }
     ```
   }];
+  let options = [
+    Option<"type", "type", "std::string", "\"\"", "fp32, bf16 or fp16 (default: the parameters' type)">
+  ];
 }
 
 def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {

@@ -36,7 +36,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
              (lossInGraph && result.is(BindingKind::Result, "loss_sum"));
     });
     func::FuncOp prediction = evaluationCopy(model, FunctionKind::Predict);
-    keepResults(prediction, [](train::BindingAttr result) { return result.is(BindingKind::Output); });
+    keepOutputs(prediction);
     model.erase();
     addStatistic("kedge-split-functions", "functions", 3);
   }
@@ -56,6 +56,14 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
         op->setAttr("training_mode", BoolAttr::get(&getContext(), false));
     });
     return function;
+  }
+
+  /// Who writes a 16-bit output to a file widens it; here a wider copy of the logits would be the peak of large batches.
+  static void keepOutputs(func::FuncOp function) {
+    keepResults(function, [](train::BindingAttr result) { return result.is(BindingKind::Output); });
+    for (OpOperand &output : returnOf(function)->getOpOperands())
+      output.set(withoutWidening(output.get()));
+    eraseUnused(function);
   }
 
   static void keepResults(func::FuncOp function, function_ref<bool(train::BindingAttr)> wanted) {

@@ -70,11 +70,13 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.syncBatchNorm)
     manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm({options.ranks}));
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
+  if (!options.gradientType.empty())
+    manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
   // From stage 2 on each micro-batch's gradients are reduced, before that their sum is.
   const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes, options.zero == 1};
   if (options.zero >= 2)
     manager.addPass(partition::createReduceGradients(reduce));
-  manager.addPass(autodiff::createAccumulateGradients());
+  manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType}));
   if (options.zero < 2)
     manager.addPass(partition::createReduceGradients(reduce));
   autodiff::AddOptimizerOptions optimizer;
@@ -89,6 +91,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.scaleHysteresis = options.lossScale.hysteresis;
   optimizer.scaleMinimum = options.lossScale.minimum;
   manager.addPass(autodiff::createAddOptimizer(optimizer));
+  if (!options.masterWeights)
+    manager.addPass(precision::createDropMasters());
   manager.addPass(partition::createPartitionStates({options.zero, options.ranks, options.persistBytes}));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());

@@ -19,6 +19,8 @@ struct LossScaleOptions {
 /// What the step computes (contract section 2); one struct for compile and plan.
 struct StepOptions {
   std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16; master, autocast or a file
+  std::string gradientType, accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
+  bool masterWeights = true;
   LossScaleOptions lossScale;
   std::string loss = "cross-entropy"; ///< none, cross-entropy, mse, bce-with-logits
   std::string logits, labels = "labels", lossOutput;

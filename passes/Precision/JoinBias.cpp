@@ -1,3 +1,4 @@
+#include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
@@ -41,6 +42,28 @@ bool join(onnx::AddOp sum) {
   return false;
 }
 
+/// A C of rank 0 is added apart: scalars are not rounded to 16 bits, and a product has operands of one type.
+bool splitScalar(onnx::GemmOp gemm) {
+  Value c = gemm.getC();
+  if (!c || rankOf(c) != 0)
+    return false;
+  OpBuilder builder(gemm);
+  builder.setInsertionPointAfter(gemm);
+  Location loc = gemm.getLoc();
+  Value scaled = gemm.getBeta().convertToFloat() == 1.0f
+                     ? c
+                     : onnx::MulOp::create(builder, loc, c, scalarLike(builder, loc, c, gemm.getBeta().convertToFloat())).getResult();
+  auto sum = onnx::AddOp::create(builder, loc, gemm.getResult(), scaled);
+  for (Operation *op = gemm->getNextNode();; op = op->getNextNode()) {
+    op->setDiscardableAttrs(gemm->getDiscardableAttrDictionary());
+    if (op == sum)
+      break;
+  }
+  gemm.getResult().replaceAllUsesExcept(sum.getResult(), sum);
+  gemm.getCMutable().clear();
+  return true;
+}
+
 struct JoinBias : impl::JoinBiasBase<JoinBias> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -49,7 +72,11 @@ struct JoinBias : impl::JoinBiasBase<JoinBias> {
     int64_t joined = 0;
     for (auto sum : llvm::make_early_inc_range(function.getBody().front().getOps<onnx::AddOp>()))
       joined += join(sum);
+    int64_t split = 0;
+    for (auto gemm : llvm::make_early_inc_range(function.getBody().front().getOps<onnx::GemmOp>()))
+      split += splitScalar(gemm);
     addStatistic("kedge-join-bias", "biases joined", joined);
+    addStatistic("kedge-join-bias", "scalars taken out", split);
   }
 };
 } // namespace

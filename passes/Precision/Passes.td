@@ -8,7 +8,8 @@ def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
   let description = [{
     An onnx.Add of a bias (rank 1, one number a column) to an onnx.MatMul by one matrix, whose result nothing else reads,
     becomes an onnx.Gemm: what PyTorch calls linear, and what its autocast lists name. In f32 the two are as good apart, so
-    only 16-bit pipelines have this pass. The joined op has the product's place. Statistic: biases joined.
+    only 16-bit pipelines have this pass. The joined op has the product's place. A C of rank 0 is taken out of an onnx.Gemm the
+    other way round: scalars are never rounded. Statistics: biases joined, scalars taken out.
 
     Example: `--kedge-join-bias`
     ```mlir
@@ -97,6 +98,38 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
       %1 = onnx.MatMul %0, %w : (tensor<2x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4xbf16>
       %2 = onnx.Cast %1 {to = f32} : (tensor<2x4xbf16>) -> tensor<2x4xf32>
       return %2 : tensor<2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
+def DropMasters : Pass<"kedge-drop-masters", "mlir::ModuleOp"> {
+  let summary = "Let bf16 parameters live without fp32 masters, by stochastic rounding";
+  let description = [{
+    Runs behind kedge-add-optimizer. The state of a parameter that has a bf16 working copy takes the copy's type, and the
+    copy is gone; the optimizer reads the parameter widened, and what it returns is rounded by train.stochastic_round, whose
+    random numbers are keyed by the seed and the parameter's number among the states of the model, and counted by step and
+    element. Moments and accumulators stay f32. Frozen tensors stay as they are. Statistics: masters dropped, bytes saved.
+
+    Example:
+    ```mlir
+    train.state parameter @w tensor<4xf32>
+    train.state working_copy @w.working tensor<4xbf16> from unit {of = @w}
+    func.func @update(%w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<4xbf16> {train.binding = #train.binding<state @w.working>}) attributes {train.kind = #train.kind<update>} {
+      %0 = onnx.Neg %w : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = onnx.Cast %0 {to = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
+      return %0, %1 : tensor<4xf32>, tensor<4xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4xbf16>
+    func.func @update(%w: tensor<4xbf16> {train.binding = #train.binding<state @w>}, %seed: tensor<i64> {train.binding = #train.binding<scalar "seed">}, %step: tensor<i64> {train.binding = #train.binding<scalar "step">}) -> (tensor<4xbf16> {train.binding = #train.binding<state @w>}) attributes {train.kind = #train.kind<update>} {
+      %0 = onnx.Cast %w ...
+      %1 = onnx.Neg %0 : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = train.stochastic_round %1, %seed, %step ...
+      return %2 : tensor<4xbf16>
     }
     ```
   }];

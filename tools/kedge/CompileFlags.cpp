@@ -88,6 +88,15 @@ double positive(const std::string &flag, const std::string &text) {
   return value;
 }
 
+void addGradientTypes(CLI::App &command, CompileOptions &o) {
+  const char *group = "Precision";
+  const CLI::IsMember types({"fp32", "bf16", "fp16"});
+  command.add_option("--master-weights", o.masterWeights, "on, or off: bf16 weights alone, which the optimizer rounds by chance (stochastic rounding)")
+      ->check(CLI::IsMember({"on", "off"}))->group(group)->capture_default_str();
+  command.add_option("--grad-dtype", o.gradientType, "of gradients: fp32, bf16 or fp16 (default: the type that backward computes in)")->check(types)->group(group);
+  command.add_option("--accumulate-dtype", o.accumulatorType, "of gradients that micro-batches add up: fp32 (the default), bf16 or fp16")->check(types)->group(group);
+}
+
 /// fp16 scales its loss dynamically unless told otherwise; other types only when asked to.
 void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Precision";
@@ -111,8 +120,6 @@ void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
 }
 
 void addLaterOptions(CLI::App &command) {
-  for (const char *name : {"--master-weights", "--grad-dtype", "--accumulate-dtype"})
-    addLater(command, name, {}, "Precision");
   addLater(command, "--deepspeed-config", {}, "Ranks");
 }
 /// A scale that shrinks when it should grow, or the other way round, would only be noticed when training has failed.
@@ -152,6 +159,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addOptimizerOptions(command, o);
   addMemoryOptions(command, o);
   addPrecisionOptions(command, o);
+  addGradientTypes(command, o);
   addLossScaleOptions(command, o);
   addRankOptions(command, o);
   addLaterOptions(command);

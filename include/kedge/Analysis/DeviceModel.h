@@ -32,14 +32,17 @@ struct DeviceModel {
   // Where half of those shares is reached: FLOPs of a product or convolution, keys that a query of attention sees
   // on average, channels of a convolution's result.
   double halfRateFlops = 0, attentionHalfKeys = 0, convolutionHalfChannels = 0;
+
+  /// Processors find what they update in their cache; GPUs do not.
+  bool isProcessor() const { return updateWeight == 0; }
 };
 
 /// h100, h200, a100, rtx4090, cpu, or a JSON file (a name that ends in .json or holds a slash). Throws
 /// kedge::Error that lists the known names, or names the file's wrong field.
 DeviceModel loadDevice(const std::string &nameOrFile);
 
-/// `cpu` with the physical cores that this process may use and the memory that it may have. All other
-/// figures are those of the source: nothing is measured, so equal machines make equal plans.
+/// `cpu` with the physical cores that this process may use, the memory that it may have and the instructions for bf16
+/// products that it has. All other figures are those of the source: nothing is measured, so equal machines make equal plans.
 DeviceModel thisMachine();
 
 /// The file format of loadDevice, and back. `where` names the file in errors.

@@ -1,6 +1,7 @@
 // Shapes and bodies of the optimizer's ops.
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -55,6 +56,36 @@ KEDGE_LIKE_FIRST(AccumulateOp, 1)
 KEDGE_LIKE_FIRST(ItemScaleOp, 1)
 KEDGE_LIKE_FIRST(ClipScaleOp, 1)
 #undef KEDGE_LIKE_FIRST
+
+LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                                  SmallVectorImpl<Type> &types) {
+  if (!elementOf(adaptor.getX()).isF32())
+    return emitOptionalError(location, "rounds ", adaptor.getX().getType(), ", expected f32");
+  for (Value counter : {adaptor.getSeed(), adaptor.getStep()})
+    if (rankOf(counter) != 0 || !elementOf(counter).isSignlessInteger(64))
+      return emitOptionalError(location, "seed and step are ", counter.getType(), ", expected tensor<i64>");
+  types.push_back(tensorType(adaptor.getX()).clone(BFloat16Type::get(context)));
+  return success();
+}
+
+void StochasticRoundOp::describeCluster(ClusterSpec &spec) { describeBroadcast(getOperation(), spec); }
+
+/// bf16 is the upper half of f32: what is added below it carries as often as the lower half is large.
+void StochasticRoundOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Type i64 = b.builder.getI64Type(), i32 = b.builder.getI32Type();
+  ArrayRef<int64_t> shape = shapeOf(getX());
+  Value element = b.constantInt(i64, 0);
+  int64_t stride = 1;
+  for (int64_t dim = shape.size() - 1; dim >= 0; stride *= shape[dim], --dim)
+    element = b.add(element, b.mul(b.index(dim), b.constantInt(i64, stride)));
+  Value drawn = b.random(v[1], getOpId(), v[2], b.constantInt(i64, 0), element);
+  Value chance = b.cast(b.mul(drawn, b.constant(drawn.getType(), 65536)), i32);
+  Value bits = arith::BitcastOp::create(b.builder, b.loc, i32, v[0]);
+  Value carried = arith::AndIOp::create(b.builder, b.loc, b.add(bits, chance), b.constantInt(i32, -65536));
+  Value rounded = arith::BitcastOp::create(b.builder, b.loc, v[0].getType(), carried);
+  Value isFinite = b.compare(ClusterBodyBuilder::Compare::EQ, b.sub(v[0], v[0]), b.constant(v[0].getType(), 0));
+  results.push_back(b.select(isFinite, rounded, v[0]));
+}
 
 void AdamWOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   AdamScalars s = adamScalars(b, v);

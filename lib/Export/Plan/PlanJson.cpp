@@ -103,13 +103,15 @@ struct StateBytes {
   int64_t gradients = 0; ///< of the parameters, each in the type that it is read in: the formula, not what is held
 };
 
-/// A gradient as ZeRO's formulas count it, in the type of the state: whole up to stage 1, then a rank's part.
-int64_t gradientBytes(ModuleOp module, train::StateOp state) {
+/// A gradient as ZeRO's formulas count it: whole up to stage 1, then a rank's part. `elementSize`: 0 for the type of the state.
+int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize) {
   RankedTensorType whole = state.wholeType();
-  return bytesOf(dist::stageOf(module) < 2 ? whole : dist::shardOf(whole, dist::dataRanks(module)));
+  RankedTensorType held = dist::stageOf(module) < 2 ? whole : dist::shardOf(whole, dist::dataRanks(module));
+  return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
 }
 
-StateBytes stateBytes(ModuleOp module, bool onHost) {
+/// `gradientSize`: bytes of a gradient's element; 0: as many as the parameter has where it is read.
+StateBytes stateBytes(ModuleOp module, bool onHost, int64_t gradientSize) {
   StateBytes bytes;
   for (auto state : module.getOps<train::StateOp>()) {
     int64_t size = bytesOf(state.getType());
@@ -118,13 +120,15 @@ StateBytes stateBytes(ModuleOp module, bool onHost) {
     switch (state.getRole()) {
     case train::Role::Parameter:
       bytes.parameters += size;
-      bytes.gradients += gradientBytes(module, state);
+      bytes.gradients += gradientBytes(module, state, gradientSize);
       break;
     case train::Role::WorkingCopy:
       bytes.workingCopies += size;
+      if (gradientSize)
+        break;
       if (auto master = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(state, state.getOfAttr());
           master && master.getRole() == train::Role::Parameter)
-        bytes.gradients -= gradientBytes(module, master) - gradientBytes(module, state);
+        bytes.gradients -= gradientBytes(module, master, 0) - gradientBytes(module, state, 0);
       break;
     case train::Role::Frozen:
       bytes.frozen += size;
@@ -228,7 +232,8 @@ json kedge::planReport(ModuleOp module, const StepCounts &counts) {
   int64_t peak = arena;
   for (const json &entry : reservations)
     peak += entry["bytes"].get<int64_t>();
-  StateBytes state = stateBytes(module, /*onHost=*/false), host = stateBytes(module, /*onHost=*/true);
+  StateBytes state = stateBytes(module, /*onHost=*/false, counts.gradientSize);
+  StateBytes host = stateBytes(module, /*onHost=*/true, counts.gradientSize);
   Fullest fullest;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     Fullest candidate = fullestLaunch(function, persistent);

@@ -65,11 +65,18 @@ private:
       return {{"kind", "zeros"}};
     if (auto fill = dyn_cast<FloatAttr>(init))
       return {{"kind", "fill"}, {"value", fill.getValueAsDouble()}};
-    std::string dtype = tensorDescription(state.getType())["dtype"];
     if (auto weight = dyn_cast<train::WeightAttr>(init))
-      return weightJson(weight, dtype);
+      return weightJson(weight, typeInFile(state, weight));
     HostTensor values = HostTensor::fromAttribute(cast<ElementsAttr>(init));
-    return literal(values.bytes.data(), values.bytes.size(), dtype);
+    return literal(values.bytes.data(), values.bytes.size(), tensorDescription(values.type)["dtype"]);
+  }
+
+  /// Without its master a parameter is bf16, and in the model's file f32 as ever.
+  static std::string typeInFile(train::StateOp state, train::WeightAttr weight) {
+    auto whole = cast<RankedTensorType>(state.wholeType());
+    auto wide = whole.clone(Float32Type::get(state.getContext()));
+    bool isWider = whole.getElementType().isBF16() && static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
+    return tensorDescription(isWider ? wide : whole)["dtype"];
   }
 
   json weightJson(train::WeightAttr weight, const std::string &dtype) {

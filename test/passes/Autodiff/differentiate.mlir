@@ -49,6 +49,7 @@ func.func @dropout(%x: tensor<3x4xf32>, %seed: tensor<i64>, %step: tensor<i64>, 
 // A weight that is cast to 16 bits has a gradient in 16 bits: the optimizer widens it.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: tensor<3xbf16> {train.binding = #train.binding<gradient @narrowed>}
+// CHECK: onnx.Mul %{{.*}}tensor<3xbf16>
 // CHECK: %[[G:.*]] = onnx.Mul %{{.*}}tensor<3xbf16>
 // CHECK: return %{{.*}}, %[[G]] : tensor<f32>, tensor<3xbf16>
 train.state parameter @narrowed tensor<3xf32>

@@ -189,4 +189,24 @@ TEST_F(LaunchCostTest, TimeIsTheLongerOfComputingAndMoving) {
   EXPECT_GT(secondsOf(product, device), 1e15 / 20e12);
 }
 
+TEST_F(LaunchCostTest, SixteenBitProductsHaveRatesOfTheirOwn) {
+  LaunchCost product{WorkKind::Product, ProductType::F32, 1e12, 0, 1e6, 1e6};
+  LaunchCost attention{WorkKind::Attention, ProductType::F32, 1e12, 0, 1e6, 1e6, 0};
+  attention.extent = 1024;
+  auto faster = [](LaunchCost cost, ProductType type, const char *device) {
+    DeviceModel model = loadDevice(device);
+    double wide = secondsOf(cost, model);
+    cost.type = type;
+    return wide / secondsOf(cost, model);
+  };
+  EXPECT_NEAR(faster(product, ProductType::BF16, "cpu"), 2, 0.01);
+  EXPECT_NEAR(faster(product, ProductType::F16, "cpu"), 1, 0.01);
+  EXPECT_NEAR(faster(attention, ProductType::BF16, "cpu"), 1, 0.01);
+  for (const char *gpu : {"a100", "h100", "h200"})
+    for (ProductType narrow : {ProductType::BF16, ProductType::F16})
+      EXPECT_GT(faster(product, narrow, gpu), 10) << gpu;
+  EXPECT_GT(faster(attention, ProductType::BF16, "h100"), 10);
+  EXPECT_NEAR(faster(product, ProductType::BF16, "rtx4090"), 2, 0.01);
+}
+
 } // namespace

@@ -1,14 +1,9 @@
 #include "GradientCheck.h"
-#include "kedge/Interpret/ConstantEvaluator.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
+#include "CaseValues.h"
+#include "ReverseFunction.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Interfaces/DecomposableOpInterface.h"
-#include "kedge/Interfaces/DifferentiableOpInterface.h"
-#include "test/support/CompiledFunction.h"
 #include <cmath>
-#include <cstring>
 #include <fmt/format.h>
-#include <random>
 
 using namespace mlir;
 using namespace kedge;
@@ -16,106 +11,48 @@ using namespace kedge;
 namespace {
 bool isFloat(Value v) { return isa<FloatType>(elementOf(v)); }
 
-HostTensor makeTensor(RankedTensorType type, const std::vector<double> &values) {
-  HostTensor tensor{type, {}};
-  auto append = [&](auto number) {
-    auto *bytes = reinterpret_cast<const char *>(&number);
-    tensor.bytes.insert(tensor.bytes.end(), bytes, bytes + sizeof(number));
-  };
-  Type element = type.getElementType();
-  for (double value : values)
-    if (element.isF64())
-      append(value);
-    else if (element.isF32())
-      append(static_cast<float>(value));
-    else if (element.isInteger(1))
-      append(static_cast<char>(value != 0));
-    else if (element.isInteger(32))
-      append(static_cast<int32_t>(value));
-    else
-      append(static_cast<int64_t>(value));
-  return tensor;
-}
-
 class Check {
 public:
-  explicit Check(func::FuncOp function) : function(function), block(function.front()), random(7) {}
+  explicit Check(func::FuncOp function) : function(function), block(function.front()), reverse(function), random(7) {}
   std::string run();
 
-  std::set<std::string> differentiated; // names of ops
+  /// Names of ops.
+  const std::set<std::string> &differentiated() const { return reverse.differentiated(); }
 
 private:
-  std::vector<double> draw(BlockArgument argument);
   void bindValues(ConstantEvaluator &evaluator);
-  void compile();
   double compiledLoss();
   double loss();
-  bool differentiate();
-  void accumulate(OpBuilder &builder, Value v, Value grad);
   std::string compare(unsigned argument);
   std::string prepareAndCompare(unsigned arguments);
   std::string compareAll(unsigned arguments);
-  double number(Attribute attribute) { return cast<FloatAttr>(attribute).getValueAsDouble(); }
 
   func::FuncOp function;
   Block &block;
+  test::ReverseFunction reverse;
   std::mt19937 random;
   SmallVector<std::vector<double>> values;
   SmallVector<std::vector<double>> weights; // of the results
-  llvm::DenseMap<Value, Value> grads;
-  SmallVector<Value> seeds;
   std::unique_ptr<test::CompiledFunction> compiled; // results, then gradients
-  llvm::DenseMap<unsigned, unsigned> gradientResult; // of an argument
   std::string error;
 };
 
-std::vector<double> Check::draw(BlockArgument argument) {
-  unsigned index = argument.getArgNumber();
-  double low = -1, high = 1;
-  if (auto range = function.getArgAttrOfType<ArrayAttr>(index, "check.range")) {
-    low = number(range[0]);
-    high = number(range[1]);
-  }
-  int64_t below = 2;
-  if (auto limit = function.getArgAttrOfType<IntegerAttr>(index, "check.below"))
-    below = limit.getInt();
-  std::vector<double> result(elementCount(shapeOf(argument)));
-  for (double &value : result)
-    value = isFloat(argument) ? std::uniform_real_distribution<double>(low, high)(random)
-                              : std::uniform_int_distribution<int64_t>(0, below - 1)(random);
-  return result;
-}
-
 void Check::bindValues(ConstantEvaluator &evaluator) {
   for (unsigned k = 0; k < values.size(); ++k)
-    evaluator.bind(block.getArgument(k), makeTensor(tensorType(block.getArgument(k)), values[k]));
-}
-
-/// Results and gradients as one function of the CPU path.
-void Check::compile() {
-  Operation *terminator = block.getTerminator();
-  SmallVector<Value> results(terminator->getOperands());
-  for (unsigned k = 0; k < block.getNumArguments(); ++k)
-    if (Value grad = grads.lookup(block.getArgument(k))) {
-      gradientResult[k] = results.size();
-      results.push_back(grad);
-    }
-  terminator->setOperands(results);
-  compiled = std::make_unique<test::CompiledFunction>(test::CompiledFunction::isolate(function));
-  terminator->setOperands(ArrayRef<Value>(results).take_front(weights.size()));
+    evaluator.bind(block.getArgument(k), test::makeTensor(tensorType(block.getArgument(k)), values[k]));
 }
 
 double Check::compiledLoss() {
   for (unsigned k = 0; k < values.size(); ++k)
-    compiled->setInput(std::to_string(k), makeTensor(tensorType(block.getArgument(k)), values[k]));
-  for (unsigned k = 0; k < seeds.size(); ++k)
-    if (seeds[k])
-      compiled->setInput(std::to_string(cast<BlockArgument>(seeds[k]).getArgNumber()),
-                         makeTensor(tensorType(seeds[k]), weights[k]));
+    compiled->setInput(std::to_string(k), test::makeTensor(tensorType(block.getArgument(k)), values[k]));
+  for (unsigned k = 0; k < reverse.seeds().size(); ++k)
+    if (reverse.seeds()[k])
+      compiled->setInput(std::to_string(cast<BlockArgument>(reverse.seeds()[k]).getArgNumber()),
+                         test::makeTensor(tensorType(reverse.seeds()[k]), weights[k]));
   compiled->run();
   double total = 0;
   for (unsigned k = 0; k < weights.size(); ++k) {
-    if (!seeds[k])
+    if (!reverse.seeds()[k])
       continue;
     HostTensor tensor = compiled->output(std::to_string(k));
     for (int64_t i = 0; i < tensor.elements(); ++i)
@@ -142,61 +79,20 @@ double Check::loss() {
   return total;
 }
 
-void Check::accumulate(OpBuilder &builder, Value v, Value grad) {
-  if (!grad)
-    return;
-  if (grad.getType() != v.getType())
-    error = "a gradient differs in type from its operand";
-  Value &sum = grads[v];
-  sum = sum ? Value(onnx::AddOp::create(builder, v.getLoc(), sum, grad)) : grad;
-}
-
-/// Builds the gradients behind the function's ops. Seeds are bound later.
-bool Check::differentiate() {
-  SmallVector<Operation *> ops;
-  for (Operation &op : block.without_terminator())
-    ops.push_back(&op);
-  OpBuilder builder(block.getTerminator());
-  for (Value result : block.getTerminator()->getOperands())
-    if (isFloat(result)) {
-      seeds.push_back(block.addArgument(result.getType(), result.getLoc()));
-      accumulate(builder, result, seeds.back());
-    } else {
-      seeds.push_back(Value());
-    }
-  for (Operation *op : llvm::reverse(ops)) {
-    SmallVector<Value> resultGrads, operandGrads;
-    for (Value result : op->getResults())
-      resultGrads.push_back(grads.lookup(result));
-    if (llvm::none_of(resultGrads, [](Value grad) { return bool(grad); }))
-      continue;
-    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-    if (!differentiable || failed(differentiable.buildGradient(builder, resultGrads, operandGrads)) ||
-        operandGrads.size() != op->getNumOperands()) {
-      error = "no gradient of " + op->getName().getStringRef().str();
-      return false;
-    }
-    differentiated.insert(op->getName().getStringRef().str());
-    for (auto [k, operand] : llvm::enumerate(op->getOperands()))
-      accumulate(builder, operand, operandGrads[k]);
-  }
-  return error.empty();
-}
-
 std::string Check::compare(unsigned index) {
-  Value argument = block.getArgument(index), grad = grads.lookup(argument);
+  Value argument = block.getArgument(index), grad = reverse.gradient(argument);
   std::vector<double> found(values[index].size(), 0.0);
   if (grad && compiled) {
     loss();
-    HostTensor tensor = compiled->output(std::to_string(gradientResult.at(index)));
+    HostTensor tensor = compiled->output(reverse.outputOf(index));
     for (size_t i = 0; i < found.size(); ++i)
       found[i] = tensor.floatAt(i);
   } else if (grad) {
     ConstantEvaluator evaluator;
     bindValues(evaluator);
-    for (unsigned k = 0; k < seeds.size(); ++k)
-      if (seeds[k])
-        evaluator.bind(seeds[k], makeTensor(tensorType(seeds[k]), weights[k]));
+    for (unsigned k = 0; k < reverse.seeds().size(); ++k)
+      if (reverse.seeds()[k])
+        evaluator.bind(reverse.seeds()[k], test::makeTensor(tensorType(reverse.seeds()[k]), weights[k]));
     const HostTensor *tensor = evaluator.evaluate(grad);
     if (!tensor)
       return fmt::format("the gradient of argument {} cannot be evaluated", index);
@@ -230,16 +126,15 @@ std::string Check::compare(unsigned index) {
 
 std::string Check::prepareAndCompare(unsigned count) {
   for (BlockArgument argument : block.getArguments())
-    values.push_back(draw(argument));
-  for (Value result : block.getTerminator()->getOperands()) {
-    weights.emplace_back(elementCount(shapeOf(result)));
-    for (double &weight : weights.back())
-      weight = std::uniform_real_distribution<double>(-1, 1)(random);
-  }
+    values.push_back(test::drawArgument(function, argument, random));
+  for (Value result : block.getTerminator()->getOperands())
+    weights.push_back(test::drawWeights(result, random));
   bool random = function->hasAttr("check.random");
   if (!random)
     loss();
-  if (!error.empty() || !differentiate() || random)
+  if (error.empty())
+    error = reverse.build();
+  if (!error.empty() || random)
     return error;
   return compareAll(count);
 }
@@ -259,7 +154,7 @@ std::string Check::run() {
   if (std::string difference = prepareAndCompare(count); !difference.empty())
     return difference;
   try {
-    compile();
+    compiled = reverse.compile();
   } catch (const std::exception &problem) {
     return std::string("compiled: ") + problem.what();
   }
@@ -272,6 +167,6 @@ std::string test::checkGradients(func::FuncOp function, std::set<std::string> &c
   Check check(function);
   std::string difference = check.run();
   if (difference.empty())
-    covered.merge(check.differentiated);
+    covered.insert(check.differentiated().begin(), check.differentiated().end());
   return difference;
 }

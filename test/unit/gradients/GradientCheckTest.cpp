@@ -1,6 +1,7 @@
 // KEDGE_GRADIENT_CASE=norm runs only functions whose file or name holds that word.
 #include "ElementwiseCases.h"
 #include "GradientCheck.h"
+#include "NarrowGradients.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/Parser/Parser.h"
@@ -31,14 +32,38 @@ protected:
     return word ? word : "";
   }
 
-  void check(ModuleOp module, const std::string &file) {
-    for (auto function : module.getOps<func::FuncOp>()) {
-      std::string name = file + ":" + function.getName().str();
-      if (name.find(wanted()) == std::string::npos)
-        continue;
-      ++checked;
-      EXPECT_EQ(kedge::test::checkGradients(function, covered), "") << name;
+  using Visit = std::function<void(func::FuncOp, const std::string &name)>;
+
+  static void visit(ModuleOp module, const std::string &file, const Visit &visitor) {
+    for (auto function : module.getOps<func::FuncOp>())
+      if (std::string name = file + ":" + function.getName().str(); name.find(wanted()) != std::string::npos)
+        visitor(function, name);
+  }
+
+  static void visitFiles(const Visit &visitor) {
+    std::vector<fs::path> files;
+    for (const auto &entry : fs::directory_iterator(KEDGE_GRADIENT_CASES))
+      files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    for (const fs::path &file : files) {
+      auto module = parseSourceFile<ModuleOp>(file.string(), &context());
+      ASSERT_TRUE(module) << file;
+      visit(*module, file.stem().string(), visitor);
     }
+  }
+
+  static void visitElementwise(const Visit &visitor) {
+    for (const kedge::test::ElementwiseCase &entry : kedge::test::elementwiseCases()) {
+      std::string text = kedge::test::functionText(entry);
+      auto module = parseSourceString<ModuleOp>(text, &context());
+      ASSERT_TRUE(module) << text;
+      visit(*module, "elementwise", visitor);
+    }
+  }
+
+  static void check(func::FuncOp function, const std::string &name) {
+    ++checked;
+    EXPECT_EQ(kedge::test::checkGradients(function, covered), "") << name;
   }
 
   static std::set<std::string> covered; // ops whose gradient a case has compared
@@ -49,26 +74,9 @@ std::set<std::string> Gradients::covered;
 int Gradients::checked = 0;
 } // namespace
 
-TEST_F(Gradients, OfCaseFilesEqualCentralDifferences) {
-  std::vector<fs::path> files;
-  for (const auto &entry : fs::directory_iterator(KEDGE_GRADIENT_CASES))
-    files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const fs::path &file : files) {
-    auto module = parseSourceFile<ModuleOp>(file.string(), &context());
-    ASSERT_TRUE(module) << file;
-    check(*module, file.stem().string());
-  }
-}
+TEST_F(Gradients, OfCaseFilesEqualCentralDifferences) { visitFiles(check); }
 
-TEST_F(Gradients, OfElementwiseOpsEqualCentralDifferences) {
-  for (const kedge::test::ElementwiseCase &entry : kedge::test::elementwiseCases()) {
-    std::string text = kedge::test::functionText(entry);
-    auto module = parseSourceString<ModuleOp>(text, &context());
-    ASSERT_TRUE(module) << text;
-    check(*module, "elementwise");
-  }
-}
+TEST_F(Gradients, OfElementwiseOpsEqualCentralDifferences) { visitElementwise(check); }
 
 /// Runs last: what can be differentiated has a case above.
 TEST_F(Gradients, OfEveryOpAreCompared) {
@@ -80,4 +88,21 @@ TEST_F(Gradients, OfEveryOpAreCompared) {
     if (op.hasInterface<kedge::DifferentiableOpInterface>() && op.getStringRef() != "onnx.Dropout")
       EXPECT_TRUE(covered.count(op.getStringRef().str()))
           << op.getStringRef().str() << " has a gradient, but no case in test/unit/gradients compares it";
+}
+
+/// Runs last but for what follows: each of them is compared in 16 bits, too.
+TEST_F(Gradients, InSixteenBitsAreWithinTheFormatsRounding) {
+  std::set<std::string> compared;
+  for (const char *type : {"bf16", "fp16"}) {
+    auto narrow = [&](func::FuncOp function, const std::string &name) {
+      kedge::test::NarrowGap gap = kedge::test::gapOfNarrowGradients(function, type);
+      EXPECT_EQ(gap.problem, "") << name << " in " << type;
+      EXPECT_LE(gap.roundings, kedge::test::allowedRoundings(name)) << name << " in " << type;
+      compared.insert(gap.ops.begin(), gap.ops.end());
+    };
+    visitFiles(narrow);
+    visitElementwise(narrow);
+  }
+  for (const std::string &op : covered)
+    EXPECT_TRUE(compared.count(op)) << op << ": no case in 16 bits";
 }

@@ -1,4 +1,4 @@
-// Optimizer updates, gradient scaling, accumulation. Scalars are rank-0 f32 tensors.
+// Optimizer updates, stochastic rounding, gradient scaling, accumulation. Scalars are rank-0 f32 tensors.
 #ifndef KEDGE_TRAIN_OPTIMIZER_OPS
 #define KEDGE_TRAIN_OPTIMIZER_OPS
 include "kedge/Dialect/Train/TrainBase.td"
@@ -42,6 +42,17 @@ def Train_MomentumOp : Train_Op<"momentum", [Pointwise, ComputesEachElement]> {
   let arguments = (ins ONNX_Tensor:$param, ONNX_Tensor:$buffer, ONNX_Tensor:$gradient, ONNX_Tensor:$gradient_scale,
     ONNX_Tensor:$weight_decay, ONNX_Tensor:$lr, ONNX_Tensor:$momentum, BoolAttr:$nesterov, BoolAttr:$decay, F64Attr:$lr_scale);
   let results = (outs ONNX_Tensor:$new_param, ONNX_Tensor:$new_buffer);
+}
+
+def Train_StochasticRoundOp : Train_Op<"stochastic_round", [Clusterable]> {
+  let summary = "f32 to bf16, up or down by chance, so that the mean is exact";
+  let description = [{
+    x goes to the bf16 value above it in magnitude with the share of the gap that it is beyond the one below. A value of
+    bf16, an infinity and NaN stay as they are. Random numbers are keyed by (seed, op_id) and counted by (step, element):
+    a step that runs again rounds alike.
+  }];
+  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$seed, ONNX_Tensor:$step, I64Attr:$op_id);
+  let results = (outs ONNX_Tensor:$result);
 }
 
 def Train_AccumulateOp : Train_Op<"accumulate", [Pointwise, ComputesEachElement]> {

@@ -7,10 +7,11 @@
 
 namespace kedge {
 
-/// What a level-2 function holds.
+/// What a level-2 function holds, and what it was asked for.
 struct StepCounts {
   std::map<std::string, int64_t> composites; ///< forward, by the contract's names
   int64_t casts = 0; ///< from one float type to another, forward and backward: what an optimizer rounds counts for none
+  int64_t gradientSize = 0; ///< bytes of a gradient's element, where --grad-dtype says it
 };
 StepCounts countStep(mlir::Operation *function);
 

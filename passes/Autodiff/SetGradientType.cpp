@@ -1,0 +1,44 @@
+#include "FunctionEditing.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Support/FloatType.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/Passes.h"
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_SETGRADIENTTYPE
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct SetGradientType : impl::SetGradientTypeBase<SetGradientType> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    Type element = floatTypeNamed(&getContext(), type);
+    if (!element) {
+      function.emitError() << "unknown type '" << type.getValue() << "' of gradients: expected fp32, bf16 or fp16";
+      return signalPassFailure();
+    }
+    int64_t cast = 0;
+    for (OpOperand &result : returnOf(function)->getOpOperands())
+      if (train::bindingOfResult(function, result.getOperandNumber(), train::BindingKind::Gradient))
+        cast += castTo(result, element);
+    function.setFunctionType(FunctionType::get(&getContext(), function.getArgumentTypes(), returnOf(function)->getOperandTypes()));
+    addStatistic("kedge-set-gradient-type", "gradients cast", cast);
+  }
+
+  static bool castTo(OpOperand &result, Type element) {
+    Value gradient = result.get();
+    if (elementOf(gradient) == element || !isa<FloatType>(elementOf(gradient)) || elementOf(gradient).isF64())
+      return false;
+    PlacedBuilder builder(result.getOwner(), placeOfMaker(gradient));
+    result.set(onnx::CastOp::create(builder, gradient.getLoc(), gradient, TypeAttr::get(element)));
+    return true;
+  }
+};
+} // namespace
+} // namespace kedge::autodiff
