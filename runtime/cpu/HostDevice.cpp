@@ -99,6 +99,10 @@ public:
   }
 
   ~HostDevice() override {
+    if (!pending.empty()) { // an error left them: their messages may still come, until the process ends
+      new auto(std::move(functions));
+      return;
+    }
     functions.clear();
     munmap(base, baseBytes);
     if (host)
