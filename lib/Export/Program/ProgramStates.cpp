@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/StorageBytes.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "runtime/format/GraphHash.h"
 #include <filesystem>

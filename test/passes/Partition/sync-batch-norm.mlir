@@ -13,7 +13,7 @@
 // CHECK: dist.all_reduce
 // CHECK: onnx.Sqrt
 // CHECK: onnx.Cast {{.*}} -> tensor<2x3x2xbf16>
-// CHECK: onnx.Constant dense<0.114285715>
+// CHECK: onnx.Constant dense<0.114285745>
 // CHECK-COUNT-2: dist.all_reduce
 train.state parameter @w tensor<3xf32>
 func.func @step(%x: tensor<2x3x2xbf16> {train.binding = #train.binding<input "x">}, %w: tensor<3xf32> {train.binding = #train.binding<state @w>},
