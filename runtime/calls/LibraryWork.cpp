@@ -68,7 +68,7 @@ void takeAddend(const cpu::Addend &addend, MatmulCalls &calls) {
   if (addend.index < 0)
     return;
   // cuBLASLt's table of types has no epilogue for doubles.
-  if (addend.isBias() && addend.alpha == 1 && calls.shape.type == DType::F32) {
+  if (addend.isBias() && addend.alpha == 1 && calls.shape.type != DType::F64) {
     calls.shape.bias = true;
     return;
   }
@@ -79,9 +79,10 @@ void takeAddend(const cpu::Addend &addend, MatmulCalls &calls) {
   calls.spreads = !whole;
 }
 
-/// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same.
+/// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same. Sums of 16-bit
+/// numbers are fp32.
 uint64_t productWorkspace(const MatmulShape &shape) {
-  const uint64_t result = static_cast<uint64_t>(shape.m * shape.n * shape.batch) * dtypeSize(shape.type);
+  const uint64_t result = static_cast<uint64_t>(shape.m * shape.n * shape.batch) * std::max<uint64_t>(4, dtypeSize(shape.type));
   uint64_t bytes = kMiB / 4;
   while (bytes < 8 * result && bytes < 32 * kMiB)
     bytes *= 2;
@@ -108,6 +109,10 @@ bool padsDiffer(const cpu::Shape &pads) {
 
 } // namespace
 
+static bool isMultiplied(DType type) {
+  return type == DType::F32 || type == DType::F64 || type == DType::BF16 || type == DType::F16;
+}
+
 bool isProduct(const std::string &library) { return library == "onnx.MatMul" || library == "onnx.Gemm"; }
 
 bool isConvolution(const std::string &library) {
@@ -129,8 +134,8 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   for (const TensorDesc &operand : call.inputs)
     cpu::expectSameType(call, operand, call.inputs[0]);
   cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
-  if (calls.shape.type != DType::F32 && calls.shape.type != DType::F64)
-    failCall(call, "CUDA multiplies f32 and f64 only; compile with --target cpu");
+  if (!isMultiplied(calls.shape.type))
+    failCall(call, "CUDA multiplies f32, f64, bf16 and f16 only; compile with --target cpu");
   calls.shape.m = product.m, calls.shape.n = product.n, calls.shape.k = product.k;
   calls.shape.transA = product.transA, calls.shape.transB = product.transB;
   cutBatches(product, calls);

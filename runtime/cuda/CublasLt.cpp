@@ -16,6 +16,17 @@ std::vector<std::string> libraryNames(int driverVersion) {
   return {"libcublasLt.so.12"};
 }
 
+cudaDataType typeOf(DType type) {
+  switch (type) {
+  case DType::F64: return CUDA_R_64F;
+  case DType::BF16: return CUDA_R_16BF;
+  case DType::F16: return CUDA_R_16F;
+  default: return CUDA_R_32F;
+  }
+}
+
+bool isSixteenBit(DType type) { return type == DType::BF16 || type == DType::F16; }
+
 } // namespace
 
 CublasLt::CublasLt(Gpu &gpu, const AlgorithmTable &table) : gpu(gpu), table(table) {
@@ -62,8 +73,10 @@ void CublasLt::check(cublasStatus_t status, const std::string &what) const {
 struct CublasLt::Descriptors {
   Descriptors(const CublasLt &library, const MatmulShape &s) : library(library) {
     const bool wide = s.type == DType::F64;
-    const cudaDataType type = wide ? CUDA_R_64F : CUDA_R_32F;
-    library.check(library.descCreate(&operation, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, type), "matmul");
+    const cudaDataType type = typeOf(s.type);
+    // Sums, alpha and beta of 16-bit numbers are fp32: results are rounded once.
+    library.check(library.descCreate(&operation, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
+                  "matmul");
     const cublasOperation_t first = s.transB ? CUBLAS_OP_T : CUBLAS_OP_N, second = s.transA ? CUBLAS_OP_T : CUBLAS_OP_N;
     set(CUBLASLT_MATMUL_DESC_TRANSA, first);
     set(CUBLASLT_MATMUL_DESC_TRANSB, second);
@@ -121,6 +134,9 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descripto
   for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     set(which, alignment);
+  // Partial sums of a product that is cut along k meet in fp32, too.
+  if (isSixteenBit(shape.type))
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(count));
   int results = 0;
   const cublasStatus_t status =

@@ -1,4 +1,5 @@
-// Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), algorithms from the table.
+// Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), 16-bit numbers with fp32 sums, algorithms from
+// the table.
 #pragma once
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/calls/LibraryWork.h"

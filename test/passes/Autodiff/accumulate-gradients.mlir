@@ -1,4 +1,9 @@
 // RUN: kedge-opt %s --kedge-accumulate-gradients | FileCheck %s
+// RUN: kedge-opt %s --kedge-accumulate-gradients=type=bf16 | FileCheck %s --check-prefix=NARROW
+// RUN: not kedge-opt %s --kedge-accumulate-gradients=type=fp8 2>&1 | FileCheck %s --check-prefix=TYPE
+// TYPE: error: unknown type 'fp8' of accumulators: expected fp32, bf16 or fp16
+// NARROW: train.state accumulator @w.accumulator tensor<3xbf16> from unit {of = @w}
+// NARROW: train.accumulate {{.*}} : (tensor<3xbf16>, tensor<3xbf16>, tensor<i64>) -> tensor<3xbf16>
 
 // The accumulator is f32 whatever the gradient's type, and @update returns it as the gradient.
 // CHECK: train.state accumulator @w.accumulator tensor<3xf32> from unit {of = @w}

@@ -19,7 +19,7 @@ class CudaProducts : public ::testing::TestWithParam<ProductCase> {};
 
 TEST_P(CudaProducts, EqualTheHostsResults) {
   const ProductCase &c = GetParam();
-  for (const char *type : {"f32", "f64"})
+  for (const char *type : {"f32", "f64", "bf16", "f16"})
     expectSameOnBoth(callProgram(c.name, type, c.inputs, c.output, c.attrs));
 }
 
@@ -110,7 +110,7 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
             std::string::npos);
   EXPECT_FALSE(rt::cuda::cudnnTakes({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
   EXPECT_TRUE(rt::cuda::cudnnTakes({"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
-  EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}}).find("f32 and f64"),
+  EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}}).find("f32, f64, bf16 and f16"),
             std::string::npos);
   EXPECT_EQ(refusal({"onnx.MatMul", json::object(), {{f32, {2, 2}}, {f32, {2, 2}}}, {{f32, {2, 2}}}}), "");
 }

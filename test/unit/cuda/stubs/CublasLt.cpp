@@ -3,6 +3,7 @@
 //   KEDGE_STUB_NO_BIAS=1     proposes nothing for products with a bias
 //   KEDGE_STUB_REFUSES=N     refuses to run what it proposed as the N-th
 #include "Stub.h"
+#include "runtime/format/Float16.h"
 #include <cublasLt.h>
 #include <vector>
 
@@ -17,13 +18,14 @@ struct Operation {
   bool wide = false;
 };
 struct Layout {
-  bool wide;
+  cudaDataType type;
   int64_t rows, columns, lead;
   int32_t batch = 1;
   int64_t stride = 0;
 };
 struct Preference {
   size_t workspace = 0;
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
 template <typename T> T as(const void *value) {
@@ -40,31 +42,32 @@ template <typename T> T element(const Layout &layout, const T *base, int32_t op,
   return op == CUBLAS_OP_N ? base[row + column * layout.lead] : base[column + row * layout.lead];
 }
 
-template <typename T> struct Product {
+/// T: of the matrices; S: of the sums.
+template <typename T, typename S> struct Product {
   Operation op;
-  T alpha, beta;
+  S alpha, beta;
   Layout a, b, c;
 
   void run(const T *aBase, const T *bBase, const T *cBase, T *d) const {
     const int64_t inner = op.first == CUBLAS_OP_N ? a.columns : a.rows;
     for (int64_t column = 0; column < c.columns; ++column)
       for (int64_t row = 0; row < c.rows; ++row) {
-        T sum = 0;
+        S sum = 0;
         for (int64_t k = 0; k < inner; ++k)
-          sum += element(a, aBase, op.first, row, k) * element(b, bBase, op.second, k, column);
+          sum += static_cast<S>(element(a, aBase, op.first, row, k)) * static_cast<S>(element(b, bBase, op.second, k, column));
         const int64_t at = row + column * c.lead;
-        T value = alpha * sum + (beta != 0 ? beta * cBase[at] : T(0));
+        S value = alpha * sum + (beta != 0 ? beta * static_cast<S>(cBase[at]) : S(0));
         if (op.epilogue == CUBLASLT_EPILOGUE_BIAS)
-          value += static_cast<const T *>(op.bias)[row];
+          value += static_cast<S>(static_cast<const T *>(op.bias)[row]);
         d[at] = value;
       }
   }
 };
 
-template <typename T>
+template <typename T, typename S>
 void multiply(const Operation &op, const void *alpha, const void *beta, const Layout &a, const Layout &b,
               const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d, cudaStream_t stream) {
-  const Product<T> product{op, as<T>(alpha), as<T>(beta), a, b, c};
+  const Product<T, S> product{op, as<S>(alpha), as<S>(beta), a, b, c};
   enqueue([=] {
     for (int64_t i = 0; i < product.c.batch; ++i)
       product.run(static_cast<const T *>(aBase) + i * product.a.stride, static_cast<const T *>(bBase) + i * product.b.stride,
@@ -85,8 +88,8 @@ size_t cublasLtGetVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUB
 size_t cublasLtGetCudartVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUBLAS_CUDA", 13000)); }
 const char *cublasLtGetStatusString(cublasStatus_t) { return "a status that a test asked for"; }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t) {
-  if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_64F)
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale) {
+  if ((compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) && (compute != CUBLAS_COMPUTE_64F || scale != CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED; // TF32 and the like
   *desc = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation);
   of(*desc).wide = compute == CUBLAS_COMPUTE_64F;
@@ -118,7 +121,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDa
   if (lead < static_cast<int64_t>(rows))
     return CUBLAS_STATUS_INVALID_VALUE;
   *layout = reinterpret_cast<cublasLtMatrixLayout_t>(
-      new Layout{type == CUDA_R_64F, static_cast<int64_t>(rows), static_cast<int64_t>(columns), lead});
+      new Layout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), lead});
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
@@ -149,6 +152,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     size_t) {
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
     reinterpret_cast<Preference *>(preference)->workspace = as<size_t>(value);
+  if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+    reinterpret_cast<Preference *>(preference)->reductions = as<uint32_t>(value);
   return CUBLAS_STATUS_SUCCESS;
 }
 /// What was proposed, or might be.
@@ -169,6 +174,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *count = static_cast<int>(std::min<int64_t>(wanted, setting("KEDGE_STUB_PROPOSALS", 3)));
   if (of(desc).wide && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     *count = 0; // no epilogue for doubles
+  const bool narrow = of(d).type == CUDA_R_16BF || of(d).type == CUDA_R_16F;
+  if (narrow && reinterpret_cast<Preference *>(preference)->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+    *count = 0; // partial sums in 16 bits
   if (setting("KEDGE_STUB_NO_BIAS", 0) != 0 && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     *count = 0;
   for (int i = 0; i < *count; ++i) {
@@ -182,17 +190,25 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
                               const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t stream) {
   static const uint64_t zero = 0;
-  const size_t bytes = of(desc).wide ? 8 : 4;
+  const cudaDataType type = of(c).type;
+  const size_t bytes = type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+  if (of(a).type != type || of(b).type != type || of(desc).wide != (type == CUDA_R_64F))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool ofZeros = std::memcmp(A, &zero, bytes) == 0 && std::memcmp(B, &zero, bytes) == 0;
   record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s", static_cast<long long>(of(c).columns),
          static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace,
          ofZeros ? " of zeros" : "");
   if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0))
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (of(desc).wide)
-    multiply<double>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
-  else
-    multiply<float>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
+  const auto run = [&](auto element, auto sum) {
+    multiply<decltype(element), decltype(sum)>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
+  };
+  switch (type) {
+  case CUDA_R_64F: run(double(), double()); break;
+  case CUDA_R_16BF: run(kedge::rt::BFloat16(), float()); break;
+  case CUDA_R_16F: run(kedge::rt::Float16(), float()); break;
+  default: run(float(), float());
+  }
   return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
 }
 }
