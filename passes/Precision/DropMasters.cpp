@@ -135,8 +135,8 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
     Operation *terminator = function.getBody().front().getTerminator();
     PlacedBuilder builder(terminator, updateOf(pair));
     Value exact = terminator->getOperand(result);
-    Value rounded = train::StochasticRoundOp::create(builder, exact.getLoc(), exact, scalar(function, "seed"),
-                                                     scalar(function, "step"), builder.getI64IntegerAttr(pair.id));
+    Value seed = scalar(function, "seed"), step = scalar(function, "step");
+    Value rounded = train::StochasticRoundOp::create(builder, exact.getLoc(), exact, seed, step, builder.getI64IntegerAttr(pair.id));
     terminator->setOperand(result, rounded);
   }
 

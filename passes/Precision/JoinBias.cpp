@@ -61,6 +61,7 @@ bool splitScalar(onnx::GemmOp gemm) {
   }
   gemm.getResult().replaceAllUsesExcept(sum.getResult(), sum);
   gemm.getCMutable().clear();
+  gemm.setBeta(APFloat(1.0f));
   return true;
 }
 
