@@ -176,4 +176,32 @@ def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
+
+def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
+  let summary = "All ranks issue the same collectives in the same order";
+  let description = [{
+    On level 3 or 4. Of a program that all ranks run: every collective is over as many ranks as the module's `dist.mesh`
+    has, and functions hold no control flow, so one order holds for all. Of schedules a rank (a module each, with a
+    `dist.mesh`, in one module): function by function the same collectives, in the same order, of the same types and sizes;
+    the first that has no match is named. Statistic: collectives.
+
+    Example:
+    ```mlir
+    module @rank0 attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      func.func @step(%a: tensor<2xf32>) -> tensor<4xf32> {
+        // expected-error @+1 {{collective 0 of @step on @rank0 is dist.all_gather {ranks = 2 : i64} (tensor<2xf32>, tensor<4xf32>), on @rank1 it is dist.all_gather {ranks = 2 : i64} (tensor<2xf32>, tensor<3xf32>)}}
+        %w = sched.library "dist.all_gather"(%a) {ranks = 2 : i64} {collective} : (tensor<2xf32>) -> tensor<4xf32>
+        return %w : tensor<4xf32>
+      }
+    }
+    module @rank1 attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      func.func @step(%a: tensor<2xf32>) -> tensor<3xf32> {
+        // expected-note @+1 {{the other one is here}}
+        %w = sched.library "dist.all_gather"(%a) {ranks = 2 : i64} {collective} : (tensor<2xf32>) -> tensor<3xf32>
+        return %w : tensor<3xf32>
+      }
+    }
+    ```
+  }];
+}
 #endif

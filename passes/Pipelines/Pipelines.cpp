@@ -145,6 +145,7 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
 static void addPlacement(OpPassManager &manager) {
   manager.addPass(memory::createPlaceCopies());
   manager.addPass(memory::createCheckMemory());
+  manager.addPass(partition::createCheckCollectives());
 }
 
 void addMemoryPipeline(OpPassManager &manager, int threads) {
