@@ -35,7 +35,8 @@ std::optional<Launched> launchedBy(const Names &names) {
   if (*size < 1 || *rank >= *size)
     fail("{}={} and {}={} contradict each other: start the program by mpirun or srun", names.size, *size, names.rank,
          *rank);
-  const int64_t local = number(names.localSize).value_or(1);
+  const char *perMachine = std::getenv(names.localSize); // Slurm also has "2(x3)"
+  const int64_t local = perMachine ? std::atoll(perMachine) : 1;
   return Launched{{*rank, *size}, std::clamp<int64_t>(local, 1, *size)};
 }
 

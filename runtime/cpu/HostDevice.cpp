@@ -121,6 +121,7 @@ public:
   }
   void endWrite() override {}
   void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
+    finishThoseAt(base + offset, bytes); // bytes may be dead for one stream and not yet for another
     std::memset(base + offset, value, bytes);
   }
   char *hostArena() override { return host; }
@@ -136,7 +137,8 @@ public:
     std::vector<Prepared> &launches = functions.find(&function)->second;
     for (int i = first; i < end; ++i) {
       Prepared &entry = launches[static_cast<size_t>(i)];
-      awaitEventsOf(function, i);
+      for (int event : function.launches[static_cast<size_t>(i)].waits)
+        finishUntil(function, event);
       ++entry.launched;
       if (entry.collective && isBackground(function.launches[static_cast<size_t>(i)])) {
         entry.collective->start();
@@ -150,11 +152,6 @@ public:
     }
     if (end == static_cast<int>(launches.size()))
       finishPending(pending.size());
-  }
-
-  void awaitEventsOf(const Function &function, int launch) override {
-    for (int event : function.launches[static_cast<size_t>(launch)].waits)
-      finishUntil(function, event);
   }
 
 private:
@@ -215,6 +212,7 @@ private:
         entry.touched.push_back({entry.args[k], source.inputs[k].bytes()});
       for (size_t k = 0; k < source.outputs.size(); ++k)
         entry.touched.push_back({entry.args[source.reads + k], source.outputs[k].bytes()});
+      entry.touched.push_back({static_cast<const char *>(entry.workspace), source.workspaceBytes});
       most += background;
     }
     pending.reserve(std::max(pending.capacity(), most));

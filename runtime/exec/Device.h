@@ -48,9 +48,6 @@ public:
   /// Runs launches [first, end) in order. May return before they are done: what is asked of this object later
   /// waits for them. `timer` may be null.
   virtual void run(const Function &function, int first, int end, LaunchTimer *timer) = 0;
-  /// Waits for the events that a launch waits for, which it does itself when it runs: what is told between this call and
-  /// that one finds them done.
-  virtual void awaitEventsOf(const Function &function, int launch) {}
   /// True when run() returns early, so that the host may read the next batch meanwhile.
   virtual bool isAsynchronous() const { return false; }
 

@@ -120,9 +120,6 @@ void Executor::poisonDeadRanges() {
 
 void Executor::poison(const Function &function, int after) {
   const size_t at = static_cast<size_t>(after + 1);
-  // A buffer may end where the next launch's waits end: that launch may write there.
-  if (at < function.launches.size())
-    target->awaitEventsOf(function, after + 1);
   for (const auto &[begin, end] : dead.find(&function)->second[at])
     target->fill(begin, end - begin, 0xff);
   for (const auto &[begin, end] : deadHost.find(&function)->second[at])
