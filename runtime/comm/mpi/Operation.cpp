@@ -48,7 +48,7 @@ bool Operation::finish(int slot) {
   return true;
 }
 
-bool Operation::advance() {
+Operation::Step Operation::advance() {
   if (ran.begin == 0)
     ran.begin = steadyNanoseconds();
   bool moved = false;
@@ -66,9 +66,9 @@ bool Operation::advance() {
   }
   if (exhausted && isFree(0) && isFree(1)) {
     ran.end = steadyNanoseconds();
-    done.store(true, std::memory_order_release);
+    return Step::Ended;
   }
-  return moved;
+  return moved ? Step::Moved : Step::Waiting;
 }
 
 void TransferOperation::configure(int64_t sender, int64_t receiver, const void *bytes, void *into, size_t total,

@@ -24,8 +24,11 @@ public:
 
   /// Starts anew; `sequence` is the same number on all ranks.
   void begin(uint64_t sequence);
-  /// Takes one step where it can; true when something moved.
-  bool advance();
+  enum class Step { Waiting, Moved, Ended };
+  /// Takes one step where it can.
+  Step advance();
+  /// Tells the owner that it has ended. From then on it is the owner's, who may begin it anew or destroy it.
+  void giveBack() { done.store(true, std::memory_order_release); }
 
   bool isDone() const { return done.load(std::memory_order_acquire); }
   TimeSpan span() const { return ran; } ///< once done

@@ -106,11 +106,13 @@ bool Progress::advance() {
   for (auto &lane : lanes) {
     if (lane.empty())
       continue;
-    moved |= lane.front()->advance();
-    if (!lane.front()->isDone())
+    Operation &operation = *lane.front();
+    const Operation::Step step = operation.advance();
+    moved |= step != Operation::Step::Waiting;
+    if (step != Operation::Step::Ended)
       continue;
     lane.erase(lane.begin());
-    moved = true;
+    operation.giveBack();
     changed.post();
   }
   return moved;
