@@ -10,7 +10,7 @@
 // CHECK-NEXT: %[[C:.*]] = onnx.MatMul %[[B]], %arg1
 // CHECK-NEXT: %[[D:.*]] = onnx.Add %[[C]], %arg4
 // CHECK: %[[E:.*]] = onnx.Gemm %[[D]], %arg1 {transB = true}
-// CHECK-NEXT: %[[SCALED:.*]] = onnx.Mul %arg5, %{{.*}} : (tensor<f32>, tensor<f32>)
+// CHECK: %[[SCALED:.*]] = onnx.Mul %arg5, %{{.*}} : (tensor<f32>, tensor<f32>)
 // CHECK-NEXT: onnx.Add %[[E]], %[[SCALED]]
 // CHECK-DAG: 2 kedge-join-bias biases joined
 // CHECK-DAG: 1 kedge-join-bias scalars taken out
