@@ -60,6 +60,32 @@ def one_overflow_stops_all_updates(folder):
     assert lines[-1]["optimizer_steps"] == 0, lines
 
 
+def one_rank_overflows(folder):
+    """An overflow on one of two ranks is a skipped step on both, and the next one is none."""
+    case = linear(folder, G)
+    # Rows go to ranks in turns: rank 1 has the large one in step 1 of 4, whose gradient is 512 x 900, beyond fp16.
+    case.add_data("x", numpy.concatenate([G, G, G, 3000 * G, G, G, G, G]))
+    flags = [*GRAPH_LOSS, "--precision", "fp16", *SCALED, "--ranks", "2", "--optimizer", "sgd"]
+    results = [case.run_on(2, case.compile(f"stage-{stage}", *flags, "--zero", stage), "--steps", "4", "--lr", "0.5", "--weight-decay", "0")
+               for stage in ("0", "1", "2")]
+    for lines, weights in results:
+        assert [line["skipped"] for line in lines] == [False, True, False, False], lines
+        assert [line["loss_scale"] for line in lines] == [1024, 1024, 512, 512] and lines[-1]["optimizer_steps"] == 3, lines
+        assert close(array([1, -2, 3]) - weights["w"], 3 * 0.5 * G[0], 2 ** -9), weights
+
+
+def last_micro_batch_of_ranks_counts(folder):
+    """A gradient that only the last micro-batch of the last rank has is applied in that very step, in every stage."""
+    rows = numpy.concatenate([0 * G] * 7 + [8 * G])
+    case = linear(folder, rows[:1])
+    case.add_data("x", rows)
+    for stage in ("0", "1", "2", "3"):
+        program = case.compile(f"stage-{stage}", *GRAPH_LOSS, "--precision", "bf16", "--accumulate", "4", "--optimizer", "sgd",
+                               "--ranks", "2", "--zero", stage)
+        _, weights = case.run_on(2, program, "--steps", "1", "--lr", "1", "--weight-decay", "0")
+        assert close(array([1, -2, 3]) - weights["w"], G[0], 2 ** -7), (stage, weights)
+
+
 def norm_is_squared_in_fp32(folder):
     """Gradients of 300: their squares are beyond fp16, the norm and the clipping are not."""
     rows = numpy.full((1, 64), 300, numpy.float32)

@@ -61,6 +61,15 @@ class Small:
         assert done.returncode == expect, done.stderr
         return [json.loads(line) for line in log.read_text().splitlines()]
 
+    def run_on(self, ranks, program, *options):
+        """The lines of the log of several ranks, and the weights after them."""
+        log, weights = self.folder / "log.jsonl", self.folder / "weights.safetensors"
+        data = [word for name, path in self.data.items() for word in ("--data", f"{name}={path}")]
+        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), program, *data, "--log", log,
+                               "--export-safetensors", weights, "--threads", "1", *options], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in log.read_text().splitlines()], tensors(weights)
+
     def trained(self, program, *options):
         """The lines of the log, and the weights after them."""
         weights = self.folder / "weights.safetensors"
