@@ -19,8 +19,8 @@ constexpr double kGiga = 1e9, kTera = 1e12;
 
 /// What data sheets do not tell, alike for the GPUs: shares of the peaks that good kernels reach (fused
 /// elementwise kernels 85 % of the memory's peak, large products 75 %, attention 60 % of
-/// long rows), and the time between two kernels of a
-/// replayed graph.
+/// long rows, large collectives 80 % of the link), the time between two kernels of a replayed graph, and what a
+/// collective of a few bytes takes.
 DeviceModel graphicsProcessor(const std::string &name) {
   DeviceModel device;
   device.name = name;
@@ -31,6 +31,8 @@ DeviceModel graphicsProcessor(const std::string &name) {
   device.attentionHalfKeys = 300;
   device.convolutionHalfChannels = 32;
   device.memoryEfficiency = 0.85;
+  device.linkSeconds = 2e-5;
+  device.linkEfficiency = 0.8;
   return device;
 }
 
@@ -47,7 +49,7 @@ void derive(DeviceModel &device) {
   device.halfRateFlops = device.bf16Flops * 1e-5;
 }
 
-/// NVIDIA A100 80GB SXM data sheet (2021); PCIe 4.0 x16.
+/// NVIDIA A100 80GB SXM data sheet (2021); PCIe 4.0 x16; NVLink 3: 600 GB/s, half of it in each direction.
 DeviceModel a100() {
   DeviceModel device = graphicsProcessor("a100");
   device.memoryBytes = 80 * int64_t(1e9);
@@ -55,12 +57,13 @@ DeviceModel a100() {
   device.bf16Flops = device.fp16Flops = 312 * kTera;
   device.specialFunctions = specialFunctions(108, 1.41e9);
   device.bytesPerSecond = 2039 * kGiga, device.hostBytesPerSecond = 32 * kGiga;
+  device.linkBytesPerSecond = 300 * kGiga;
   device.cacheBytes = 40 * 1048576.0;
   derive(device);
   return device;
 }
 
-/// NVIDIA H100 SXM data sheet (2023); PCIe 5.0 x16.
+/// NVIDIA H100 SXM data sheet (2023); PCIe 5.0 x16; NVLink 4: 900 GB/s, half of it in each direction.
 DeviceModel h100() {
   DeviceModel device = graphicsProcessor("h100");
   device.memoryBytes = 80 * int64_t(1e9);
@@ -68,6 +71,7 @@ DeviceModel h100() {
   device.bf16Flops = device.fp16Flops = 989.4 * kTera;
   device.specialFunctions = specialFunctions(132, 1.83e9);
   device.bytesPerSecond = 3350 * kGiga, device.hostBytesPerSecond = 64 * kGiga;
+  device.linkBytesPerSecond = 450 * kGiga;
   device.cacheBytes = 50 * 1048576.0;
   derive(device);
   return device;
@@ -83,7 +87,8 @@ DeviceModel h200() {
   return device;
 }
 
-/// NVIDIA Ada GPU architecture white paper (2022), GeForce RTX 4090; products accumulate in fp32; PCIe 4.0 x16.
+/// NVIDIA Ada GPU architecture white paper (2022), GeForce RTX 4090; products accumulate in fp32; PCIe 4.0 x16,
+/// which is its link to other GPUs too: it has no NVLink.
 DeviceModel rtx4090() {
   DeviceModel device = graphicsProcessor("rtx4090");
   device.memoryBytes = 24 * int64_t(1e9);
@@ -91,6 +96,7 @@ DeviceModel rtx4090() {
   device.bf16Flops = device.fp16Flops = 165.2 * kTera;
   device.specialFunctions = specialFunctions(128, 2.52e9);
   device.bytesPerSecond = 1008 * kGiga, device.hostBytesPerSecond = 32 * kGiga;
+  device.linkBytesPerSecond = 32 * kGiga;
   device.cacheBytes = 72 * 1048576.0;
   derive(device);
   return device;
@@ -116,6 +122,8 @@ DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) 
   device.bytesPerSecond = std::min(cores * 31.0, 400.0) * kGiga;
   device.updateWeight = 0;
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
+  // Ranks of one machine, over Open MPI's shared memory (docs/results.md).
+  device.linkBytesPerSecond = 2 * kGiga, device.linkSeconds = 4e-5;
   device.cacheBytes = cores * 4194304.0;
   device.cacheBytesPerSecond = cores * 90 * kGiga;
   device.launchSeconds = 5e-8;

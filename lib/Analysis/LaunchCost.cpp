@@ -2,6 +2,7 @@
 #include "ClusterCost.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <map>
@@ -78,7 +79,24 @@ ProductType productType(ValueRange inputs) {
                             : ProductType::F32;
 }
 
+/// Over a ring each rank sends all but its own part of what is counted (an all-reduce counts twice: it goes around twice),
+/// and receives as much. Nothing when nothing is sent.
+LaunchCost costOfCollective(sched::LibraryOp op) {
+  const rt::LibraryCall call = libraryCallOf(op);
+  auto ranks = op.getAttrs().getAs<IntegerAttr>("ranks");
+  const double others = ranks ? 1 - 1 / static_cast<double>(ranks.getInt()) : 0;
+  LaunchCost cost;
+  for (const rt::Traffic &traffic : rt::trafficOf(call.name, call.inputs, call.outputs)) {
+    cost.kind = WorkKind::Collective;
+    cost.bytesRead += others * static_cast<double>(traffic.elements) * static_cast<double>(rt::dtypeSize(traffic.type));
+  }
+  cost.bytesWritten = cost.bytesRead;
+  return cost;
+}
+
 LaunchCost costOfLibrary(sched::LibraryOp op) {
+  if (LaunchCost sent = costOfCollective(op); sent.kind == WorkKind::Collective)
+    return sent;
   rt::KernelWork work = workOf(libraryCallOf(op));
   LaunchCost cost;
   cost.kind = kindOf(work.kind);
@@ -148,6 +166,8 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
     return 0;
   if (cost.kind == WorkKind::Transfer)
     return device.launchSeconds + cost.bytesRead / device.hostBytesPerSecond;
+  if (cost.kind == WorkKind::Collective)
+    return device.linkSeconds + cost.bytesRead / (device.linkBytesPerSecond * device.linkEfficiency);
   // Attention's rate was measured with its exponentials.
   double computing = cost.kind == WorkKind::Attention ? 0 : cost.specialFunctions / device.specialFunctions;
   if (cost.flops > 0)

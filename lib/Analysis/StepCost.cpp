@@ -26,6 +26,7 @@ const char *nameOf(WorkKind kind) {
   switch (kind) {
   case WorkKind::None: return "none";
   case WorkKind::Transfer: return "transfer";
+  case WorkKind::Collective: return "collective";
   case WorkKind::Vector: return "vector";
   case WorkKind::Moving: return "moving";
   case WorkKind::Irregular: return "irregular";

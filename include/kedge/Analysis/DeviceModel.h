@@ -18,6 +18,8 @@ struct DeviceModel {
   double specialFunctions = 0; ///< exp-like evaluations
   double bytesPerSecond = 0;   ///< device memory, reads and writes together
   double hostBytesPerSecond = 0; ///< between device and host memory, one direction
+  double linkBytesPerSecond = 0; ///< what a rank sends to others while it receives as much
+  double linkSeconds = 0;        ///< of every collective, whatever it sends
   double cacheBytes = 0, cacheBytesPerSecond = 0; ///< what a launch finds there that ran just before
 
   double launchSeconds = 0; ///< of every launch, whatever it does
@@ -26,7 +28,7 @@ struct DeviceModel {
   double team = 1, teamSeconds = 0;
 
   // Shares of the peaks that large launches reach, in (0, 1].
-  double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1;
+  double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1, linkEfficiency = 1;
   double updateWeight = 1;   ///< what a byte written in place of one just read costs, beside any other byte
   double copyEfficiency = 1; ///< of library kernels that only move data, beside generated kernels
   // Where half of those shares is reached: FLOPs of a product or convolution, keys that a query of attention sees

@@ -6,9 +6,9 @@
 namespace kedge::analysis {
 
 /// How a launch's FLOPs run: this picks the rate.
-/// Transfer: between the device's memory and the host's. Vector: generated kernels. Moving: library kernels that copy. Irregular: element by element through windows or
+/// Transfer: between the device's memory and the host's. Collective: between ranks. Vector: generated kernels. Moving: library kernels that copy. Irregular: element by element through windows or
 /// indices.
-enum class WorkKind { None, Transfer, Vector, Moving, Irregular, Product, Convolution, Attention };
+enum class WorkKind { None, Transfer, Collective, Vector, Moving, Irregular, Product, Convolution, Attention };
 /// Type of a product's operands.
 enum class ProductType { F64, F32, BF16, F16 };
 
@@ -17,7 +17,7 @@ struct LaunchCost {
   ProductType type = ProductType::F32;
   double flops = 0;            ///< a multiply-add counts 2
   double specialFunctions = 0; ///< exp, log, tanh, erf, folds..., in evaluations of exp
-  double bytesRead = 0;        ///< every element of every distinct operand that is read, once
+  double bytesRead = 0;        ///< every element of every distinct operand that is read, once; of a collective what a rank sends
   double bytesWritten = 0;
   double bytesUpdated = 0; ///< of those written: new values of states, which take the place of the old ones
   double extent = 0; ///< rt::KernelWork::extent

@@ -179,6 +179,26 @@ TEST_F(LaunchCostTest, CopiesTakeTheLinkToTheHost) {
   EXPECT_DOUBLE_EQ(secondsOf(cost, device), device.launchSeconds + 4194304 / 32e9);
 }
 
+TEST_F(LaunchCostTest, CollectivesSendAllButTheRanksOwnPart) {
+  const char *text = R"(func.func @f(%x: tensor<4096xf32>) -> tensor<1024xf32> {
+    %y = sched.library "dist.reduce_scatter"(%x) {ranks = 4 : i64} {collective} : (tensor<4096xf32>) -> tensor<1024xf32>
+    return %y : tensor<1024xf32> })";
+  LaunchCost cost = costOfLast(text);
+  EXPECT_EQ(cost.kind, WorkKind::Collective);
+  EXPECT_EQ(cost.bytesRead, 4.0 * 4096 * 3 / 4);
+  DeviceModel device = loadDevice("h100");
+  EXPECT_DOUBLE_EQ(secondsOf(cost, device), device.linkSeconds + 12288 / (450e9 * device.linkEfficiency));
+  // Twice around for the sum that all have.
+  cost = costOfLast(R"(func.func @f(%x: tensor<4096xbf16>) -> tensor<4096xbf16> {
+    %y = sched.library "dist.all_reduce"(%x) {ranks = 4 : i64, kind = "sum"} {collective} : (tensor<4096xbf16>) -> tensor<4096xbf16>
+    return %y : tensor<4096xbf16> })");
+  EXPECT_EQ(cost.bytesRead, 2.0 * 2 * 4096 * 3 / 4);
+  cost = costOfLast(R"(func.func @f(%x: tensor<4096xf32>) -> tensor<1024xf32> {
+    %y = sched.library "dist.own_part"(%x) {ranks = 4 : i64} {collective} : (tensor<4096xf32>) -> tensor<1024xf32>
+    return %y : tensor<1024xf32> })");
+  EXPECT_NE(cost.kind, WorkKind::Collective); // nothing is sent
+}
+
 TEST_F(LaunchCostTest, TimeIsTheLongerOfComputingAndMoving) {
   DeviceModel device = loadDevice("a100");
   LaunchCost moving{WorkKind::Vector, ProductType::F32, 1e6, 0, 1e10, 1e10};
