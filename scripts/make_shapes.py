@@ -2,7 +2,8 @@
 """Writes models of published sizes as ONNX without weights: what `kedge plan` needs and no more.
 
 make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, lesson-l, gpt3, bert-base, llama-1b, resnet50, unet; for shares
-                                of a device's bandwidth (scripts/gpu_conformance.py): wide-rows, wide-parameter
+                                of a device's bandwidth (scripts/gpu_conformance.py): wide-rows, wide-parameter; stacks of
+                                square linears with as many parameters as they say: 1b, 7b, 7.5b, 128b, 1t, and linears-48
 
 Weights are external data in a file that does not exist; the parameters' shapes are the published ones (docs/results.md
 has the counts). Token inputs are BxT, images BxCxHxW, all dynamic. Needs only the package onnx.
@@ -224,6 +225,15 @@ def wide_parameter(path, width=1024, outputs=1 << 15):
     g.save(path, rows_input(width), g.op("MatMul", "x", g.parameter("weight", width, outputs)), ["batch", outputs])
 
 
+def linears(path, layers, width, bias=False):
+    """layers x Linear(width, width): state and nothing else."""
+    g, x = Graph(), "x"
+    for i in range(layers):
+        with g.within(f"layers.{i}", "Linear"):
+            x = g.linear(x, f"layers.{i}", width, width, bias)
+    g.save(path, rows_input(width), x, ["batch", width])
+
+
 MODELS = {
     "gpt2": lambda path: gpt(path, 12, 768, 12),
     "gpt2-medium": lambda path: gpt(path, 24, 1024, 16),
@@ -233,6 +243,12 @@ MODELS = {
     "llama-1b": llama,
     "resnet50": resnet50,
     "unet": unet,
+    "1b": lambda path: linears(path, 10, 10000),
+    "7b": lambda path: linears(path, 70, 10000),
+    "7.5b": lambda path: linears(path, 75, 10000),
+    "128b": lambda path: linears(path, 80, 40000),
+    "1t": lambda path: linears(path, 100, 100000),
+    "linears-48": lambda path: linears(path, 48, 4096, bias=True),
     "wide-rows": wide_rows,
     "wide-parameter": wide_parameter,
 }

@@ -1,4 +1,5 @@
 #include "HostMemory.h"
+#include "LaunchBytes.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
@@ -16,91 +17,10 @@ using analysis::arenaBytes;
 using nlohmann::json;
 
 namespace {
-bool isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
-  return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistentBytes;
-}
-
-/// Bytes of a function's transient buffers at its fullest launch, by kind. Parameters and optimizer: states
-/// that live in host memory and are here for a while. `live`: all of them; `height`: how high the function's
-/// buffers reach.
-struct Fullest {
-  int64_t gradients = 0, workspace = 0, communication = 0, parameters = 0, optimizer = 0, live = 0, height = 0;
-};
-
-int64_t &shareOf(Fullest &bytes, train::Role role) {
-  bool isParameter = role == train::Role::Parameter || role == train::Role::Frozen;
-  return isParameter                        ? bytes.parameters
-         : role == train::Role::Accumulator ? bytes.gradients
-                                            : bytes.optimizer;
-}
-
-int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
-  int64_t height = 0;
-  for (auto buffer : function.getBody().getOps<exec::BufferOp>())
-    if (isTransient(buffer, persistent))
-      height =
-          std::max<int64_t>(height, buffer.getOffset() + arenaBytes(buffer, buffer.getSize()) - persistent);
-  return height;
-}
-
-/// What ranks gather, and the scratch of collectives, is there to be sent; gathered gradients are gradients. What a
-/// reduction reads is a gradient as long as stages keep gradients whole, then it is on its way.
-void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gradients, llvm::DenseSet<Operation *> &sent) {
-  bool keepsWhole = dist::stageOf(function->getParentOfType<ModuleOp>()) < 2;
-  llvm::DenseSet<Operation *> reduced;
-  for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
-    if (!launch.getCollective())
-      continue;
-    if (launch.getWorkspace())
-      sent.insert(launch.getWorkspace().getDefiningOp());
-    bool reduces = launch.getKernel() == "dist.reduce_scatter";
-    for (auto [index, value] : llvm::enumerate(reduces ? launch.getReads() : launch.getWrites())) {
-      bool isGradient = reduces ? keepsWhole : index < launch.getReads().size() && reduced.contains(launch.getReads()[index].getDefiningOp());
-      (isGradient ? gradients : sent).insert(value.getDefiningOp());
-    }
-    if (reduces)
-      for (Value part : launch.getWrites())
-        reduced.insert(part.getDefiningOp());
-  }
-}
-
-Fullest fullestLaunch(exec::FunctionOp function, int64_t persistent) {
-  llvm::DenseSet<Operation *> gradients;
-  for (auto gradient : function.getBody().getOps<exec::GradientOp>())
-    gradients.insert(gradient.getBuffer().getDefiningOp());
-  llvm::DenseSet<Operation *> sent;
-  noteCollectives(function, gradients, sent);
-  llvm::DenseMap<Operation *, train::StateOp> states = statesInTransit(function);
-  int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>());
-  std::vector<Fullest> at(launches + 2);
-  std::vector<int64_t> load(launches + 2);
-  for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
-    if (!isTransient(buffer, persistent))
-      continue;
-    const int64_t bytes = arenaBytes(buffer, buffer.getSize());
-    for (int64_t k = buffer.getFirst(); k <= static_cast<int64_t>(buffer.getLast()); ++k) {
-      load[k + 1] += bytes;
-      if (sent.contains(buffer))
-        at[k + 1].communication += bytes;
-      else if (buffer.getName() == "workspace")
-        at[k + 1].workspace += bytes;
-      else if (train::StateOp state = states.lookup(buffer))
-        shareOf(at[k + 1], state.getRole()) += bytes;
-      else if (gradients.contains(buffer))
-        at[k + 1].gradients += bytes;
-    }
-  }
-  auto most = std::max_element(load.begin(), load.end());
-  Fullest fullest = at[most - load.begin()];
-  fullest.live = *most;
-  fullest.height = transientHeight(function, persistent);
-  return fullest;
-}
-
 struct StateBytes {
   int64_t parameters = 0, frozen = 0, optimizer = 0, accumulators = 0, buffers = 0, constants = 0;
   int64_t workingCopies = 0, scaler = 0;
-  int64_t gradients = 0; ///< of the parameters, each in the type that it is read in: the formula, not what is held
+  int64_t gradients = 0; ///< the formula, not what is held: accumulators, or of each parameter in the type that it is read in
 };
 
 /// A gradient as ZeRO's formulas count it: whole up to stage 1, then a rank's part. `elementSize`: 0 for the type of the state.
@@ -150,13 +70,36 @@ StateBytes stateBytes(ModuleOp module, bool onHost, int64_t gradientSize) {
       break;
     }
   }
+  // Summed over micro-batches they are states of their own, in a type of their own.
+  if (llvm::any_of(module.getOps<train::StateOp>(), [](auto state) { return state.getRole() == train::Role::Accumulator; }))
+    bytes.gradients = bytes.accumulators;
   return bytes;
+}
+
+/// `bytes` by kind; what is left over are activations.
+json breakdownJson(const StateBytes &state, const TransientBytes &transient, int64_t bytes) {
+  json breakdown = {{"parameters", state.parameters + state.frozen + transient.parameters},
+                    {"working_copies", state.workingCopies},
+                    {"gradients", state.accumulators + transient.gradients},
+                    {"optimizer", state.optimizer + transient.optimizer},
+                    {"buffers", state.buffers + state.constants + state.scaler},
+                    {"workspace", transient.workspace},
+                    {"communication", transient.communication}};
+  int64_t named = 0;
+  for (const auto &[name, share] : breakdown.items())
+    named += share.get<int64_t>();
+  breakdown["activations"] = bytes - named;
+  return breakdown;
+}
+
+bool isOfStep(exec::FunctionOp function) {
+  return function.getKind() == train::FunctionKind::Step || function.getKind() == train::FunctionKind::Update;
 }
 
 json functionsJson(ModuleOp module, int64_t persistent) {
   json list = json::array();
   for (auto function : module.getOps<exec::FunctionOp>()) {
-    Fullest fullest = fullestLaunch(function, persistent);
+    TransientBytes fullest = fullestLaunch(function, persistent);
     list.push_back({{"name", function.getSymName().str()},
                     {"persistent_bytes", persistent},
                     {"transient_peak_bytes", fullest.height},
@@ -234,23 +177,13 @@ json kedge::planReport(ModuleOp module, const StepCounts &counts) {
     peak += entry["bytes"].get<int64_t>();
   StateBytes state = stateBytes(module, /*onHost=*/false, counts.gradientSize);
   StateBytes host = stateBytes(module, /*onHost=*/true, counts.gradientSize);
-  Fullest fullest;
+  TransientBytes fullest;
   for (auto function : module.getOps<exec::FunctionOp>()) {
-    Fullest candidate = fullestLaunch(function, persistent);
+    TransientBytes candidate = fullestLaunch(function, persistent);
     if (candidate.height > fullest.height)
       fullest = candidate;
   }
-  json breakdown = {{"parameters", state.parameters + state.frozen + fullest.parameters},
-                    {"working_copies", state.workingCopies},
-                    {"gradients", state.accumulators + fullest.gradients},
-                    {"optimizer", state.optimizer + fullest.optimizer},
-                    {"buffers", state.buffers + state.constants + state.scaler},
-                    {"workspace", fullest.workspace},
-                    {"communication", fullest.communication}};
-  int64_t named = 0;
-  for (const auto &[name, bytes] : breakdown.items())
-    named += bytes.get<int64_t>();
-  breakdown["activations"] = arena - named;
+  json breakdown = breakdownJson(state, fullest, arena);
   json report = {{"schema", 1},
                  {"fits", true},
                  {"budget_bytes", nullptr},
@@ -275,6 +208,9 @@ json kedge::planReport(ModuleOp module, const StepCounts &counts) {
                  {"communication", json::array()},
                  {"composites", counts.composites},
                  {"casts", counts.casts}};
+  for (auto function : module.getOps<exec::FunctionOp>())
+    if (std::optional<TransientBytes> update = atUpdate(module, function, persistent); update && isOfStep(function))
+      report["update_breakdown"] = breakdownJson(state, *update, persistent + update->live);
   addHostFacts(report, module);
   addRecomputeFacts(report, module);
   return report;

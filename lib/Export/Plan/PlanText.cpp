@@ -79,6 +79,25 @@ std::string breakdown(const json &report) {
   return text;
 }
 
+/// What the state takes on each rank, and what it sends.
+std::string ranks(const json &report) {
+  if (!report.contains("ranks"))
+    return "";
+  std::string text = fmt::format("\nstate of each of {} ranks, --zero {}\n", report["ranks"].get<int64_t>(), report["zero"].get<int64_t>());
+  for (const auto &[name, bytes] : report["state_bytes"].items())
+    if (bytes.get<int64_t>() != 0)
+      text += fmt::format("  {:<16}{:>12}\n", name, formatAmount(bytes));
+  int64_t sent = 0;
+  text += fmt::format("\nsent a step, by each rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}\n", "", "type", "calls", "elements", "bytes");
+  for (const json &row : report["communication"]) {
+    text += fmt::format("  {:<18}{:<6}{:>8}{:>16}{:>12}\n", row["collective"].get<std::string>(), row["type"].get<std::string>(),
+                        row["calls"].get<int64_t>(), row["elements"].get<int64_t>(), formatAmount(row["bytes"]));
+    sent += row["bytes"].get<int64_t>();
+  }
+  const double seconds = report["communication_seconds"], hidden = report["communication_hidden_seconds"];
+  return text + fmt::format("  {:<48}{:>12}\n  {:.3g} s predicted, {:.3g} s of them beside computing\n", "in all", formatAmount(sent), seconds, hidden);
+}
+
 /// The largest load of each column of the timeline.
 std::vector<int64_t> columnsOf(const PlanFunction &function) {
   size_t columns = std::min(timelineColumns, function.load.size());
@@ -223,5 +242,5 @@ std::string functions(const json &report) {
 
 std::string kedge::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return summary(report, view) + breakdown(report) + timeline(view) + layers(view) + largest(view) + functions(report);
+  return summary(report, view) + breakdown(report) + ranks(report) + timeline(view) + layers(view) + largest(view) + functions(report);
 }
