@@ -1,4 +1,4 @@
-// plan --compare: the same model under each way to save memory, and in each of several precisions.
+// plan --compare: the same model under each way to save memory, in each of several precisions, and in each ZeRO stage.
 #pragma once
 #include "driver/CompileOptions.h"
 #include <nlohmann/json.hpp>
@@ -11,6 +11,17 @@ nlohmann::json comparePolicies(const CompileOptions &options);
 
 /// The same for each of `options.precisions`, which names the row, with everything else as given.
 nlohmann::json comparePrecisions(const CompileOptions &options);
+
+/// Whether the plan is of more than one rank: its rows also have zero, communication_bytes, communication_seconds, and the
+/// rows below are worth making.
+bool severalRanks(const CompileOptions &options);
+
+/// The same for each ZeRO stage, with everything else as given.
+nlohmann::json compareStages(const CompileOptions &options);
+
+/// One saving after the other, each on top of those before: fp32 with nothing saved, everything in blocks computed again, 16
+/// bits (the first such precision that was asked for, else bf16), stage 2, stage 3 with optimizer and parameters in host memory.
+nlohmann::json compareSteps(const CompileOptions &options);
 
 /// The same as a table; `what` heads the column of names.
 std::string compareText(const char *what, const nlohmann::json &rows);

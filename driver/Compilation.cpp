@@ -4,6 +4,7 @@
 #include "driver/ProgramOptions.h"
 #include "driver/RoundTrip.h"
 #include "kedge/Analysis/Communication.h"
+#include "kedge/Analysis/Overlap.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -254,6 +255,13 @@ void Compilation::noteLossScale() {
           fmt::format("{}", fmt::join(options.lossScaleOptions, ", ")).c_str(), options.precision.c_str());
 }
 
+void Compilation::checkMicroBatch() {
+  if (const int64_t rows = facts["batch"]; options.microBatch.value_or(rows) != rows)
+    fail("--deepspeed-config {}: a micro-batch of {} rows is asked for ('train_micro_batch_size_per_gpu', or what "
+         "'train_batch_size' leaves), but the model's has {}; make them agree, by --shape or in the file",
+         options.deepSpeedConfig, *options.microBatch, rows);
+}
+
 void Compilation::step() {
   if (done >= Phase::Step)
     return;
@@ -267,6 +275,7 @@ void Compilation::step() {
   func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
   counts = countStep(function);
   facts = lossFacts(function, stepOptions());
+  checkMicroBatch();
   facts["training_info"] = !model.trainingInfo.empty();
   save(Phase::Step);
 }
@@ -292,15 +301,16 @@ void Compilation::schedule() {
 }
 
 void Compilation::toExec(bool withKernels) {
-  if (!options.launchFile.empty())
+  const bool numbers = !options.launchFile.empty() || options.model.ranks.front() > 1;
+  if (numbers)
     analysis::markLaunches(*ir);
   run(Phase::Exec, withKernels);
+  if (numbers)
+    numbered = analysis::launchesAsRun(*ir, scheduled);
   checkBudget();
   if (withKernels)
     save(Phase::Exec);
   kernelModule = pipelines::takeKernels(*ir);
-  if (!options.launchFile.empty())
-    numbered = analysis::launchesAsRun(*ir, scheduled);
 }
 
 void Compilation::plan() {
@@ -320,6 +330,19 @@ std::string Compilation::ptx() {
   return ptxText(compileForGpu(*kernelModule, arch), arch);
 }
 
+/// Between ranks; what passes beside computing takes no time of the step.
+void Compilation::addCommunication(nlohmann::json &report) {
+  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate))
+    report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},
+                                       {"elements", row.elements}, {"bytes", row.bytes}});
+  const analysis::StepOverlap overlap = analysis::overlapOf(*ir, numbered, options.accumulate);
+  report["communication_seconds"] = overlap.seconds;
+  report["communication_hidden_seconds"] = overlap.hidden;
+  report["step_seconds"] = report["step_seconds"].get<double>() - overlap.hidden;
+  report["ranks"] = options.model.ranks.front();
+  report["zero"] = options.zero;
+}
+
 nlohmann::json Compilation::report() {
   if (!savedReport.is_null())
     return savedReport;
@@ -332,10 +355,9 @@ nlohmann::json Compilation::report() {
     report["host_budget_bytes"] = *limit;
     report["fits"] = fits();
   }
-  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate))
-    report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},
-                                       {"elements", row.elements}, {"bytes", row.bytes}});
   report["step_seconds"] = cost.seconds;
+  if (options.model.ranks.front() > 1)
+    addCommunication(report);
   report["flops"] = cost.flops;
   for (nlohmann::json &function : report["functions"])
     function["seconds"] = cost.functionSeconds[function["name"]];

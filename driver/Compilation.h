@@ -63,6 +63,8 @@ private:
   void buildRematerialize(mlir::OpPassManager &manager) const;
   void noteWithoutEffect();
   void noteLossScale();
+  void checkMicroBatch();
+  void addCommunication(nlohmann::json &report);
   void checkBudget();
   int64_t hostBytes();
   std::string whyHostDoesNotFit();

@@ -17,6 +17,8 @@ struct CompileOptions {
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
   bool syncBatchNorm = false;
+  std::string deepSpeedConfig;       ///< a file whose options have been applied
+  std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
   std::vector<std::string> weightDecayExclude, lrScale;
   double lr = 1e-3, eps = 1e-8;
   std::vector<double> betas = {0.9, 0.999};

@@ -1,5 +1,6 @@
 // kedge compile MODEL -o PROGRAM, and what lies between.
 #include "Commands.h"
+#include "DeepSpeedFlags.h"
 #include "SavedCommand.h"
 #include "driver/Algorithms.h"
 #include "driver/Compilation.h"
@@ -79,8 +80,10 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
   command->callback([=, &exitCode] {
     if (isSavedIr(options->model.model))
       *options = resumedOptions(*command, *options);
-    else
+    else {
       options->arguments = argumentsOf(*command);
+      *options = withDeepSpeedConfig(*command, *options);
+    }
     exitCode = runCompile(*options);
   });
 }

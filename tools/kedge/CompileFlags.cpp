@@ -23,18 +23,6 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--weight-decay", o.weightDecay, "default weight decay (adamw: 0.01, else 0)")->group(group);
 }
 
-/// An option whose feature is still to come: `harmless` values mean what the program does today.
-void addLater(CLI::App &command, const std::string &name, std::vector<std::string> harmless, const char *group, bool flag = false) {
-  auto refuse = [name, harmless](const std::string &value) {
-    if (std::find(harmless.begin(), harmless.end(), value) == harmless.end())
-      fail("{} {} is not available yet", name, value);
-  };
-  if (flag)
-    command.add_flag_callback(name, [name] { fail("{} is not available yet", name); }, "not available yet")->group(group);
-  else
-    command.add_option_function<std::string>(name, refuse, harmless.empty() ? "not available yet" : "only " + harmless[0] + " yet")->group(group);
-}
-
 int64_t bytesGiven(const std::string &flag, const std::string &text) {
   if (text == "0")
     return 0;
@@ -54,6 +42,7 @@ void addRankOptions(CLI::App &command, CompileOptions &o) {
   bytes("--bucket-bytes", o.bucketBytes, "BYTES, 64MiB of gradients that ranks send together (25MiB)");
   command.add_flag("--sync-batchnorm", o.syncBatchNorm, "statistics of BatchNormalization in training over all ranks' rows, not each rank's own")->group(group);
   bytes("--persist-bytes", o.persistBytes, "BYTES, 1MiB: parameters of at most these bytes stay whole with --zero 3 (0)");
+  command.add_option("--deepspeed-config", o.deepSpeedConfig, "FILE.json: a DeepSpeed configuration, whose keys stand for options above and below")->group(group);
 }
 
 void addMemoryOptions(CLI::App &command, CompileOptions &o) {
@@ -119,9 +108,6 @@ void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--loss-scale-hysteresis", o.lossScale.hysteresis, "overflows before the scale shrinks (1)")->check(CLI::PositiveNumber)->group(group);
 }
 
-void addLaterOptions(CLI::App &command) {
-  addLater(command, "--deepspeed-config", {}, "Ranks");
-}
 /// A scale that shrinks when it should grow, or the other way round, would only be noticed when training has failed.
 void checkLossScale(const CLI::App &command, CompileOptions &o) {
   for (const CLI::Option *option : command.get_options())
@@ -162,7 +148,6 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addGradientTypes(command, o);
   addLossScaleOptions(command, o);
   addRankOptions(command, o);
-  addLaterOptions(command);
   command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);
   const char *group = "Output";

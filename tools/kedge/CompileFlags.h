@@ -7,7 +7,7 @@ namespace kedge::tool {
 
 using driver::CompileOptions;
 
-/// Adds every option of plan and compile; those of later features fail with 'not available yet'.
+/// Adds every option of plan and compile.
 void addCompileOptions(CLI::App &command, CompileOptions &options);
 /// Adds what only compile takes: where the program goes and what is in it.
 void addProgramOptions(CLI::App &command, CompileOptions &options);

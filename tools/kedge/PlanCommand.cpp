@@ -1,6 +1,6 @@
 // kedge plan MODEL: memory of a step, before running it.
 #include "Commands.h"
-#include "CompileFlags.h"
+#include "DeepSpeedFlags.h"
 #include "driver/Compare.h"
 #include "driver/Compilation.h"
 #include "driver/MaxBatch.h"
@@ -28,6 +28,24 @@ void checkPrecisions(const CompileOptions &options) {
       fail("--precision {}: {} is named twice; name each precision once", fmt::join(given, ","), given[i]);
 }
 
+/// Puts the rows into the report; the same as tables.
+std::string compare(const CompileOptions &options, nlohmann::json &report) {
+  std::string tables;
+  report["compare"] = nlohmann::json::array();
+  const auto add = [&](const char *what, const nlohmann::json &rows) {
+    tables += "\n" + compareText(what, rows);
+    report["compare"].insert(report["compare"].end(), rows.begin(), rows.end());
+  };
+  add("recompute", comparePolicies(options));
+  if (options.precisions.size() > 1)
+    add("precision", comparePrecisions(options));
+  if (severalRanks(options)) {
+    add("ranks", compareStages(options));
+    add("step by step", compareSteps(options));
+  }
+  return tables;
+}
+
 int runPlan(const CompileOptions &options) {
   checkPrecisions(options);
   checkReportFile(options.report);
@@ -47,16 +65,7 @@ int runPlan(const CompileOptions &options) {
   if (!options.launchFile.empty())
     writeText(options.launchFile, analysis::launchTable(compilation.launches()));
   writeReport(compilation, options);
-  std::string rows;
-  if (options.compare) {
-    report["compare"] = comparePolicies(options);
-    rows = "\n" + compareText("recompute", report["compare"]);
-  }
-  if (options.compare && options.precisions.size() > 1) {
-    nlohmann::json precisions = comparePrecisions(options);
-    rows += "\n" + compareText("precision", precisions);
-    report["compare"].insert(report["compare"].end(), precisions.begin(), precisions.end());
-  }
+  const std::string rows = options.compare ? compare(options, report) : "";
   std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
   if (compilation.fits())
@@ -81,9 +90,10 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
   command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
-  command->add_flag("--compare", options->compare, "a row for each way to compute again, and for each of several precisions: peak, added time, fits")->group("Output");
+  command->add_flag("--compare", options->compare, "a row for each way to compute again, each of several precisions, each stage of several ranks: peak, added time, fits")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
   command->callback([=, &exitCode] {
+    *options = withDeepSpeedConfig(*command, *options);
     if (options->maxBatchInput.empty())
       return void(exitCode = runPlan(*options));
     checkBudgetOfMaxBatch(*command->get_option("--memory-budget"));
