@@ -45,7 +45,7 @@ def check(what, found, expected, slack):
 def gpt2(model):
     for precision in ("fp32", "bf16"):
         for ranks in (1, 2, 4, 8):
-            for stage in range(4):
+            for stage in range(4) if ranks > 1 else (0,):
                 report = plan(model, "input_ids=1x64", "cross-entropy", ranks, stage, precision, "--clip-norm", "1")
                 expected = formulas(GPT2, ranks, stage, precision)
                 padding = 8 * ranks * GPT2_TENSORS
