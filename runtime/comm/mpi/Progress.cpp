@@ -17,6 +17,7 @@ constexpr int64_t kBusyRounds = 16;
 constexpr std::chrono::microseconds kNap{50};
 /// How long the main thread has to leave after the job has ended; it may be in a long kernel.
 constexpr std::chrono::seconds kGrace{3};
+constexpr std::chrono::seconds kEnding{30};
 constexpr size_t kRoom = 256;
 
 } // namespace
@@ -178,8 +179,8 @@ void Progress::announce(const std::string &text) {
 void Progress::close() {
   closing.store(true);
   wake.notify_one();
-  // MPI's own end waits for all ranks, without a heartbeat.
-  for (const auto end = std::chrono::steady_clock::now() + timeout; !finished.load(std::memory_order_acquire);) {
+  // MPI's own end waits for all ranks, without a heartbeat; on a busy machine it may take seconds.
+  for (const auto end = std::chrono::steady_clock::now() + std::max<std::chrono::nanoseconds>(timeout, kEnding); !finished.load(std::memory_order_acquire);) {
     if (std::chrono::steady_clock::now() > end) {
       fmt::print(stderr, "kedge: error: rank {}: a rank did not come to the end of the job\n", ranks.rank);
       std::fflush(nullptr);
