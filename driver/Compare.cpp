@@ -36,19 +36,11 @@ CompileOptions trialOf(const CompileOptions &options) {
   return trial;
 }
 
-/// Stage 3 and a policy of recomputation go together only with a budget, under which the solver says what is gathered again.
-void letGatherAgain(CompileOptions &options) {
-  const bool recomputes = options.recomputePolicy() != "none" && options.recomputePolicy() != "auto";
-  if (severalRanks(options) && options.zero == 3 && recomputes && options.memoryBudget.empty())
-    options.memoryBudget = "100%";
-}
-
 nlohmann::json policyRow(const CompileOptions &options, const std::string &policy) {
   CompileOptions changed = trialOf(options);
   changed.recompute = policy == "offload" ? "none" : policy;
   if (policy == "offload" && !options.offloads("activations"))
     changed.offload.push_back("activations");
-  letGatherAgain(changed);
   return rowOf(policy, changed);
 }
 
@@ -90,8 +82,7 @@ nlohmann::json compareStages(const CompileOptions &options) {
   for (int64_t stage = 0; stage <= last; ++stage) {
     CompileOptions changed = trialOf(options);
     changed.zero = stage;
-    letGatherAgain(changed);
-    rows.push_back(rowOf(fmt::format("zero {}", stage), changed));
+      rows.push_back(rowOf(fmt::format("zero {}", stage), changed));
   }
   return rows;
 }
@@ -109,7 +100,6 @@ nlohmann::json compareSteps(const CompileOptions &options) {
   changed.zero = 2;
   rows.push_back(rowOf("+ zero 2", changed));
   changed.zero = 3, changed.offload = {"optimizer", "params"};
-  letGatherAgain(changed);
   rows.push_back(rowOf("+ zero 3, offload", changed));
   return rows;
 }

@@ -20,6 +20,7 @@ public:
   explicit Rewriter(Graph graph) : graph(std::move(graph)), builder(this->graph.function.getContext()) {
     Block &block = this->graph.function.getBody().front();
     terminator = block.getTerminator();
+    firstNumber = largestNumber(this->graph.function);
     // What is no launch follows the value that it reads: views on demand, marks of final gradients at once.
     for (Operation &op : block)
       if (isa<train::FinalGradientOp>(op))
@@ -44,6 +45,15 @@ public:
   int64_t clones = 0, copies = 0;
 
 private:
+  /// The largest number of a clone that was there before.
+  static int64_t largestNumber(func::FuncOp function) {
+    int64_t largest = 0;
+    for (Operation &op : function.getBody().front())
+      if (auto number = op.getAttrOfType<IntegerAttr>("clone"))
+        largest = std::max(largest, number.getInt());
+    return largest;
+  }
+
   /// Last reads before each repeated execution: from there to here the bytes are free.
   void findDeaths(ArrayRef<int64_t> sequence) {
     std::vector<int64_t> lastTouched(graph.values.size(), -1);
@@ -75,9 +85,8 @@ private:
       copyOut(node.op);
       return;
     }
-    ++clones;
     Operation *copy = cloneOf(node, operands);
-    copy->setAttr("clone", builder.getI64IntegerAttr(clones));
+    copy->setAttr("clone", builder.getI64IntegerAttr(firstNumber + ++clones));
     copy->setAttr("recomputed", builder.getStringAttr(reason(graph.problem.nodes[number], at)));
   }
 
@@ -185,6 +194,7 @@ private:
   Graph graph;
   OpBuilder builder;
   Operation *terminator;
+  int64_t firstNumber = 0; ///< clones that were there keep their numbers
   llvm::DenseSet<Operation *> executed, placed;
   DenseMap<Operation *, SmallVector<Value>> originals;
   DenseMap<Value, Value> instance, onHost;
