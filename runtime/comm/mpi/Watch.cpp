@@ -95,7 +95,9 @@ void Watch::hear(int64_t now) {
     if (incoming.kind == Control::Kind::Stop)
       stopped.store(true, std::memory_order_release);
     const bool isLoss = incoming.kind == Control::Kind::Loss;
-    if ((isLoss || incoming.kind == Control::Kind::Failure) && !due) {
+    const bool isFailure = incoming.kind == Control::Kind::Failure;
+    // The last words of a rank that has been seen dead meanwhile tell why.
+    if (((isLoss || isFailure) && !due) || (isFailure && peers[from].dead)) {
       const bool own = incoming.text[0] == 0;
       reason = isLoss ? std::string(incoming.text)
                : own  ? fmt::format("rank {} has ended", from)
@@ -167,7 +169,8 @@ void Watch::report(Control::Kind kind, const std::string &text, int64_t now, int
     return;
   reason = text;
   const int64_t speaks = speaker();
-  due = speaks == world.rank ? now : now + patience;
+  // A rank that is gone may have said why just before: its words are still on their way.
+  due = now + (speaks != world.rank ? patience : kind == Control::Kind::Loss ? kOwnWords : 0);
   if (speaks != world.rank)
     tell(speaks, kind, text);
 }
@@ -180,7 +183,7 @@ void Watch::sayAndStop() {
     if (rank != world.rank && !peers[static_cast<size_t>(rank)].dead) // one that was stopped hears it when it wakes
       tell(rank, Control::Kind::Stop, "");
   // They leave this process while it is still there.
-  const int64_t end = steadyNanoseconds() + kSecond / 5;
+  const int64_t end = steadyNanoseconds() + 2 * kSecond;
   for (bool all = false; !all && steadyNanoseconds() < end;) {
     all = true;
     for (Peer &peer : peers)
