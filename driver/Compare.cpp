@@ -82,7 +82,7 @@ nlohmann::json compareStages(const CompileOptions &options) {
   for (int64_t stage = 0; stage <= last; ++stage) {
     CompileOptions changed = trialOf(options);
     changed.zero = stage;
-      rows.push_back(rowOf(fmt::format("zero {}", stage), changed));
+    rows.push_back(rowOf(fmt::format("zero {}", stage), changed));
   }
   return rows;
 }
