@@ -1,3 +1,4 @@
+#include "Angles.h"
 #include "Floats.h"
 #include "PolicyFile.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -33,8 +34,10 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       return;
     if (failed(readOptions(function)))
       return signalPassFailure();
+    Angles angles(function);
     for (BlockArgument argument : function.getArguments())
-      assignArgument(function, argument);
+      if (!angles.areFrequencies(argument))
+        assignArgument(function, argument);
     for (Operation &op : function.getBody().front().without_terminator())
       assignOp(&op);
     if (failed(overrides.checkAllUsed(function)))

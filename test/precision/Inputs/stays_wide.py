@@ -64,14 +64,19 @@ def layer_norm_variance(folder):
 
 
 def rotary_position(folder):
-    """Angles of position 4000: a float of 16 bits tells only every second one from its neighbours."""
+    """Angles of position 4000: a float of 16 bits tells only every second one from its neighbours. The frequencies are a
+    constant, as in exported models, or an initializer that nothing tells from a parameter, so that they train."""
+    rotary_of(folder, True)
+    rotary_of(folder, False)
+
+
+def rotary_of(folder, is_constant):
     heads, length, width = 2, 4, 8
     half = width // 2
     positions = array([[3997, 3998, 3999, 4000]], numpy.int64)
     inverse = (10000.0 ** (-numpy.arange(half) / half)).astype(numpy.float32)
-    # A constant, as in exported models: as an initializer without metadata it would train.
     constant = ("Constant", [], ["inverse"], {"value": onnx.numpy_helper.from_array(inverse)})
-    nodes = [constant, ("MatMul", ["x", "w"], ["m"]), ("Reshape", ["m", "split"], ["h"]), ("Transpose", ["h"], ["q"], {"perm": [0, 2, 1, 3]}),
+    nodes = [constant] * is_constant + [("MatMul", ["x", "w"], ["m"]), ("Reshape", ["m", "split"], ["h"]), ("Transpose", ["h"], ["q"], {"perm": [0, 2, 1, 3]}),
              ("Cast", ["positions"], ["p"], {"to": 1}), ("Unsqueeze", ["p", "last"], ["pc"]), ("Mul", ["pc", "inverse"], ["angle"]),
              ("Concat", ["angle", "angle"], ["angles"], {"axis": -1}), ("Cos", ["angles"], ["c3"]), ("Sin", ["angles"], ["s3"]),
              ("Unsqueeze", ["c3", "one"], ["c"]), ("Unsqueeze", ["s3", "one"], ["s"]),
@@ -83,6 +88,8 @@ def rotary_position(folder):
                   "split": ints(0, length, heads, width), "last": ints(-1), "one": ints(1), "zero": ints(0), "half": ints(half),
                   "width": ints(width), "axis3": ints(3)}
     x = random.normal(size=(1, length, 16)).astype(numpy.float32)
+    if not is_constant:
+        parameters["inverse"] = inverse
     case = Small(folder, nodes, parameters, {"x": x, "positions": positions}, {"y": [1, heads, length, width]})
     case.add_data("labels", numpy.zeros((1, heads, length, width), numpy.float32))
     same_as_fp32(case, *MSE, loss=2, prediction=2)
