@@ -101,6 +101,10 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
   facts["nominal_items"] = nominal;
   facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * options.ranks);
+  facts["loss"] = options.loss;
+  facts["logits"] = options.logits;
+  if (options.classAxis != -100)
+    facts["class_axis"] = options.classAxis;
   step.walk([&](train::CrossEntropyOp loss) { facts["ignore_index"] = loss.getIgnoreIndex(); });
   return facts;
 }

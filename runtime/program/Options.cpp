@@ -100,6 +100,8 @@ void addDataFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--eval-tokens", t.evalTokens, "[INPUT=]FILE: tokens to evaluate on");
   app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end")
       ->check(CLI::PositiveNumber);
+  app.add_option("--metric", o.metrics, "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
+      ->delimiter(',');
   app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
 }
 
@@ -191,6 +193,8 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
     fail("--checkpoint-every needs --checkpoint-dir");
   if (o.evalEvery != 0 && o.evalData.empty() && o.evalTokens.empty())
     fail("--eval-every needs --eval-data or --eval-tokens");
+  if (!o.metrics.empty() && o.evalData.empty() && o.evalTokens.empty())
+    fail("--metric needs --eval-data or --eval-tokens: metrics are of evaluation");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
 }

@@ -34,6 +34,7 @@ struct ScalarOptions {
 struct Options {
   std::vector<NamedFile> data, tokens, evalData, evalTokens, predict;
   int64_t evalEvery = 0;
+  std::vector<std::string> metrics; ///< --metric
   ScalarOptions scalars;
   std::string model, weights;
   std::vector<InitSpec> init;

@@ -202,7 +202,9 @@ struct CompileOptions {
   std::vector<int> ranks{1};
   double nominalItems = 0, itemsPerBatch = 0;
   std::optional<int64_t> ignoreIndex;
-  std::string labels;
+  std::string lossName = "none"; ///< --loss
+  std::string labels, logits;    ///< logits: empty when the only float output is meant
+  std::optional<int64_t> classAxis; ///< --class-axis
   double tokensPerRow = 1;
   std::string optimizer = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;

@@ -211,6 +211,10 @@ CompileOptions optionsOf(const json &value) {
   if (value.contains("ignore_index"))
     options.ignoreIndex = value["ignore_index"].get<int64_t>();
   options.labels = value.value("labels", "");
+  options.lossName = value.value("loss", "none");
+  options.logits = value.value("logits", "");
+  if (value.contains("class_axis"))
+    options.classAxis = value["class_axis"].get<int64_t>();
   options.tokensPerRow = value.value("tokens_per_row", 1.0);
   options.optimizer = value.value("optimizer", "adamw");
   options.lr = value.value("lr", 1e-3);

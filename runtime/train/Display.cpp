@@ -28,6 +28,8 @@ int describe(char *text, size_t room, const LogLine &line) {
   if (line.evalLoss)
     count +=
         std::snprintf(text + count, room - static_cast<size_t>(count), "  eval loss %.4f", *line.evalLoss);
+  for (const MetricValue &metric : line.metrics)
+    count += std::snprintf(text + count, room - static_cast<size_t>(count), "  %s %.4f", metricName(metric.kind), metric.value);
   return count;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
+#include <cstring>
 
 namespace kedge::rt {
 
@@ -47,6 +48,8 @@ double Evaluator::loss(const Progress &progress) {
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);
   Sums sums;
+  if (metrics)
+    metrics->begin();
   for (int64_t round = 0; round < rounds.count(); ++round) {
     const RowRange rows = rounds.ownRows(round);
     const int64_t valid = rows.count;
@@ -58,7 +61,7 @@ double Evaluator::loss(const Progress &progress) {
     point.optimizerSteps = progress.optimizerSteps;
     writer.write(executor, scalars, point);
     const int64_t weight = lossRows ? 0 : data.countLabels(executor, "eval", valid);
-    executor.run("eval");
+    run(rows);
     if (valid == 0)
       continue;
     if (lossRows)
@@ -68,8 +71,27 @@ double Evaluator::loss(const Progress &progress) {
   }
   double both[] = {sums.loss, sums.items};
   sumOverRanks(executor.communicator(), both, 2);
-  sums = {both[0], both[1]};
-  return sums.items == 0 ? 0 : sums.loss / sums.items;
+  const double loss = both[1] == 0 ? 0 : both[0] / both[1];
+  if (metrics)
+    measured = metrics->values(loss, executor.communicator());
+  return loss;
+}
+
+/// Logits of @predict take a run of their own, behind that of the loss.
+void Evaluator::run(const RowRange &rows) {
+  const char *function = metrics ? metrics->function() : nullptr;
+  if (!function) {
+    executor.run("eval");
+    return;
+  }
+  metrics->takeLabels(executor);
+  const bool together = std::strcmp(function, "eval") == 0;
+  executor.run("eval", together ? metrics->reader() : nullptr);
+  if (!together) {
+    data.fillMasked(executor, function, rows);
+    executor.run(function, metrics->reader());
+  }
+  metrics->add(rows.count);
 }
 
 void Evaluator::addRows(int64_t valid, Sums &sums) const {

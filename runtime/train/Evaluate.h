@@ -1,5 +1,6 @@
 // Evaluation and prediction: every row once, in order, in evaluation mode.
 #pragma once
+#include "runtime/train/Metrics.h"
 #include "runtime/train/Step.h"
 
 namespace kedge::rt {
@@ -11,11 +12,16 @@ public:
 
   /// The loss over all rows, weighted by items. Ranks take batches in turn, and all run equally often.
   double loss(const Progress &progress);
+  /// Measures these, too, from the next evaluation on; throws when the program cannot.
+  void measure(const std::vector<MetricKind> &kinds) { metrics = std::make_unique<Metrics>(executor, kinds); }
+  /// Of the last evaluation.
+  const std::vector<MetricValue> &values() const { return measured; }
 
 private:
   struct Sums {
     double loss = 0, items = 0;
   };
+  void run(const RowRange &rows);
   void addRows(int64_t valid, Sums &sums) const;
   void addBatch(int64_t weight, Sums &sums) const;
 
@@ -25,6 +31,8 @@ private:
   const RunScalars &scalars;
   ScalarWriter writer;
   const ResultSlot *lossRows, *itemRows, *lossSum, *items;
+  std::unique_ptr<Metrics> metrics;
+  std::vector<MetricValue> measured;
 };
 
 /// Whose turn a batch is in evaluation: in round i rank r takes batch i W + r.

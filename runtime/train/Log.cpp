@@ -108,6 +108,10 @@ void Log::write(const LogLine &line) {
   if (line.evalLoss) {
     text.key("eval_loss");
     text.real(line.evalLoss);
+    for (const MetricValue &metric : line.metrics) {
+      text.key(metricKey(metric.kind));
+      text.real(metric.value);
+    }
   }
   text.add("}\n");
   for (size_t done = 0; done < text.size;) {

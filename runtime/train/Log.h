@@ -1,8 +1,10 @@
 // --log: one JSON object a step. Writes without allocating.
 #pragma once
+#include "runtime/train/Metrics.h"
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kedge::rt {
 
@@ -16,6 +18,7 @@ struct LogLine {
   double seconds = 0, tokensPerSecond = 0;
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;
+  std::vector<MetricValue> metrics; ///< beside evalLoss
 };
 
 class Log {

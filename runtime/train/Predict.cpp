@@ -1,27 +1,17 @@
 // --predict: an output over all rows of the evaluation data, as an npy file.
 #include "runtime/comm/Communicator.h"
-#include "runtime/format/Convert.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Evaluate.h"
+#include "runtime/train/OutputReader.h"
 #include <algorithm>
 
 namespace kedge::rt {
 namespace {
 
-const Place *outputOf(const Program &program, const char *function, const std::string &name) {
-  if (const Function *found = program.function(function))
-    for (const Place &place : found->outputs)
-      if (place.name == name)
-        return &place;
-  return nullptr;
-}
-
-/// The function that keeps the output: @predict, else @eval.
-const char *functionWith(const Program &program, const std::string &name) {
-  for (const char *function : {"predict", "eval"})
-    if (outputOf(program, function, name))
-      return function;
+const char *functionThatPredicts(const Program &program, const std::string &name) {
+  if (const char *function = functionWith(program, name))
+    return function;
   std::string known;
   for (const char *function : {"predict", "eval"})
     if (const Function *found = program.function(function))
@@ -30,61 +20,14 @@ const char *functionWith(const Program &program, const std::string &name) {
   fail("--predict {}=...: the program has no such output; it has {}", name, known.empty() ? "none" : known);
 }
 
-/// Collects the rows of an output: parts as they come, a whole one at the end.
-class OutputReader : public LaunchObserver {
-public:
-  OutputReader(const Executor &executor, const char *function, const std::string &name, DType type)
-      : executor(executor), type(type) {
-    for (const Place &place : executor.program().function(function)->outputs)
-      if (place.name == name)
-        places.push_back(&place);
-    const TensorDesc &desc = places.front()->desc;
-    rows.resize(static_cast<size_t>(desc.elements()) * dtypeSize(type));
-  }
-
-  bool watches(const Function &, int launch) const override { return find(launch) != nullptr; }
-
-  bool afterLaunch(const Function &, int launch) override {
-    const Place &part = *find(launch);
-    read(part, part.first, part.elements);
-    return true;
-  }
-
-  const char *finish() {
-    if (places.front()->afterLaunch < 0)
-      read(*places.front(), 0, places.front()->desc.elements());
-    return rows.data();
-  }
-
-private:
-  const Place *find(int launch) const {
-    for (const Place *place : places)
-      if (place->afterLaunch >= 0 && place->afterLaunch == launch)
-        return place;
-    return nullptr;
-  }
-
-  void read(const Place &place, int64_t first, int64_t elements) {
-    const DType stored = place.desc.type;
-    convert(rows.data() + static_cast<size_t>(first) * dtypeSize(type), type, 1,
-            executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1,
-            elements);
-  }
-
-  const Executor &executor;
-  DType type;
-  std::vector<const Place *> places;
-  std::vector<char> rows;
-};
-
 } // namespace
 
-void checkPredictable(const Program &program, const std::string &name) { functionWith(program, name); }
+void checkPredictable(const Program &program, const std::string &name) { functionThatPredicts(program, name); }
 
 void predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
              const std::string &name, const std::string &path) {
   const Program &program = executor.program();
-  const char *function = functionWith(program, name);
+  const char *function = functionThatPredicts(program, name);
   const TensorDesc &desc = outputOf(program, function, name)->desc;
   const int64_t batch = program.options.batch;
   if (desc.shape.empty() || desc.shape[0] != batch)

@@ -4,6 +4,7 @@
 #include "runtime/train/Alike.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Weights.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -138,6 +139,16 @@ void Session::setLossScale() {
   scaler->write(values);
 }
 
+void Session::makeEvaluator() {
+  evaluator = std::make_unique<Evaluator>(*executor, *evalData, scalars);
+  std::vector<MetricKind> kinds;
+  for (const std::string &name : options.metrics)
+    if (const MetricKind kind = metricNamed("--metric", name); std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      kinds.push_back(kind);
+  if (!kinds.empty())
+    evaluator->measure(kinds);
+}
+
 int Session::run() {
   checkOptions();
   resume();
@@ -145,7 +156,7 @@ int Session::run() {
   makeExecutor();
   setStates();
   if (evalData && evalData->hasLabels())
-    evaluator = std::make_unique<Evaluator>(*executor, *evalData, scalars);
+    makeEvaluator();
   if (!options.profile.empty()) {
     profile = std::make_unique<Profile>(program, scalars.steps - progress.step, world.isFirst());
     executor->setTimer(profile.get());

@@ -27,6 +27,7 @@ private:
   void makeExecutor();
   void setStates();
   void setLossScale();
+  void makeEvaluator();
   int train();
   LogLine runStep(StepRunner &runner);
   int threadCount() const;

@@ -7,6 +7,15 @@
 #include <chrono>
 
 namespace kedge::rt {
+namespace {
+
+void printEvaluation(double loss, const std::vector<MetricValue> &metrics) {
+  fmt::print("eval loss {}\n", loss);
+  for (const MetricValue &metric : metrics)
+    fmt::print("eval {} {}\n", metricName(metric.kind), metric.value);
+}
+
+} // namespace
 
 LogLine Session::runStep(StepRunner &runner) {
   const auto begin = std::chrono::steady_clock::now();
@@ -65,7 +74,7 @@ int Session::train() {
   if (progress.step >= scalars.steps) {
     if (evaluator)
       if (const double loss = evaluator->loss(progress); world.isFirst())
-        fmt::print("eval loss {}\n", loss);
+        printEvaluation(loss, evaluator->values());
     return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   }
   // Dynamic loss scaling skips a step that is not finite.
@@ -88,6 +97,8 @@ int Session::train() {
     meter.noteStep(done);
     ++stepsRun;
     line.evalLoss = evaluateIfDue();
+    if (line.evalLoss)
+      line.metrics = evaluator->values();
     if (log)
       log->write(line);
     display.step(line);
