@@ -35,6 +35,7 @@ void addRaisePipeline(OpPassManager &manager) {
 }
 
 void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
+  manager.addNestedPass<func::FuncOp>(precision::createJoinBias());
   if (options.precision == "fp32")
     return;
   precision::AssignPrecisionOptions assign;
@@ -43,7 +44,6 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
     assign.policy = options.precisionPolicy;
   else
     assign.file = options.precisionPolicy;
-  manager.addNestedPass<func::FuncOp>(precision::createJoinBias());
   manager.addNestedPass<func::FuncOp>(precision::createAssignPrecision(assign));
   manager.addPass(precision::createInsertCasts());
 }

@@ -7,8 +7,8 @@ def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
   let summary = "Make a product and the bias that is added to it one op of @model, which rounds once";
   let description = [{
     An onnx.Add of a bias (rank 1, one number a column) to an onnx.MatMul by one matrix, whose result nothing else reads,
-    becomes an onnx.Gemm: what PyTorch calls linear, and what its autocast lists name. In f32 the two are as good apart, so
-    only 16-bit pipelines have this pass. The joined op has the product's place. A C of rank 0 is taken out of an onnx.Gemm the
+    becomes an onnx.Gemm: what PyTorch calls linear, and what its autocast lists name. In f32 no
+    number changes, and the bias is added in the product's launch. The joined op has the product's place. A C of rank 0 is taken out of an onnx.Gemm the
     other way round: scalars are never rounded. Statistics: biases joined, scalars taken out.
 
     Example: `--kedge-join-bias`
