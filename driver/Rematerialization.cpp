@@ -4,6 +4,7 @@
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
@@ -15,13 +16,13 @@ namespace kedge::driver {
 namespace {
 
 int64_t fact(ModuleOp module, llvm::StringRef name) {
-  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
+  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
   return number ? number.getInt() : -1;
 }
 
 bool fitsDevice(ModuleOp module) {
-  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
+  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   auto known = facts ? facts.getAs<BoolAttr>("fits") : BoolAttr();
   return !known || known.getValue();
 }

@@ -1,5 +1,6 @@
 #include "driver/SavedIr.h"
 #include "kedge/Dialect/Registration.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Support/Error.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,7 +17,7 @@ using nlohmann::json;
 namespace kedge::driver {
 namespace {
 
-constexpr llvm::StringLiteral kSaved = "kedge.saved";
+constexpr llvm::StringLiteral kSaved = SavedNote::getNameStr();
 constexpr const char *kPhaseNames[] = {"import", "model", "step", "schedule", "rematerialize", "exec"};
 
 } // namespace
@@ -31,16 +32,17 @@ void SavedIr::putOn(ModuleOp module) const {
   for (const auto &[name, values] : arguments)
     words.push_back({{"name", name}, {"values", values}});
   auto text = [&](const char *name, const std::string &value) { return b.getNamedAttr(name, b.getStringAttr(value)); };
-  module->setAttr(kSaved, b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model),
-                                               text("graph_hash", graphHash), text("arguments", words.dump()),
-                                               text("composites", json(counts.composites).dump()), text("facts", facts.dump()),
-                                               text("report", report.dump()),
-                                               b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
-                                               b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
+  DictionaryAttr saved =
+      b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model), text("graph_hash", graphHash),
+                           text("arguments", words.dump()), text("composites", json(counts.composites).dump()),
+                           text("facts", facts.dump()), text("report", report.dump()),
+                           b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
+                           b.getNamedAttr("threads", b.getI64IntegerAttr(threads))});
+  SavedNote(module.getContext()).setAttr(module, saved);
 }
 
 SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
-  auto attribute = module->getAttrOfType<DictionaryAttr>(kSaved);
+  DictionaryAttr attribute = SavedNote(module.getContext()).getAttr(module);
   if (!attribute)
     fail("{}: the module has no {}, which --save-ir writes: what was compiled, and how far, is not known", path, kSaved.str());
   module->removeAttr(kSaved);

@@ -1,4 +1,5 @@
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Support/AttrJson.h"
 #include "runtime/io/Error.h"
 
@@ -20,7 +21,7 @@ rt::LibraryCall libraryCallOf(sched::LibraryOp op) {
 }
 
 mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
-  if (auto noted = launch->getAttrOfType<mlir::IntegerAttr>("kedge.workspace"))
+  if (auto noted = sched::WorkspaceNote(launch->getContext()).getAttr(launch))
     return noted.getInt();
   auto library = mlir::dyn_cast<sched::LibraryOp>(launch);
   if (!library || targetOf(launch->getParentOfType<mlir::ModuleOp>()) != "cpu")
@@ -34,7 +35,7 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
 }
 
 llvm::StringRef targetOf(mlir::ModuleOp module) {
-  auto target = module ? module->getAttrOfType<mlir::StringAttr>("kedge.target") : mlir::StringAttr();
+  mlir::StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : mlir::StringAttr();
   return target ? target.getValue() : "cpu";
 }
 

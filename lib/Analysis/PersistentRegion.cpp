@@ -32,7 +32,7 @@ bool PersistentRegion::isOnHost(BindingAttr what) const {
 llvm::DenseSet<StringAttr> hostStates(ModuleOp module) {
   llvm::DenseSet<StringAttr> names;
   for (auto state : module.getOps<train::StateOp>())
-    if (state->hasAttr("sched.host"))
+    if (sched::isOnHost(state))
       names.insert(state.getSymNameAttr());
   return names;
 }

@@ -77,7 +77,7 @@ std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &devi
 void markLaunches(ModuleOp module) {
   int64_t row = 0;
   forEachLaunch(module, [&](func::FuncOp, Operation &op, const LaunchCost &) {
-    op.setAttr(kLaunchRows, DenseI64ArrayAttr::get(module.getContext(), row++));
+    RowsNote(module.getContext()).setAttr(&op, DenseI64ArrayAttr::get(module.getContext(), row++));
   });
 }
 
@@ -92,7 +92,7 @@ std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<Sc
       one.index = index++;
       one.kernel = launch.getKernel().str();
       one.place = placeText(launch);
-      auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(kLaunchRows));
+      auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(RowsNote::getNameStr()));
       for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>())
         add(launches[static_cast<size_t>(row)], one);
     }

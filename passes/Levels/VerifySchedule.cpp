@@ -21,7 +21,7 @@ struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
     Border border(getOperation(), "level 3 (clusters, library calls, views, copies and constants)", isScheduled);
     border.checkFunctions();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      for (StringRef left : {"sched.sequence", "sched.offloadable"})
+      for (StringRef left : {sched::SequenceNote::getNameStr(), sched::OffloadableNote::getNameStr()})
         if (function->hasAttr(left))
           border.error(function) << "has '" << left << "', which kedge-insert-recompute carries out";
       checkClones(border, function);

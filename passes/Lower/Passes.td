@@ -100,7 +100,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
 def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
   let summary = "Make a schedule one for CUDA, whose launches know the bytes they need beside their operands";
   let description = [{
-    Sets the module's `kedge.target` and on each cluster and library call `kedge.workspace`, which choosing what to
+    Sets the module's `kedge.target` and on each cluster and library call `sched.workspace`, which choosing what to
     compute again and planning memory count. No kernel is emitted: the GPU emitter plans what it would emit. Launches that
     CUDA lacks are all reported. Results that kedge-insert-recompute computes alone fold nothing and need no workspace.
     Statistics: launches with a workspace, largest workspace bytes.
@@ -122,7 +122,7 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
       ...
       %y = sched.cluster ...
       ...
-      } {kedge.workspace = ... : i64} ...
+      } {sched.workspace = ... : i64} ...
     ```
   }];
   let options = [

@@ -86,7 +86,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
     auto maps = builder.getAffineMapArrayAttr({identity});
     auto cluster = sched::ClusterOp::create(builder, value.getLoc(), TypeRange(type), value, type.getShape(),
-                                            ArrayRef<int64_t>{}, maps, maps, IntegerAttr());
+                                            ArrayRef<int64_t>{}, maps, maps, IntegerAttr(), StringAttr());
     setPlace(cluster, place ? place : PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "returned"));
     Block &block = cluster.getBody().emplaceBlock();
     Type element = type.getElementType();

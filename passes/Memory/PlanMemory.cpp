@@ -118,8 +118,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void recordOffsets() {
     for (auto state : getOperation().getOps<train::StateOp>()) {
       auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
-      state->setAttr("exec.offset", IntegerAttr::get(IntegerType::get(&getContext(), 64),
-                                                     region->place(binding, {}, state.getType())));
+      auto offset = IntegerAttr::get(IntegerType::get(&getContext(), 64), region->place(binding, {}, state.getType()));
+      exec::OffsetNote(&getContext()).setAttr(state, offset);
     }
   }
 
@@ -187,35 +187,34 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                              : emitKernel(builder, op, pick(launch.reads), pick(launch.writes),
                                           launch.workspace < 0 ? Value() : values[launch.workspace]);
     setPlace(emitted, placeOf(op));
-    if (Attribute rows = op->getAttr(analysis::kLaunchRows))
-      emitted->setAttr(analysis::kLaunchRows, rows);
+    if (RowsNote rows(op->getContext()); rows.isAttrPresent(op))
+      rows.setAttr(emitted, rows.getAttr(op));
   }
 
   static Operation *emitCopy(OpBuilder &builder, Operation *op, Value from, Value to) {
     return exec::CopyOp::create(builder, op->getLoc(), from, to, builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
                                 IntegerAttr(), TypeAttr::get(op->getResult(0).getType()),
-                                op->getAttrOfType<StringAttr>("offloaded"));
+                                isa<sched::OffloadOp>(op) ? cast<sched::OffloadOp>(op).getOffloadedAttr()
+                                                          : cast<sched::FetchOp>(op).getOffloadedAttr());
   }
 
   static Operation *emitKernel(OpBuilder &builder, Operation *op, ValueRange reads, ValueRange writes, Value workspace) {
     auto library = dyn_cast<sched::LibraryOp>(op);
-    auto kernel = op->getAttrOfType<StringAttr>("kedge.kernel");
-    auto number = [&](StringRef name, int64_t otherwise) {
-      auto attr = op->getAttrOfType<IntegerAttr>(name);
-      return builder.getI64IntegerAttr(attr ? attr.getInt() : otherwise);
-    };
+    MLIRContext *context = op->getContext();
+    StringAttr kernel = sched::KernelNote(context).getAttr(op);
+    auto orNumber = [&](IntegerAttr noted, int64_t otherwise) { return noted ? noted : builder.getI64IntegerAttr(otherwise); };
     StringAttr name = library  ? library.getKernelAttr()
                       : kernel ? kernel
                                : builder.getStringAttr("cluster");
-    return exec::LaunchOp::create(builder, op->getLoc(), name, reads, writes, workspace, number("kedge.iterations", 0),
-                                  number("kedge.grain", 1), builder.getI64IntegerAttr(0),
+    return exec::LaunchOp::create(builder, op->getLoc(), name, reads, writes, workspace, 
+                                  orNumber(sched::IterationsNote(context).getAttr(op), 0),
+                                  orNumber(sched::GrainNote(context).getAttr(op), 1), builder.getI64IntegerAttr(0),
                                   builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
                                   builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())),
                                   library ? builder.getUnitAttr() : UnitAttr(),
                                   library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
-                                  op->getAttrOfType<StringAttr>("recomputed"),
-                                  op->getAttrOfType<ArrayAttr>("cuda.kernels"),
-                                  op->getAttrOfType<DictionaryAttr>("cuda.flat"),
+                                  library ? library.getRecomputedAttr() : cast<sched::ClusterOp>(op).getRecomputedAttr(),
+                                  sched::KernelsNote(context).getAttr(op), sched::FlatNote(context).getAttr(op),
                                   library ? library.getCollectiveAttr() : UnitAttr());
   }
 };

@@ -57,7 +57,7 @@ private:
     for (auto [reader, value] : readers) {
       if (!fetched || position[reader] - last > reach) {
         OpBuilder builder(reader);
-        fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr());
+        fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr(), StringAttr(), StringAttr());
         setPlace(fetched.getDefiningOp(), transferOf(state));
         views.clear();
         ++fetches;
@@ -91,7 +91,7 @@ private:
       return;
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
-    auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value);
+    auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value, StringAttr());
     auto argument = dyn_cast<BlockArgument>(root);
     setPlace(copy, argument ? transferOf(argument) : placeOfMaker(root));
     returned.set(copy.getResult());
@@ -127,7 +127,7 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
     int64_t moved = 0;
     for (auto state : getOperation().getOps<train::StateOp>())
       if (cast<RankedTensorType>(state.getType()).getRank() > 0 && llvm::is_contained(states, kindOf(state.getRole()))) {
-        state->setAttr("sched.host", UnitAttr::get(&getContext()));
+        sched::HostNote(&getContext()).setAttr(state, UnitAttr::get(&getContext()));
         ++moved;
       }
     DenseSet<StringAttr> onHost = analysis::hostStates(getOperation());

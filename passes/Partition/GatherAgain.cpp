@@ -103,7 +103,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       wholes.push_back(gather.getOutputs()[index].getType());
     }
     auto again = sched::LibraryOp::create(builder, gather.getLoc(), wholes, gather.getKernel(), parts, gather.getAttrs(),
-                                          builder.getI64IntegerAttr(++clones), gather.getCollective());
+                                          builder.getI64IntegerAttr(++clones), gather.getCollective(), StringAttr());
     DenseMap<Value, Value> copies;
     for (auto [index, whole] : llvm::zip(needed, again.getOutputs()))
       copies[gather.getOutputs()[index]] = whole;

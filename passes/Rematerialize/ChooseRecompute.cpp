@@ -96,7 +96,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   Reference referenceOf(const std::vector<Choice> &choices) {
     Reference reference;
-    if (auto facts = getOperation()->getAttrOfType<DictionaryAttr>("sched.recompute")) {
+    if (DictionaryAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation())) {
       reference.peak = facts.getAs<IntegerAttr>("unconstrained_peak_bytes").getInt();
       reference.transient = facts.getAs<IntegerAttr>("unconstrained_transient_bytes").getInt();
       reference.seconds = facts.getAs<FloatAttr>("seconds").getValueAsDouble();
@@ -149,7 +149,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       values = withinBytes(choice.graph, std::move(values), *hostLeft);
     if (values.empty())
       return;
-    choice.graph.function->setAttr("sched.offloadable", DenseI64ArrayAttr::get(&getContext(), values));
+    sched::OffloadableNote(&getContext()).setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), values));
     choice.graph = graphOf(choice.graph.function);
     choice.blocks = findBlocks(choice.graph);
     if (wanted.kind == Policy::Kind::None)
@@ -314,11 +314,11 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   void mark(Choice &choice) {
     if (!choice.changed()) {
-      choice.graph.function->removeAttr("sched.offloadable");
+      choice.graph.function->removeAttr(sched::OffloadableNote::getNameStr());
       return;
     }
     SmallVector<int64_t> sequence(choice.sequence.begin(), choice.sequence.end());
-    choice.graph.function->setAttr("sched.sequence", DenseI64ArrayAttr::get(&getContext(), sequence));
+    sched::SequenceNote(&getContext()).setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), sequence));
     addStatistic("kedge-choose-recompute", "launches to run again",
                  static_cast<int64_t>(sequence.size() - choice.graph.problem.order.size()) - fetches(choice));
     addStatistic("kedge-choose-recompute", "values to fetch", fetches(choice));
@@ -367,7 +367,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     share("overhead", added);
     share("lower_bound", bound);
     facts.set("blocks", builder.getArrayAttr(blocks));
-    getOperation()->setAttr("sched.recompute", facts.getDictionary(&getContext()));
+    sched::RecomputeNote(&getContext()).setAttr(getOperation(), facts.getDictionary(&getContext()));
   }
 
   /// Functions of a training step; evaluation does not count as overhead.

@@ -121,7 +121,7 @@ private:
   }
 
   LogicalResult addFetches() {
-    auto values = graph.function->getAttrOfType<DenseI64ArrayAttr>("sched.offloadable");
+    auto values = sched::OffloadableNote(graph.function.getContext()).getAttr(graph.function);
     int64_t count = static_cast<int64_t>(graph.values.size());
     for (int64_t value : values ? values.asArrayRef() : ArrayRef<int64_t>()) {
       if (value < 0 || value >= count || !graph.values[value].getDefiningOp() || graph.problem.values[value].keptToEnd)

@@ -95,7 +95,7 @@ private:
     builder.setInsertionPoint(terminator);
     for (OpResult result : op->getResults())
       if (wanted.contains(result)) {
-        auto copy = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result);
+        auto copy = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr());
         setPlace(copy, placeOf(op));
         onHost[result] = copy.getResult();
       }
@@ -104,10 +104,11 @@ private:
   void fetch(Value value, const std::string &why) {
     ++copies;
     builder.setInsertionPoint(terminator);
-    auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value), IntegerAttr());
+    auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value), IntegerAttr(),
+                                       builder.getStringAttr(why), StringAttr());
     setPlace(copy, placeOfMaker(value));
-    for (Operation *op : {copy.getOperation(), copy.getInput().getDefiningOp()})
-      op->setAttr("offloaded", builder.getStringAttr(why));
+    if (auto offload = copy.getInput().getDefiningOp<sched::OffloadOp>())
+      offload.setOffloaded(why);
     becomes(value, copy.getResult());
   }
 
@@ -206,12 +207,13 @@ private:
 
 struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
   void runOnOperation() override {
-    auto sequence = getOperation()->getAttrOfType<DenseI64ArrayAttr>("sched.sequence");
+    sched::SequenceNote note(&getContext());
+    DenseI64ArrayAttr sequence = note.getAttr(getOperation());
     if (!sequence)
       return;
     FailureOr<Graph> graph = buildGraph(getOperation());
-    getOperation()->removeAttr("sched.sequence");
-    getOperation()->removeAttr("sched.offloadable");
+    note.removeAttr(getOperation());
+    getOperation()->removeAttr(sched::OffloadableNote::getNameStr());
     if (failed(graph) || failed(check(*graph, sequence)))
       return signalPassFailure();
     Rewriter rewriter(std::move(*graph));

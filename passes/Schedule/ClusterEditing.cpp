@@ -145,7 +145,7 @@ PlaceAttr placeBehind(ClusterOp producer, ClusterOp reader, unsigned result, fun
 ClusterOp startCluster(OpBuilder &builder, ClusterOp like, TypeRange types, ArrayRef<int64_t> reduced,
                        ArrayAttr outputMaps) {
   auto cluster = ClusterOp::create(builder, like.getLoc(), types, ValueRange(), like.getDomain(), reduced,
-                                   builder.getArrayAttr({}), outputMaps, IntegerAttr());
+                                   builder.getArrayAttr({}), outputMaps, IntegerAttr(), StringAttr());
   setPlace(cluster, placeOf(like));
   builder.setInsertionPointToStart(&cluster.getBody().emplaceBlock());
   return cluster;

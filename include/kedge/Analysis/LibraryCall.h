@@ -12,7 +12,7 @@ rt::TensorDesc tensorDescOf(mlir::Type type);
 rt::LibraryCall libraryCallOf(sched::LibraryOp op);
 
 /// Scratch bytes of a launch, at `threads` threads of the host where that is the target. Targets whose code
-/// is generated first have noted it on the op as `kedge.workspace`. Fails after a diagnostic when a call has
+/// is generated first have noted it on the op as `sched.workspace`. Fails after a diagnostic when a call has
 /// no kernel.
 mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads);
 

@@ -22,9 +22,8 @@ struct ScheduledLaunch {
 /// Launches of every function of a level-3 module, in order.
 std::vector<ScheduledLaunch> launchesOf(mlir::ModuleOp module, const DeviceModel &device);
 
-/// On a launch of level 3 or 4 that was marked: the rows of launchesOf that it runs, several once launches have joined.
-inline constexpr const char *kLaunchRows = "kedge.rows";
-/// Marks the launches of a level-3 module, so that their work is found again behind planning.
+/// Marks the launches of a level-3 module with their rows of launchesOf (`kedge.rows`, several once launches have joined),
+/// so that their work is found again behind planning.
 void markLaunches(mlir::ModuleOp module);
 /// One row a launch of a level-4 module, with the program's number and kernel: the work of what was marked, that of joined
 /// launches together. Takes the marks off.

@@ -15,6 +15,15 @@ using namespace kedge::exec;
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Exec/ExecOps.cpp.inc"
 
+LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
+  bool isOffset = attribute.getName() == OffsetNote::getNameStr() && op->getName().getStringRef() == "train.state";
+  if (!isOffset || !offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
+    return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
+                                    << ": the dialect exec knows 'exec.offset', a number of bytes on a train.state";
+  return success();
+}
+
 void ExecDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

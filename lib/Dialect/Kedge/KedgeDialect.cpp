@@ -52,6 +52,12 @@ LogicalResult KedgeDialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return op->emitOpError("'kedge.place' should be a #kedge.place");
   if (attribute.getName() == "kedge.result_places")
     return verifyResultPlaces(op, attribute.getValue());
+  if (attribute.getName() == TargetNote::getNameStr() && !isa<StringAttr>(attribute.getValue()))
+    return op->emitOpError("'kedge.target' should be the name of a target");
+  if (attribute.getName() == RowsNote::getNameStr() && !isa<DenseI64ArrayAttr>(attribute.getValue()))
+    return op->emitOpError("'kedge.rows' should be a list of numbers");
+  if (attribute.getName() == SavedNote::getNameStr() && !isa<DictionaryAttr>(attribute.getValue()))
+    return op->emitOpError("'kedge.saved' should be a dictionary, as --save-ir writes it");
   return success();
 }
 

@@ -66,7 +66,7 @@ sched::ClusterOp kedge::buildCluster(OpBuilder &builder, Operation *op, const ll
   }
   auto cluster = sched::ClusterOp::create(builder, op->getLoc(), types, op->getOperands(), spec.domain, reduced,
                                           builder.getAffineMapArrayAttr(spec.inputMaps),
-                                          builder.getAffineMapArrayAttr(outputMaps), IntegerAttr());
+                                          builder.getAffineMapArrayAttr(outputMaps), IntegerAttr(), StringAttr());
   Block &block = cluster.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&block);
   SmallVector<Value> scalars, results, yielded;
@@ -95,5 +95,5 @@ sched::LibraryOp kedge::buildLibraryCall(OpBuilder &builder, Operation *op) {
   }
   return sched::LibraryOp::create(builder, op->getLoc(), op->getResultTypes(), op->getName().getStringRef(),
                                   op->getOperands(), builder.getDictionaryAttr(attrs), IntegerAttr(),
-                                  dist::isCollective(op));
+                                  dist::isCollective(op), StringAttr());
 }

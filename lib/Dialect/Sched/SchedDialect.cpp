@@ -1,5 +1,7 @@
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace kedge::sched;
@@ -14,6 +16,53 @@ void SchedDialect::initialize() {
 #define GET_OP_LIST
 #include "kedge/Dialect/Sched/SchedOps.cpp.inc"
       >();
+}
+
+namespace {
+bool isLaunch(Operation *op) { return isa<ClusterOp, LibraryOp>(op); }
+bool isKernel(Operation *op) { return isa<FunctionOpInterface>(op); }
+
+/// What a note should be, and of what.
+struct NoteRule {
+  StringRef name, expected;
+  bool (*fits)(Operation *op, Attribute value);
+};
+
+template <typename Attr> bool onLaunch(Operation *op, Attribute value) { return isLaunch(op) && isa<Attr>(value); }
+template <typename Attr> bool onFunction(Operation *op, Attribute value) { return isKernel(op) && isa<Attr>(value); }
+bool isCount(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && number.getType().isInteger(64) && number.getInt() >= 0;
+}
+
+constexpr NoteRule noteRules[] = {
+    {KernelNote::getNameStr(), "the name of the function that a cluster or a library call runs", onLaunch<StringAttr>},
+    {IterationsNote::getNameStr(), "a number of iterations, on a launch or a kernel",
+     [](Operation *op, Attribute value) { return (isLaunch(op) || isKernel(op)) && isCount(value); }},
+    {GrainNote::getNameStr(), "a number of iterations, on a launch or a kernel",
+     [](Operation *op, Attribute value) { return (isLaunch(op) || isKernel(op)) && isCount(value); }},
+    {WorkspaceNote::getNameStr(), "a number of bytes, on a launch",
+     [](Operation *op, Attribute value) { return isLaunch(op) && isCount(value); }},
+    {KernelsNote::getNameStr(), "a list of a GPU's kernels, on a launch", onLaunch<ArrayAttr>},
+    {FlatNote::getNameStr(), "a function and its elements, on a cluster",
+     [](Operation *op, Attribute value) { return isa<ClusterOp>(op) && isa<DictionaryAttr>(value); }},
+    {GridNote::getNameStr(), "the size of a grid, on a GPU's kernel", onFunction<StringAttr>},
+    {HostNote::getNameStr(), "a unit, on a train.state",
+     [](Operation *op, Attribute value) { return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value); }},
+    {RecomputeNote::getNameStr(), "a dictionary, on the module",
+     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<DictionaryAttr>(value); }},
+    {SequenceNote::getNameStr(), "a list of launches, on a function", onFunction<DenseI64ArrayAttr>},
+    {OffloadableNote::getNameStr(), "a list of values, on a function", onFunction<DenseI64ArrayAttr>},
+};
+} // namespace
+
+LogicalResult SchedDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  for (const NoteRule &rule : noteRules)
+    if (attribute.getName() == rule.name)
+      return rule.fits(op, attribute.getValue())
+                 ? success()
+                 : op->emitOpError("'") << rule.name << "' should be " << rule.expected << ", found " << attribute.getValue();
+  return op->emitOpError("has '") << attribute.getName().getValue() << "', which is no note of the dialect sched";
 }
 
 namespace {

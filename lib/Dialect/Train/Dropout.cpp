@@ -9,9 +9,6 @@ using namespace kedge::train;
 
 template <typename Adaptor>
 static LogicalResult inferDropout(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  for (Value counter : {adaptor.getSeed(), adaptor.getStep(), adaptor.getRowBase()})
-    if (rankOf(counter) != 0 || !elementOf(counter).isSignlessInteger(64))
-      return emitOptionalError(location, "seed, step and row_base are ", counter.getType(), ", expected tensor<i64>");
   int64_t axis = adaptor.getBatchAxis(), rank = rankOf(adaptor.getX());
   if (axis < -1 || axis >= rank)
     return emitOptionalError(location, "batch_axis ", axis, " is out of range: expected one of [-1, ", rank - 1, "]");

@@ -54,9 +54,6 @@ template <typename Op> LogicalResult verifyDropout(Op op, int64_t batch) {
   if (!random.empty() && (random.size() != 3 || ratio == 0))
     return op.emitOpError("has ratio ") << ratio << " and " << random.size()
                                         << " random operands, expected seed, step and row_base with a ratio above 0";
-  for (Value counter : random)
-    if (rankOf(counter) != 0 || !elementOf(counter).isSignlessInteger(64))
-      return op.emitOpError("draws by ") << counter.getType() << ", expected seed, step and row_base as tensor<i64>";
   int64_t rowSize = op.getRowSize();
   if (rowSize < 1 || batch % rowSize != 0)
     return op.emitOpError("has row_size ") << rowSize << ", which does not divide the batch of " << batch;

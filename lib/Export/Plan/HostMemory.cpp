@@ -1,4 +1,5 @@
 #include "HostMemory.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/StorageBytes.h"
 #include <algorithm>
@@ -47,7 +48,7 @@ void kedge::addHostFacts(json &report, ModuleOp module) {
 std::vector<std::pair<std::string, int64_t>> kedge::largestOnHost(ModuleOp module, size_t count) {
   std::vector<std::pair<std::string, int64_t>> states;
   for (auto state : module.getOps<train::StateOp>())
-    if (state->hasAttr("sched.host"))
+    if (sched::isOnHost(state))
       states.push_back({state.getSymName().str(), bytesOf(state.getType())});
   std::stable_sort(states.begin(), states.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
   states.resize(std::min(states.size(), count));

@@ -35,7 +35,7 @@ StateBytes stateBytes(ModuleOp module, bool onHost, int64_t gradientSize) {
   StateBytes bytes;
   for (auto state : module.getOps<train::StateOp>()) {
     int64_t size = bytesOf(state.getType());
-    if (state->hasAttr("sched.host") != onHost)
+    if (sched::isOnHost(state) != onHost)
       continue;
     switch (state.getRole()) {
     case train::Role::Parameter:
@@ -122,7 +122,7 @@ json reservationsJson(ModuleOp module) {
 int64_t paddingBytes(ModuleOp module) {
   int64_t padding = 0;
   for (auto state : module.getOps<train::StateOp>())
-    if (!state->hasAttr("sched.host"))
+    if (!sched::isOnHost(state))
       padding += arenaBytes(state, bytesOf(state.getType())) - bytesOf(state.getType());
   return padding;
 }
@@ -222,8 +222,8 @@ std::string kedge::arenaTable(ModuleOp module) {
     persistent = op.getPersistent();
   std::map<int64_t, int64_t> persistentSizes; // offset -> bytes, each place once
   for (auto state : module.getOps<train::StateOp>())
-    if (!state->hasAttr("sched.host"))
-      persistentSizes[state->getAttrOfType<IntegerAttr>("exec.offset").getInt()] = bytesOf(state.getType());
+    if (!sched::isOnHost(state))
+      persistentSizes[exec::OffsetNote(state.getContext()).getAttr(state).getInt()] = bytesOf(state.getType());
   std::string rows;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>()), id = 0;

@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/AttrJson.h"
 #include <algorithm>
@@ -58,7 +59,7 @@ std::vector<std::pair<std::string, int64_t>> kedge::largestAtPeak(ModuleOp modul
 }
 
 void kedge::addRecomputeFacts(json &report, ModuleOp module) {
-  auto facts = module->getAttrOfType<DictionaryAttr>("sched.recompute");
+  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   if (!facts)
     return;
   json known = toJson(facts);

@@ -57,7 +57,7 @@ public:
       view.persistentBytes = arena.getPersistent();
     }
     for (auto state : module.getOps<train::StateOp>())
-      if (!state->hasAttr("sched.host"))
+      if (!sched::isOnHost(state))
         addState(state);
     for (auto function : module.getOps<exec::FunctionOp>())
       addFunction(function);
@@ -74,7 +74,7 @@ private:
     if (state.getRole() != train::Role::Constant)
       range.layer = ownerOf(parameterName(state.getOf().value_or(state.getSymName())));
     range.bytes = analysis::arenaBytes(state, bytesOf(tensor));
-    range.offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    range.offset = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
     view.state.push_back(range);
   }
 

@@ -1,6 +1,8 @@
 #include "ProgramStates.h"
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "kedge/Dialect/Exec/ExecDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/StorageBytes.h"
@@ -36,10 +38,10 @@ public:
       entry["onnx_name"] = name->str();
     if (auto of = state.getOf())
       entry["of"] = of->str();
-    entry["offset"] = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    entry["offset"] = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
     if (auto sharding = state.getSharding())
       entry["shard"] = {{"shape", sharding->getShape().vec()}};
-    if (state->hasAttr("sched.host"))
+    if (sched::isOnHost(state))
       entry["space"] = "host";
     entry["init"] = initJson(state);
     if (state.getRole() == train::Role::Parameter) {

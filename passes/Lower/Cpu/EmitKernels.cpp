@@ -37,22 +37,22 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
     addStatistic("kedge-emit-kernels", "kernels", emitter.emitted().size());
   }
 
+  static void noteSlices(Operation *op, const KernelInfo &kernel) {
+    Builder b(op->getContext());
+    sched::IterationsNote(op->getContext()).setAttr(op, b.getI64IntegerAttr(kernel.iterations));
+    sched::GrainNote(op->getContext()).setAttr(op, b.getI64IntegerAttr(kernel.grain));
+  }
+
   /// Writes on the cluster what the plan and the launch table ask of it.
   static void note(sched::ClusterOp cluster, const KernelInfo &kernel) {
-    Builder b(cluster.getContext());
-    cluster->setAttr("kedge.kernel", b.getStringAttr(kernel.name));
-    cluster->setAttr("kedge.iterations", b.getI64IntegerAttr(kernel.iterations));
-    cluster->setAttr("kedge.grain", b.getI64IntegerAttr(kernel.grain));
+    sched::KernelNote(cluster.getContext()).setAttr(cluster, StringAttr::get(cluster.getContext(), kernel.name));
+    noteSlices(cluster, kernel);
   }
 
   /// Kernels alone, with what their clusters would have been told.
   void replaceBy(ModuleOp kernels, ArrayRef<KernelInfo> emitted) {
-    Builder b(&getContext());
-    for (const KernelInfo &info : emitted) {
-      auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(info.name);
-      function->setAttr("sched.iterations", b.getI64IntegerAttr(info.iterations));
-      function->setAttr("sched.grain", b.getI64IntegerAttr(info.grain));
-    }
+    for (const KernelInfo &info : emitted)
+      noteSlices(kernels.lookupSymbol<LLVM::LLVMFuncOp>(info.name), info);
     getOperation().getBodyRegion().takeBody(kernels.getBodyRegion());
   }
 };

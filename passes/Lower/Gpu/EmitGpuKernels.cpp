@@ -31,7 +31,7 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
       if (!alone)
         return note(launch, code, emitter);
       for (const gpu::KernelLaunch &kernel : code.kernels)
-        kernels.lookupSymbol(kernel.name)->setAttr("sched.grid", b.getStringAttr(sizesOf(kernel.grid)));
+        sched::GridNote(&getContext()).setAttr(kernels.lookupSymbol(kernel.name), b.getStringAttr(sizesOf(kernel.grid)));
       return success();
     };
     gpu::Convolutions convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
@@ -60,14 +60,15 @@ private:
     int64_t planned = plannedBytes(launch, code.workspaceBytes);
     if (planned != code.workspaceBytes)
       return launch->emitOpError("needs a workspace of ") << code.workspaceBytes << " bytes, planned were " << planned;
-    launch->setAttr("kedge.workspace", b.getI64IntegerAttr(code.workspaceBytes));
+    sched::WorkspaceNote(&getContext()).setAttr(launch, b.getI64IntegerAttr(code.workspaceBytes));
     if (code.isRuntimeCall)
       return success();
     SmallVector<Attribute> kernels;
     for (const gpu::KernelLaunch &kernel : code.kernels)
       kernels.push_back(gpu::kernelAttr(b, kernel));
-    launch->setAttr("cuda.kernels", b.getArrayAttr(kernels));
-    launch->setAttr("kedge.kernel", b.getStringAttr(code.kernels.empty() ? "nothing" : code.kernels.front().name));
+    sched::KernelsNote(&getContext()).setAttr(launch, b.getArrayAttr(kernels));
+    StringRef name = code.kernels.empty() ? StringRef("nothing") : StringRef(code.kernels.front().name);
+    sched::KernelNote(&getContext()).setAttr(launch, b.getStringAttr(name));
     if (auto cluster = dyn_cast<sched::ClusterOp>(launch))
       noteFlat(cluster, emitter.emitFlat(cluster));
     return success();
@@ -75,7 +76,7 @@ private:
 
   /// What kedge-note-workspaces wrote, from which memory may have been planned; `otherwise` where it has not run.
   static int64_t plannedBytes(Operation *launch, int64_t otherwise) {
-    if (auto noted = launch->getAttrOfType<IntegerAttr>("kedge.workspace"))
+    if (IntegerAttr noted = sched::WorkspaceNote(launch->getContext()).getAttr(launch))
       return noted.getInt();
     return analysis::targetOf(launch->getParentOfType<ModuleOp>()) == "cuda" ? 0 : otherwise;
   }
@@ -83,9 +84,9 @@ private:
   static void noteFlat(sched::ClusterOp cluster, const std::optional<gpu::FlatCode> &flat) {
     Builder b(cluster.getContext());
     if (flat)
-      cluster->setAttr("cuda.flat", b.getDictionaryAttr(
-                                        {b.getNamedAttr("function", b.getStringAttr(flat->function)),
-                                         b.getNamedAttr("elements", b.getI64IntegerAttr(flat->elements))}));
+      sched::FlatNote(cluster.getContext())
+          .setAttr(cluster, b.getDictionaryAttr({b.getNamedAttr("function", b.getStringAttr(flat->function)),
+                                                 b.getNamedAttr("elements", b.getI64IntegerAttr(flat->elements))}));
   }
 
   /// Prints PTX and statistics instead of IR; an empty module stays.

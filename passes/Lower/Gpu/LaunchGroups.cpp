@@ -114,7 +114,7 @@ private:
       writes.append(launch.getWrites().begin(), launch.getWrites().end());
       llvm::append_range(readTypes, launch.getReadTypes());
       llvm::append_range(writeTypes, launch.getWriteTypes());
-      if (auto marked = launch->getAttrOfType<DenseI64ArrayAttr>(analysis::kLaunchRows))
+      if (DenseI64ArrayAttr marked = RowsNote(launch->getContext()).getAttr(launch))
         llvm::append_range(rows, marked.asArrayRef());
     }
     OpBuilder b(last);
@@ -130,7 +130,7 @@ private:
     if (placeOf(last))
       setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
     if (!rows.empty())
-      launch->setAttr(analysis::kLaunchRows, b.getDenseI64ArrayAttr(rows));
+      RowsNote(launch->getContext()).setAttr(launch, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();
     counts.groups += 1;
     for (exec::LaunchOp joined : launches) {

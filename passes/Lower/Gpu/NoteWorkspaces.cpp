@@ -14,12 +14,12 @@ struct NoteWorkspaces : impl::NoteWorkspacesBase<NoteWorkspaces> {
 
   void runOnOperation() override {
     Builder builder(&getContext());
-    getOperation()->setAttr("kedge.target", builder.getStringAttr("cuda"));
+    TargetNote(&getContext()).setAttr(getOperation(), builder.getStringAttr("cuda"));
     gpu::GpuEmitter planner = gpu::GpuEmitter::planner();
     auto convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
     int64_t launches = 0, bytes = 0;
     auto note = [&](Operation *launch, const gpu::LaunchCode &code) {
-      launch->setAttr("kedge.workspace", builder.getI64IntegerAttr(code.workspaceBytes));
+      sched::WorkspaceNote(&getContext()).setAttr(launch, builder.getI64IntegerAttr(code.workspaceBytes));
       launches += code.workspaceBytes > 0;
       bytes = std::max(bytes, code.workspaceBytes);
       return success();

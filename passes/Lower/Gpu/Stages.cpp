@@ -45,7 +45,7 @@ sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t>
   auto values = UnrealizedConversionCastOp::create(b, loc, inputTypes, ValueRange());
   auto cluster = sched::ClusterOp::create(b, loc, outputTypes, values.getResults(), b.getDenseI64ArrayAttr(domain),
                                           b.getDenseI64ArrayAttr(reduced), b.getAffineMapArrayAttr(inputMaps),
-                                          b.getAffineMapArrayAttr(outputMaps), IntegerAttr());
+                                          b.getAffineMapArrayAttr(outputMaps), IntegerAttr(), StringAttr());
   cluster.getBody().emplaceBlock();
   return cluster;
 }

@@ -239,7 +239,7 @@ func.func @label_shape(%x: tensor<4x8xf32>, %t: tensor<8xi64>) {
 // -----
 
 func.func @attention_counters(%q: tensor<3x2x4x8xf32>, %n: tensor<i32>) {
-  // expected-error @+1 {{draws by 'tensor<i32>', expected seed, step and row_base as tensor<i64>}}
+  // expected-error @+1 {{operand #3 must be variadic of tensor<i64>, but got 'tensor<i32>'}}
   %0:2 = train.Attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32}
       : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>)
       -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)

@@ -12,7 +12,7 @@ module {
       ^bb0(%v: f32):
         %s = sched.reduce add %v : f32
         sched.yield %s : f32
-    } {kedge.workspace = 64 : i64} : (tensor<1048576xf32>) -> tensor<f32>
+    } {sched.workspace = 64 : i64} : (tensor<1048576xf32>) -> tensor<f32>
     %1 = sched.library "NoSuchThing" (%x) {} : (tensor<1048576xf32>) -> tensor<4xf32>
     %2 = sched.library "NorThis" (%x) {} : (tensor<1048576xf32>) -> tensor<4xf32>
     return %0, %1, %2 : tensor<f32>, tensor<4xf32>, tensor<4xf32>

@@ -208,7 +208,7 @@ public:
     auto function = func::FuncOp::create(b, loc, "f", FunctionType::get(&context, type.getInputs(), {}));
     b.setInsertionPointToStart(function.addEntryBlock());
     call = sched::LibraryOp::create(b, loc, type.getResults(), text.substr(0, space), function.getArguments(), attrs,
-                                    IntegerAttr(), /*collective=*/false);
+                                    IntegerAttr(), /*collective=*/false, StringAttr());
     func::ReturnOp::create(b, loc);
     b.setInsertionPointToEnd(module->getBody());
     kernels = mlir::gpu::GPUModuleOp::create(b, loc, "kernels");

@@ -1,3 +1,9 @@
 #pragma once
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "kedge/Dialect/Exec/ExecDialect.h.inc"
+
+namespace kedge::exec {
+/// Where a state lies in its arena.
+using OffsetNote = ExecDialect::OffsetAttrHelper;
+} // namespace kedge::exec

@@ -6,3 +6,10 @@
 #include "kedge/Dialect/Kedge/KedgeAttrsEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "kedge/Dialect/Kedge/KedgeAttrs.h.inc"
+
+namespace kedge {
+/// What passes leave for later ones, as `TargetNote(context).getAttr(op)`; KedgeDialect.td tells what each says.
+using TargetNote = KedgeDialect::TargetAttrHelper;
+using RowsNote = KedgeDialect::RowsAttrHelper;
+using SavedNote = KedgeDialect::SavedAttrHelper;
+} // namespace kedge

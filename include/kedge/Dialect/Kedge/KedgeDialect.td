@@ -11,7 +11,11 @@ def Kedge_Dialect : Dialect {
     belong to. Blocks, names of kernels and buffers, and reports come from it; locations are for diagnostics and may be
     stripped. A sched.cluster whose results come from several places carries `kedge.result_places`, one a result.
     kedge-verify-model, -step and -schedule say which op lacks its place.
+
+    `kedge.target` (on the module) is the target that a schedule was made for, cpu without it; `kedge.rows` numbers a launch
+    as tables of launches do; `kedge.saved` tells how far a file of --save-ir was compiled, and with which options.
   }];
+  let discardableAttrs = (ins "::mlir::StringAttr":$target, "::mlir::DenseI64ArrayAttr":$rows, "::mlir::DictionaryAttr":$saved);
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
 }

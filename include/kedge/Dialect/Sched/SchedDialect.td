@@ -9,6 +9,18 @@ def Sched_Dialect : Dialect {
   let description = [{
     Level 3: clusters (generated kernels), library calls and views, in execution order. Values are still
     tensors; buffers come later.
+
+    Passes leave notes for later ones. On clusters and library calls: `sched.kernel` is the generated function,
+    `sched.iterations` and `sched.grain` the slices that it runs in (also on the function itself), `sched.workspace` bytes
+    of scratch memory; on a GPU `sched.kernels` are its launches in order and `sched.flat` is the function and the number of
+    elements of a launch that may join others. `sched.grid` is on a GPU's kernel. `sched.host` marks a state that lives in
+    host memory. `sched.recompute` (on the module) tells what kedge-choose-recompute chose, `sched.sequence` the launches
+    and `sched.offloadable` the values that kedge-insert-recompute is to run and to move (on functions).
   }];
+  let discardableAttrs = (ins "::mlir::StringAttr":$kernel, "::mlir::IntegerAttr":$iterations, "::mlir::IntegerAttr":$grain,
+    "::mlir::IntegerAttr":$workspace, "::mlir::ArrayAttr":$kernels, "::mlir::DictionaryAttr":$flat, "::mlir::StringAttr":$grid,
+    "::mlir::UnitAttr":$host, "::mlir::DictionaryAttr":$recompute, "::mlir::DenseI64ArrayAttr":$sequence,
+    "::mlir::DenseI64ArrayAttr":$offloadable);
+  let hasOperationAttrVerify = 1;
 }
 #endif

@@ -6,6 +6,10 @@ include "kedge/Dialect/Sched/SchedAttrs.td"
 
 class Sched_Op<string mnemonic, list<Trait> traits = []> : Op<Sched_Dialect, mnemonic, traits>;
 
+def Sched_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger], "scalar of a cluster's body: a float or a signless integer">;
+def Sched_InBody : PredOpTrait<"it stands in the body of a sched.cluster",
+  CPred<"::llvm::isa_and_nonnull<::kedge::sched::ClusterOp>($_op.getParentOp())">>;
+
 def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "A loop nest that becomes one generated kernel";
   let description = [{
@@ -14,6 +18,8 @@ def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]
     scalars (16-bit floats as themselves: the body widens them), its yield the outputs' scalars; all
     scalars are signless, bool is i1. An output whose map names no reduced dim is written once a fold, any
     other once a point. The reduction tree depends on domain and body only.
+    A launch that runs again has a number of its own (`clone`), so that it is not merged with the first, and says why in
+    `recomputed`; so do library calls and fetches.
 
     ```mlir
     %y = sched.cluster domain [8, 768] reduced [1] (%x)
@@ -25,7 +31,8 @@ def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]
     ```
   }];
   let arguments = (ins Variadic<ONNX_Tensor>:$inputs, DenseI64ArrayAttr:$domain, DenseI64ArrayAttr:$reduced,
-    AffineMapArrayAttr:$input_maps, AffineMapArrayAttr:$output_maps, OptionalAttr<I64Attr>:$clone);
+    AffineMapArrayAttr:$input_maps, AffineMapArrayAttr:$output_maps, OptionalAttr<I64Attr>:$clone,
+    OptionalAttr<StrAttr>:$recomputed);
   let results = (outs Variadic<ONNX_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{ `domain` $domain `reduced` $reduced `(` $inputs `)` `maps` $input_maps `->` $output_maps
@@ -33,27 +40,28 @@ def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]
   let hasVerifier = 1;
 }
 
-def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator]> {
-  let arguments = (ins Variadic<AnyType>:$values);
+def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator, Sched_InBody]> {
+  let arguments = (ins Variadic<Sched_Scalar>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
-def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType]> {
+def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType, Sched_InBody]> {
   let summary = "Folds a scalar over the cluster's reduced dims";
   let description = [{ max and min propagate NaN; of no element: the fold's identity. }];
-  let arguments = (ins Sched_FoldKind:$kind, AnyType:$input);
-  let results = (outs AnyType:$result);
+  let arguments = (ins Sched_FoldKind:$kind, Sched_Scalar:$input);
+  let results = (outs Sched_Scalar:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
 }
 
-def Sched_IndexOp : Sched_Op<"index", [Pure]> {
+def Sched_IndexOp : Sched_Op<"index", [Pure, Sched_InBody, PredOpTrait<"dim is one of the domain",
+    CPred<"int64_t($dim) >= 0 && int64_t($dim) < int64_t(::llvm::cast<::kedge::sched::ClusterOp>($_op.getParentOp()).getDomain().size())">>]> {
   let summary = "The current index of a domain dim";
   let arguments = (ins I64Attr:$dim);
   let results = (outs I64:$result);
   let assemblyFormat = "$dim attr-dict";
 }
 
-def Sched_RandomOp : Sched_Op<"random", [Pure]> {
+def Sched_RandomOp : Sched_Op<"random", [Pure, Sched_InBody]> {
   let summary = "Uniform in [0, 1): Philox keyed by (seed, op), counted by (step, row, element)";
   let description = [{ Equal to the bit to runtime/format/Philox.h, so that recomputation, resume and any number of
     ranks draw the same numbers. }];
@@ -69,7 +77,7 @@ def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
     in one order, and may run beside what computes.
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
-    OptionalAttr<I64Attr>:$clone, UnitAttr:$collective);
+    OptionalAttr<I64Attr>:$clone, UnitAttr:$collective, OptionalAttr<StrAttr>:$recomputed);
   let results = (outs Variadic<ONNX_Tensor>:$outputs);
   let assemblyFormat = "$kernel `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
 }
@@ -85,7 +93,7 @@ def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {
     %again = sched.fetch %kept : tensor<8x768xf32>
     ```
   }];
-  let arguments = (ins ONNX_Tensor:$input);
+  let arguments = (ins ONNX_Tensor:$input, OptionalAttr<StrAttr>:$offloaded);
   let results = (outs ONNX_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -93,13 +101,15 @@ def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {
 
 def Sched_FetchOp : Sched_Op<"fetch", [Pure, SameOperandsAndResultType]> {
   let summary = "A value in host memory, copied into the arena that launches work on";
-  let arguments = (ins ONNX_Tensor:$input, OptionalAttr<I64Attr>:$clone);
+  let arguments = (ins ONNX_Tensor:$input, OptionalAttr<I64Attr>:$clone, OptionalAttr<StrAttr>:$offloaded,
+    OptionalAttr<StrAttr>:$recomputed);
   let results = (outs ONNX_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
-def Sched_ViewOp : Sched_Op<"view", [Pure]> {
+def Sched_ViewOp : Sched_Op<"view", [Pure, PredOpTrait<"both shapes take the same bytes", CPred<
+    "::kedge::sched::bytesOf($_op.getOperand(0).getType()) == ::kedge::sched::bytesOf($_op.getResult(0).getType())">>]> {
   let summary = "The same bytes under another shape";
   let arguments = (ins ONNX_Tensor:$input);
   let results = (outs ONNX_Tensor:$result);

@@ -48,9 +48,9 @@ def Train_LogSoftmaxGradOp : Train_SoftmaxGrad<"LogSoftmaxGrad", "grad - exp(y) 
 /// Dropout's random numbers are keyed by (seed, op_id) and counted by (step, row, element). Rows run along
 /// `batch_axis`: index i there is row row_base + i / row_size (row_size > 1 where batch and further dims are
 /// folded into one). Without a batch axis (-1) all elements are of row `row_base`. Elements count, row-major,
-/// within a row. seed, step, row_base are tensor<i64>.
+/// within a row.
 class Train_DropoutBase<string mnemonic, list<Trait> traits> : Train_Op<mnemonic, !listconcat([Clusterable], traits)> {
-  dag operandArguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$seed, ONNX_Tensor:$step, ONNX_Tensor:$row_base,
+  dag operandArguments = (ins ONNX_Tensor:$x, Train_Counter:$seed, Train_Counter:$step, Train_Counter:$row_base,
     F32Attr:$ratio, I64Attr:$op_id, DefaultValuedAttr<I64Attr, "0">:$batch_axis,
     DefaultValuedAttr<I64Attr, "1">:$row_size);
 }

@@ -144,7 +144,7 @@ def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSized
     row are `random`. docs/library-kernels.md.
   }];
   let arguments = !con((ins ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, Optional<ONNX_Tensor>:$mask,
-    Variadic<ONNX_Tensor>:$random), AttentionAttrs, AttentionDropoutAttrs,
+    Variadic<Train_Counter>:$random), AttentionAttrs, AttentionDropoutAttrs,
     (ins DefaultValuedAttr<BoolAttr, "false">:$training_mode));
   let results = (outs ONNX_Tensor:$O, ONNX_Tensor:$LSE);
   let assemblyFormat = [{
@@ -156,7 +156,7 @@ def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSized
 def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad", [AttrSizedOperandSegments]> {
   let summary = "Gradients of train.Attention but for its mask's";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
-    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<ONNX_Tensor>:$random), AttentionAttrs,
+    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random), AttentionAttrs,
     AttentionDropoutAttrs);
   let results = (outs ONNX_Tensor:$dQ, ONNX_Tensor:$dK, ONNX_Tensor:$dV);
   let assemblyFormat = [{

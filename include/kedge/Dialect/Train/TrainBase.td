@@ -4,6 +4,14 @@
 include "kedge/Dialect/ONNX/OnnxBase.td"
 include "kedge/Dialect/Train/TrainAttrs.td"
 
+/// Numbers that the host writes before a step: what is updated, drawn or counted by them has no other type.
+class Train_Rank0<code element, string summary>
+    : Type<And<[ONNX_Tensor.predicate, CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0">,
+                CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType()." # element>]>,
+           summary, "::mlir::RankedTensorType">;
+def Train_Counter : Train_Rank0<"isSignlessInteger(64)", "tensor<i64>">;
+def Train_Scalar : Train_Rank0<"isFloat()", "tensor of one float, of rank 0">;
+
 /// Pure tensor op; result types are inferred (`inferReturnTypes` with the adaptor).
 class Train_Op<string mnemonic, list<Trait> traits = []>
     : Op<Train_Dialect, mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptor])> {
