@@ -40,6 +40,8 @@ struct CompileOptions {
   int64_t seed = 0;
   bool json = false, compare = false;
   std::string maxBatchInput; ///< --max-batch
+  bool frontier = false;     ///< --frontier
+  std::string checkFile;     ///< --check
   int64_t maxBatch = 0;      ///< what it found
   bool isTrial = false;      ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
@@ -50,8 +52,8 @@ struct CompileOptions {
   std::string resumedFrom;  ///< the file of --save-ir that MODEL was; `model.model` is then the ONNX file behind it
 
   /// --recompute, or what it is without: auto when there is a budget to keep.
-  std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() ? "none" : "auto"; }
-  bool rematerializes() const { return recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty(); }
+  std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() && !frontier ? "none" : "auto"; }
+  bool rematerializes() const { return frontier || recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty(); }
   bool offloads(const std::string &what) const { return std::find(offload.begin(), offload.end(), what) != offload.end(); }
   /// Bytes of host memory that may be used; none without a limit. Throws kedge::Error when it is no number of bytes.
   std::optional<int64_t> hostLimit() const;

@@ -21,6 +21,9 @@ int64_t fact(ModuleOp module, llvm::StringRef name) {
   return number ? number.getInt() : -1;
 }
 
+/// As many as a person reads and a plot shows.
+constexpr int kFrontierPoints = 16;
+
 bool fitsDevice(ModuleOp module) {
   auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   auto known = facts ? facts.getAs<BoolAttr>("fits") : BoolAttr();
@@ -40,7 +43,7 @@ void Compilation::buildRematerialize(OpPassManager &manager) const {
     pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
   pipelines::addRematerializePipeline(manager, {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
                                                 options.effort, threads, options.offloads("activations"),
-                                                options.hostMemoryBudget});
+                                                options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
 }
 
 /// What changes nothing should not look as if it had.

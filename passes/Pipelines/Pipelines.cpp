@@ -137,6 +137,7 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   choose.threads = options.threads;
   choose.offload = options.offload;
   choose.hostBudget = options.hostBudget;
+  choose.frontier = options.frontier;
   manager.addPass(remat::createChooseRecompute(choose));
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
   manager.addPass(levels::createVerifySchedule());

@@ -64,6 +64,7 @@ struct RecomputeOptions {
   int threads = 0;
   bool offload = false;   ///< values may go to host memory
   std::string hostBudget; ///< bytes of host memory
+  int frontier = 0;       ///< points of added time against bytes to tell
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);

@@ -7,6 +7,7 @@
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include "kedge/Support/Statistics.h"
+#include "passes/Rematerialize/Frontier.h"
 #include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/LowerPeak.h"
 #include "passes/Rematerialize/PackSequence.h"
@@ -32,6 +33,7 @@ struct Choice {
   int64_t smallest = 0;                 ///< packed transient bytes of the smallest plan known
   double seconds = 0, added = 0, lowerBound = 0;
   int64_t peakLowerBound = 0;
+  std::vector<std::vector<int>> plans; ///< to choose from, by rising cost; found once
   bool changed() const { return sequence != graph.problem.order; }
 };
 
@@ -263,19 +265,57 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.sequence = sequence;
   }
 
-  /// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are found
-  /// without a look at the budget, so that a larger one never costs more.
-  void search(Choice &choice, int64_t left) {
+  const std::vector<std::vector<int>> &plansOf(Choice &choice) {
+    if (!choice.plans.empty())
+      return choice.plans;
     solver::RematOptions options;
-    options.budget = left;
     options.effort = effort;
     options.starts = starts(choice);
-    std::vector<std::vector<int>> plans = options.starts;
+    choice.plans = options.starts;
     std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
     addStatistic("kedge-choose-recompute", "launches solved in place of all layers", front.front().foldedNodes);
     for (solver::RematPlan &plan : front)
-      plans.push_back(std::move(plan.sequence));
-    llvm::stable_sort(plans, [&](const auto &a, const auto &b) { return addedBy(choice, a) < addedBy(choice, b); });
+      choice.plans.push_back(std::move(plan.sequence));
+    llvm::stable_sort(choice.plans, [&](const auto &a, const auto &b) { return addedBy(choice, a) < addedBy(choice, b); });
+    return choice.plans;
+  }
+
+  /// The plans of a function that no other one beats in bytes and time, with their packed bytes.
+  FunctionFrontier frontierOf(Choice &choice) {
+    FunctionFrontier function;
+    const bool counts = trains(choice);
+    if (counts)
+      function.bound = [&choice](int64_t bytes) { return solver::rematBound(choice.graph.problem, bytes, true).lowerBound; };
+    function.plans.push_back({choice.unconstrained, 0});
+    int64_t smallest = std::numeric_limits<int64_t>::max();
+    for (const std::vector<int> &plan : plansOf(choice)) {
+      const int64_t peak = solver::peakOf(choice.graph.problem, plan);
+      if (peak >= smallest)
+        continue;
+      smallest = peak;
+      function.plans.push_back({packedBytes(choice.graph.problem, plan), counts ? addedBy(choice, plan) : 0});
+    }
+    return function;
+  }
+
+  Attribute frontierFacts(std::vector<Choice> &choices, int64_t persistent, const Reference &reference) {
+    Builder b(&getContext());
+    std::vector<FunctionFrontier> functions;
+    for (Choice &choice : choices)
+      functions.push_back(frontierOf(choice));
+    SmallVector<Attribute> points;
+    for (const FrontierPoint &point : remat::frontierOf(functions, frontier))
+      points.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("peak_bytes", b.getI64IntegerAttr(persistent + point.bytes)),
+           b.getNamedAttr("overhead", b.getF64FloatAttr(point.added / reference.seconds)),
+           b.getNamedAttr("lower_bound", b.getF64FloatAttr(point.bound / reference.seconds))}));
+    return b.getArrayAttr(points);
+  }
+
+  /// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are found
+  /// without a look at the budget, so that a larger one never costs more.
+  void search(Choice &choice, int64_t left) {
+    const std::vector<std::vector<int>> &plans = plansOf(choice);
     bool found = false;
     for (const std::vector<int> &plan : plans) {
       if (found || solver::peakOf(choice.graph.problem, plan) > left)
@@ -325,7 +365,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     addStatistic("kedge-choose-recompute", "bytes saved at the peak", choice.unconstrained - choice.bytes);
   }
 
-  void report(const std::vector<Choice> &choices, int64_t persistent, const Reference &reference,
+  void report(std::vector<Choice> &choices, int64_t persistent, const Reference &reference,
               std::optional<int64_t> limit) {
     int64_t bytes = 0, smallest = 0, floor = 0, ops = 0;
     double flops = 0, seconds = 0, added = 0, bound = 0;
@@ -367,6 +407,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     share("overhead", added);
     share("lower_bound", bound);
     facts.set("blocks", builder.getArrayAttr(blocks));
+    if (frontier > 0)
+      facts.set("frontier", frontierFacts(choices, persistent, reference));
     sched::RecomputeNote(&getContext()).setAttr(getOperation(), facts.getDictionary(&getContext()));
   }
 

@@ -42,6 +42,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     Option<"effort", "effort", "int64_t", "0", "search steps of the solver (0: by the size of the function)">,
     Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
     Option<"offload", "offload", "bool", "false", "values may go to host memory and back">,
+    Option<"frontier", "frontier", "int", "0", "points of added time against bytes to put into `sched.recompute` (0: none)">,
     Option<"hostBudget", "host-budget", "std::string", "\"\"", "bytes of host memory for states and values: BYTES, 16GiB (default: no limit)">,
   ];
 }

@@ -4,6 +4,7 @@
 #include "driver/Compare.h"
 #include "driver/Compilation.h"
 #include "driver/MaxBatch.h"
+#include "driver/PlanCheck.h"
 #include "driver/ProgramOptions.h"
 #include "driver/Report.h"
 #include "kedge/Export/Plan/PlanReport.h"
@@ -46,8 +47,18 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
   return tables;
 }
 
+/// The frontier is what the solver chooses from: no other way to compute again has one.
+void checkFrontier(const CompileOptions &options) {
+  const std::string policy = options.recomputePolicy();
+  if (options.frontier && policy != "auto" && !options.recompute.empty())
+    fail("--frontier shows what --recompute auto chooses from; found --recompute {}", policy);
+}
+
 int runPlan(const CompileOptions &options) {
   checkPrecisions(options);
+  checkFrontier(options);
+  const std::optional<nlohmann::json> stored =
+      options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
   checkReportFile(options.report);
   checkFolder("--arena", options.arenaFile);
   checkFolder("--launches", options.launchFile);
@@ -68,10 +79,15 @@ int runPlan(const CompileOptions &options) {
   const std::string rows = options.compare ? compare(options, report) : "";
   std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
-  if (compilation.fits())
-    return 0;
   fflush(stdout);
-  return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
+  if (!compilation.fits())
+    return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
+  const std::string worse = stored ? worseThan(*stored, report) : "";
+  if (worse.empty())
+    return 0;
+  return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(), options.checkFile.c_str(),
+                 worse.c_str()),
+         2;
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
@@ -91,6 +107,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
   command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
   command->add_flag("--compare", options->compare, "a row for each way to compute again, each of several precisions, each stage of several ranks: peak, added time, fits")->group("Output");
+  command->add_flag("--frontier", options->frontier, "added time against bytes, with the proven bound beneath it")->group("Output");
+  command->add_option("--check", options->checkFile, "FILE.json: exit 2 when the peak or the added time is worse than this stored plan's")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);

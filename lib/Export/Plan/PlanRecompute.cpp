@@ -69,4 +69,6 @@ void kedge::addRecomputeFacts(json &report, ModuleOp module) {
       report[name] = known[name];
   for (const char *name : {"policy", "ops", "flops", "overhead", "lower_bound", "blocks"})
     report["recompute"][name] = known[name];
+  if (known.contains("frontier"))
+    report["frontier"] = known["frontier"];
 }

@@ -79,6 +79,17 @@ std::string breakdown(const json &report) {
   return text;
 }
 
+/// What each budget would cost.
+std::string frontier(const json &report) {
+  if (!report.contains("frontier"))
+    return "";
+  std::string text = fmt::format("\nadded time against bytes\n  {:>12}{:>14}{:>20}\n", "peak", "added time", "proven at least");
+  for (const json &point : report["frontier"])
+    text += fmt::format("  {:>12}{:>13.3f}%{:>19.3f}%\n", formatAmount(point["peak_bytes"]), 100 * point["overhead"].get<double>(),
+                        100 * point["lower_bound"].get<double>());
+  return text;
+}
+
 /// What the state takes on each rank, and what it sends.
 std::string ranks(const json &report) {
   if (!report.contains("ranks"))

@@ -27,6 +27,7 @@ def main():
         "bytes of the arena": f'one arena of {plan["arena_bytes"]} bytes',
         "areas of the timeline": 'data-share="activations"',
         "the layers at the peak": "<td>blocks.0</td>",
+        "the frontier's points": f'{amount(plan["frontier"][-1]["peak_bytes"])}: {100 * plan["frontier"][-1]["overhead"]:.3f} % more time',
     }
     missing = [name for name, text in expected.items() if text not in page]
     in_view = re.search(r"(\d+) buffers of step in view", page)

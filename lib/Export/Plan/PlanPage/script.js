@@ -356,6 +356,42 @@ function hoverMap(event, x) {
                   r.layer ? "layer " + r.layer : ""].filter(Boolean).join("\n"));
 }
 
+// --- added time against bytes
+
+// A few round percentages.
+function percentTicks(most) {
+  const rough = most / 5, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough), list = [];
+  for (let k = 0; k * step <= most; ++k) list.push(k * step);
+  return list;
+}
+
+function drawFrontier() {
+  const points = plan.report.frontier;
+  if (!points || points.length < 2) return;
+  el("frontier-section").hidden = false;
+  const node = el("frontier"), width = node.clientWidth || 900, height = 260;
+  const bytes = points.map((p) => p.peak_bytes), most = Math.max(...points.map((p) => 100 * p.overhead), 1e-3);
+  const [from, to] = [Math.min(...bytes), Math.max(...bytes)];
+  const x = (b) => margin.left + (width - margin.left - margin.right - 20) * (b - from) / Math.max(1, to - from);
+  const y = (percent) => height - margin.bottom - (height - margin.top - margin.bottom) * percent / most;
+  const lines = [];
+  for (const bytes of ticks(from, to))
+    lines.push(svg("text", {x: x(bytes), y: height - margin.bottom + 16, "text-anchor": "middle"}, amount(bytes)));
+  for (const percent of percentTicks(most))
+    lines.push(svg("line", {class: "grid", x1: margin.left, x2: width - margin.right, y1: y(percent), y2: y(percent)}),
+               svg("text", {x: margin.left - 6, y: y(percent) + 4, "text-anchor": "end"}, +percent.toPrecision(3) + " %"));
+  const path = (key) => points.map((p, i) => `${i ? "L" : "M"}${x(p.peak_bytes)} ${y(100 * p[key])}`).join("");
+  lines.push(svg("path", {class: "bound", d: path("lower_bound")}), svg("path", {class: "plan", d: path("overhead")}));
+  for (const p of points) {
+    const dot = svg("circle", {cx: x(p.peak_bytes), cy: y(100 * p.overhead), r: 4});
+    dot.append(svg("title", {}, `${amount(p.peak_bytes)}: ${(100 * p.overhead).toFixed(3)} % more time, proven at least ${(100 * p.lower_bound).toFixed(3)} %`));
+    lines.push(dot);
+  }
+  node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  node.replaceChildren(...lines);
+}
+
 function start() {
   document.title = "Memory plan of " + plan.title;
   el("title").textContent = "Memory plan of " + plan.title;
@@ -376,6 +412,8 @@ function start() {
   addEventListener("resize", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   select(fn);
+  drawFrontier();
+  addEventListener("resize", drawFrontier);
   document.documentElement.dataset.rendered = "yes";
 }
 
