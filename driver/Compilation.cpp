@@ -1,6 +1,7 @@
 #include "driver/Compilation.h"
 #include "driver/Algorithms.h"
 #include "driver/GpuTarget.h"
+#include "driver/LossChoice.h"
 #include "driver/ProgramOptions.h"
 #include "driver/RoundTrip.h"
 #include "kedge/Analysis/Communication.h"
@@ -18,6 +19,7 @@
 #include "kedge/Support/Error.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/format/NearMisses.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
 #include <cstring>
@@ -201,14 +203,12 @@ void Compilation::applyParameterOptions() {
   auto excluded = patterns(options.weightDecayExclude, "--weight-decay-exclude");
   auto scales = scaledPatterns(options.lrScale);
   Builder builder(&context);
-  for (auto state : ir->getOps<train::StateOp>()) {
-    std::string name = state.getOnnxName().value_or(state.getSymName()).str();
-    if (matchesAny(excluded, name))
-      state.setDecayAttr(builder.getBoolAttr(false));
-    for (const auto &[pattern, scale] : scales)
-      if (std::regex_search(name, pattern))
-        state.setLrScaleAttr(builder.getF64FloatAttr(scale));
-  }
+  for (size_t i = 0; i < excluded.size(); ++i)
+    forParameters("--weight-decay-exclude", options.weightDecayExclude[i], excluded[i],
+                  [&](train::StateOp state) { state.setDecayAttr(builder.getBoolAttr(false)); });
+  for (size_t i = 0; i < scales.size(); ++i)
+    forParameters("--lr-scale", options.lrScale[i], scales[i].first,
+                  [&](train::StateOp state) { state.setLrScaleAttr(builder.getF64FloatAttr(scales[i].second)); });
 }
 
 pipelines::StepOptions Compilation::stepOptions() const {
@@ -237,6 +237,24 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.nesterov = options.nesterov;
   step.clipNorm = options.clipNorm;
   step.logitsChunk = options.logitsChunk;
+/// An expression that fits no parameter was not meant so.
+void Compilation::forParameters(const char *option, const std::string &text, const std::regex &pattern,
+                                llvm::function_ref<void(train::StateOp)> apply) {
+  std::vector<std::string> names;
+  bool used = false;
+  for (auto state : ir->getOps<train::StateOp>()) {
+    if (state.getRole() != train::Role::Parameter)
+      continue;
+    names.push_back(state.getOnnxName().value_or(state.getSymName()).str());
+    if (std::regex_search(names.back(), pattern)) {
+      apply(state);
+      used = true;
+    }
+  }
+  if (!used)
+    fail("{}: {} '{}' fits no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
+}
+
   step.precision = options.precision;
   step.precisionPolicy = options.precisionPolicy;
   step.gradientType = options.gradientType;
@@ -247,12 +265,13 @@ pipelines::StepOptions Compilation::stepOptions() const {
   return step;
 }
 
-/// What changes nothing should not look as if it had.
-void Compilation::noteLossScale() {
-  if (options.isTrial || options.lossScaleOptions.empty() || stepOptions().lossScale.scales)
+/// Nothing is a default that the user did not see.
+void Compilation::chooseLoss() {
+  if (namesLoss(options.model) || !model.trainingInfo.empty())
     return;
-  fprintf(stderr, "kedge: note: %s: --precision %s does not scale its loss, unless with --loss-scale dynamic: without effect\n",
-          fmt::format("{}", fmt::join(options.lossScaleOptions, ", ")).c_str(), options.precision.c_str());
+  const std::string why = whyCrossEntropyFits(train::functionOf(*ir, train::FunctionKind::Model), options.model);
+  if (!why.empty() && !options.isTrial)
+    fprintf(stderr, "kedge: note: %s\n", why.c_str());
 }
 
 void Compilation::checkMicroBatch() {
@@ -265,7 +284,7 @@ void Compilation::checkMicroBatch() {
 void Compilation::step() {
   if (done >= Phase::Step)
     return;
-  noteLossScale();
+  chooseLoss();
   checkPrecision(options);
   if (!options.isTrial && !options.accumulatorType.empty() && options.accumulate == 1)
     fprintf(stderr, "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without effect\n",

@@ -5,8 +5,10 @@
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
+#include <regex>
 
 namespace kedge::driver {
 
@@ -62,8 +64,11 @@ private:
   void applyParameterOptions();
   void buildRematerialize(mlir::OpPassManager &manager) const;
   void noteWithoutEffect();
-  void noteLossScale();
+  void showFindings();
+  void chooseLoss();
   void checkMicroBatch();
+  void forParameters(const char *option, const std::string &text, const std::regex &pattern,
+                     llvm::function_ref<void(train::StateOp)> apply);
   void addCommunication(nlohmann::json &report);
   void checkBudget();
   int64_t hostBytes();

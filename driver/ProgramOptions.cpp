@@ -40,10 +40,6 @@ std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std:
   return result;
 }
 
-bool matchesAny(const std::vector<std::regex> &patterns, const std::string &name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex &p) { return std::regex_search(name, p); });
-}
-
 namespace {
 /// In the main graph or an algorithm of training_info.
 const model::Tensor *findInitializer(const model::Model &model, const std::string &name) {

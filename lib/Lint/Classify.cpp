@@ -1,6 +1,7 @@
 #include "Classify.h"
 #include "OperatorFacts.h"
 #include "kedge/Support/Error.h"
+#include "runtime/format/NearMisses.h"
 #include <algorithm>
 #include <cmath>
 #include <regex>
@@ -23,10 +24,42 @@ std::vector<std::regex> compileAll(const std::vector<std::string> &patterns, con
   return compiled;
 }
 
-bool matches(const std::vector<std::regex> &patterns, const std::string &name) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::regex &p) { return std::regex_search(name, p); });
-}
+/// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
+class NameOption {
+public:
+  NameOption(const char *option, const std::vector<std::string> &texts)
+      : option(option), texts(texts), patterns(compileAll(texts, option)), used(texts.size(), false) {}
+
+  bool fits(const Initializer &tensor) {
+    bool any = false;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      const bool found = std::regex_search(tensor.name, patterns[i]) || std::regex_search(tensor.original, patterns[i]);
+      used[i] = used[i] || found;
+      any |= found;
+    }
+    return any;
+  }
+
+  /// `all`: every initializer; `candidates`: those that the option can do something about.
+  void checkUsed(const std::string &model, const std::vector<Initializer> &all, const std::vector<std::string> &candidates,
+                 const char *what) const {
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (used[i])
+        continue;
+      for (const Initializer &tensor : all)
+        if (std::regex_search(tensor.original, patterns[i]) || std::regex_search(tensor.name, patterns[i]))
+          fail("{}: {} '{}' fits '{}', which is a {} ({}), and nothing {}", model, option, texts[i], tensor.original,
+               verdictName(tensor.verdict), tensor.reason, what);
+      fail("{}: {} '{}' fits nothing {}{}", model, option, texts[i], what, rt::nearMisses(texts[i], candidates));
+    }
+  }
+
+private:
+  const char *option;
+  std::vector<std::string> texts;
+  std::vector<std::regex> patterns;
+  std::vector<bool> used;
+};
 
 /// training_info: bound and derived is a parameter, bound otherwise is state.
 std::map<std::string, Verdict> trainingVariables(const Model &model) {
@@ -54,19 +87,24 @@ std::string list(const std::vector<std::string> &names) {
 class Classifier {
 public:
   Classifier(const Evidence &evidence, const Options &options)
-      : evidence(evidence), train(compileAll(options.train, "--train")),
-        freeze(compileAll(options.freeze, "--freeze")), variables(trainingVariables(evidence.model)) {
+      : evidence(evidence), train("--train", options.train), freeze("--freeze", options.freeze), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
   }
 
-  Initializer judge(const Tensor &tensor) const {
+  Initializer judge(const Tensor &tensor) {
     Initializer verdict{tensor.name, originalName(tensor, evidence), Verdict::Constant, ""};
     if (!byTrainingInfo(tensor, verdict) && !byMetadata(tensor, verdict))
       byGradient(tensor, verdict);
     byOption(tensor, verdict);
     return verdict;
+  }
+
+  void checkOptions(const std::vector<Initializer> &verdicts) const {
+    const std::string &path = evidence.model.path;
+    train.checkUsed(path, verdicts, trainable, "that can train");
+    freeze.checkUsed(path, verdicts, trained, "that trains");
   }
 
 private:
@@ -147,20 +185,23 @@ private:
     return decide(out, Verdict::Parameter, "a gradient reaches it");
   }
 
-  void byOption(const Tensor &tensor, Initializer &out) const {
+  void byOption(const Tensor &tensor, Initializer &out) {
     if (!model::isFloat(tensor.dtype))
       return;
-    bool renamed = out.original != out.name;
-    if (out.verdict == Verdict::Parameter &&
-        (matches(freeze, out.name) || (renamed && matches(freeze, out.original))))
-      decide(out, Verdict::Frozen, "--freeze");
-    if (out.verdict != Verdict::Parameter &&
-        (matches(train, out.name) || (renamed && matches(train, out.original))))
+    trainable.push_back(out.original);
+    const bool wanted = train.fits(out);
+    if (out.verdict == Verdict::Parameter) {
+      trained.push_back(out.original);
+      if (freeze.fits(out))
+        decide(out, Verdict::Frozen, "--freeze");
+    }
+    if (out.verdict != Verdict::Parameter && wanted)
       decide(out, Verdict::Parameter, "--train");
   }
 
   const Evidence &evidence;
-  std::vector<std::regex> train, freeze;
+  NameOption train, freeze;
+  std::vector<std::string> trainable, trained; ///< names, before options
   std::map<std::string, Verdict> variables;
   std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;
 };
@@ -198,6 +239,7 @@ std::vector<Initializer> classify(const Evidence &evidence, const Options &optio
   for (const model::TrainingInfo &info : evidence.model.trainingInfo)
     if (info.algorithm)
       judgeAll(*info.algorithm);
+  classifier.checkOptions(verdicts);
   return verdicts;
 }
 

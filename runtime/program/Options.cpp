@@ -198,6 +198,10 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
 }
+  if (o.weightsPartial && o.weights.empty())
+    fail("--weights-partial needs --weights");
+  if (app.count("--keep") != 0 && o.checkpointDir.empty())
+    fail("--keep needs --checkpoint-dir");
 
 } // namespace
 

@@ -2,6 +2,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Alike.h"
+#include "runtime/train/Effects.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Weights.h"
 #include <algorithm>
@@ -84,6 +85,7 @@ void Session::openData() {
     data->shuffle(scalars.shuffle);
   }
   if (!options.evalData.empty() || !options.evalTokens.empty())
+  checkEffects(options, scalars, program.options, progress.step);
     evalData = std::make_unique<Dataset>(program, options.evalData, options.evalTokens, "--eval-data",
                                          options.predict.empty());
   checkSameData(ranks, data ? data->rows() : 0, evalData ? evalData->rows() : 0);

@@ -2,6 +2,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/TensorFile.h"
+#include "runtime/format/NearMisses.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/StateValues.h"
 #include <cstring>
@@ -155,9 +156,12 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
   for (const InitSpec &spec : specs) {
     bool used = false;
     for (const State &state : program.states)
-      used |= isModelTensor(state) && std::regex_search(state.onnxName, std::regex(spec.pattern));
+      if (isModelTensor(state)) {
+        names.push_back(state.onnxName);
+        used |= std::regex_search(state.onnxName, std::regex(spec.pattern));
+      }
     if (!used)
-      fail("--init '{}': no parameter or buffer has such a name", spec.pattern);
+      fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern, nearMisses(spec.pattern, names));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "CompileFlags.h"
+#include "OptionEffects.h"
 #include "driver/GpuTarget.h"
+#include "driver/SavedIr.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
 #include <cmath>
@@ -126,6 +128,8 @@ void checkLossScale(const CLI::App &command, CompileOptions &o) {
 void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
     checkLossScale(command, o);
+    if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
+      checkEffects(command, o);
     static const std::vector<std::string> ofLoss = {"--logits", "--labels", "--class-axis", "--ignore-index",
                                                     "--label-smoothing"};
     for (const CLI::Option *option : command.get_options()) {

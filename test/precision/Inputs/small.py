@@ -8,7 +8,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-TYPES = {numpy.dtype("float32"): TensorProto.FLOAT, numpy.dtype("int64"): TensorProto.INT64}
+TYPES = {numpy.dtype("float32"): TensorProto.FLOAT, numpy.dtype("int64"): TensorProto.INT64,
+         numpy.dtype("int8"): TensorProto.INT8, numpy.dtype("bool"): TensorProto.BOOL}
 
 
 def array(values, dtype=numpy.float32):

@@ -1,0 +1,96 @@
+"""Options that do not do what was meant: options.py FOLDER. Needs numpy and onnx."""
+import pathlib
+import sys
+
+import numpy
+from cases import Small, array, data_of, expect, words
+
+folder = pathlib.Path(sys.argv[1])
+square, row = array([[1, 2], [3, 4]]), array([[1, 1]])
+head = [("MatMul", ["x", "fc.weight"], ["h"]), ("Add", ["h", "fc.bias"], ["y"])]
+weights = {"fc.weight": square, "fc.bias": array([0, 0])}
+
+
+def small(name, nodes, outputs, parameters=weights, inputs=None):
+    return Small(folder / name, nodes, parameters, inputs or {"x": row}, outputs)
+
+
+plain = small("plain", head, {"y": [1, 2]})
+one = small("one", [("MatMul", ["x", "w"], ["y"])], {"y": [1, 1]}, {"w": array([[1], [2]])})
+scalar = small("scalar", head + [("ReduceMean", ["y"], ["loss"], {"keepdims": 0})], {"loss": []})
+soft = small("soft", head + [("Softmax", ["y"], ["p"])], {"p": [1, 2]})
+flat = small("flat", head + [("ReduceSum", ["y", "axes"], ["s"], {"keepdims": 0})], {"s": [1]}, weights | {"axes": numpy.array([1])})
+floats = small("floats", head, {"y": [1, 2]}, inputs={"x": row, "labels": row})
+
+
+def refused(case, options, *pieces, command="compile"):
+    out = folder / "program"
+    out.unlink(missing_ok=True)
+    expect(words("kedge", command, case.model, *options, *(["-o", out] if command == "compile" else []), code=1), "kedge: error: ", *pieces)
+    assert not out.exists()
+
+
+# The loss that nobody named.
+text = words("kedge", "plan", plain.model)
+expect(text, "kedge: note: no --loss was given: cross-entropy over the 2 classes of 'y' [1x2] along axis 1, the integer labels are a new input "
+       "'labels'")
+refused(one, [], "no --loss was given, and cross-entropy does not fit: the output 'y' [1x1] has one class along axis 1; give --loss mse")
+refused(one, ["--shape", "x=1x2"], "cross-entropy does not fit")
+refused(scalar, [], "no --loss was given: the output 'loss' [] is one number; take it as the loss by --loss-output loss")
+refused(floats, [], "the input 'labels' holds float labels; give --loss mse")
+refused(soft, [], "the output 'p' [1x2] comes from a Softmax, which the loss has in it")
+
+# What trains nothing.
+for command in ("plan", "compile"):
+    refused(plain, ["--loss", "mse", "--freeze", "."], "not compiled: lint found", "error[nothing-trained] nothing trains", "--freeze keeps all 2",
+            command=command)
+quantised = small("quantised", [("DequantizeLinear", ["q", "scale"], ["w"]), ("MatMul", ["x", "w"], ["y"])], {"y": [1, 2]},
+                  {"q": numpy.array([[1, 2], [3, 4]], numpy.int8), "scale": array(0.5)})
+refused(quantised, ["--loss", "mse"], "error[nothing-trained]", "1 tensors hold integers, which carry no gradient: a quantised model does not",
+        "train")
+
+# Expressions that fit nothing.
+refused(plain, ["--loss", "mse", "--freeze", "wieght"], "--freeze 'wieght' fits nothing that trains; near misses: 'fc.weight'")
+refused(plain, ["--loss", "mse", "--train", r"^fc\.wieght$"], "--train '^fc\\.wieght$' fits nothing that can train; near misses: 'fc.weight'")
+refused(plain, ["--loss", "mse", "--weight-decay-exclude", "biass"], "--weight-decay-exclude 'biass' fits no parameter; near misses: 'fc.bias'")
+refused(plain, ["--loss", "mse", "--lr-scale", "embedding=2"], "--lr-scale 'embedding=2' fits no parameter; there are 'fc.weight', 'fc.bias'")
+refused(flat, ["--loss", "mse", "--freeze", "axes"], "--freeze 'axes' fits 'axes', which is a constant", "and nothing that trains")
+
+# Options without effect.
+mse = ["--loss", "mse"]
+for options, words_expected in [
+        ([*mse, "--momentum", "0.9"], "--momentum would have no effect: --optimizer adamw has no momentum"),
+        ([*mse, "--optimizer", "sgd", "--nesterov"], "--nesterov would have no effect: it is a form of momentum"),
+        ([*mse, "--optimizer", "sgd", "--betas", "0.8,0.9"], "--betas would have no effect: --optimizer sgd has none"),
+        ([*mse, "--optimizer", "sgd", "--eps", "1e-6"], "--eps would have no effect"),
+        ([*mse, "--loss-output", "y"], "--loss would have no effect: --loss-output y is the loss"),
+        (["--loss-output", "y", "--label-smoothing", "0.1"], "--label-smoothing would have no effect: the graph computes its loss itself"),
+        (["--loss-output", "y", "--labels", "x"], "--labels would have no effect"),
+        ([*mse, "--ignore-index", "0"], "--ignore-index would have no effect: --loss mse has no classes"),
+        ([*mse, "--class-axis", "0"], "--class-axis would have no effect"),
+        ([*mse, "--accumulate-dtype", "bf16"], "--accumulate-dtype would have no effect: without --accumulate there are no accumulators"),
+        ([*mse, "--bucket-bytes", "1MiB"], "--bucket-bytes would have no effect: it is for several ranks"),
+        ([*mse, "--sync-batchnorm"], "--sync-batchnorm would have no effect"),
+        ([*mse, "--ranks", "2", "--persist-bytes", "1MiB"], "--persist-bytes would have no effect: parameters are in parts with --zero 3 alone"),
+        ([*mse, "--precision-policy", "autocast"], "--precision-policy would have no effect: it is for 16 bits"),
+        ([*mse, "--loss-scale-window", "5"], "--loss-scale-window would have no effect: --precision fp32 does not scale its loss"),
+        ([*mse, "--host-memory-budget", "1GiB"], "--host-memory-budget would have no effect: nothing goes to host memory")]:
+    refused(plain, options, words_expected)
+refused(plain, [*mse, "--allow", "unsupported-op"], "--allow unsupported-op: what that finding names cannot be compiled, so it cannot be accepted")
+refused(plain, [*mse, "--allow", "fused"], "--allow fused: there is no such finding; the codes are")
+expect(words("kedge", "compile", plain.model, *mse, "--train-mode", "--emit", "onnx"),
+       "kedge: note: --train-mode changed nothing: the file has no Dropout and no BatchNormalization")
+
+# Of a program.
+plain.add_data("labels", row)
+program = plain.compile("program", *mse, "--optimizer", "sgd")
+for options, pieces in [
+        (["--dump-gradients", folder / "g", "--dump-step", "2"], "--dump-step 2: expected a step of this run, which takes the steps 0 to 1"),
+        (["--min-lr", "0.1"], "--min-lr would have no effect: --schedule constant keeps the rate"),
+        (["--decay-steps", "1"], "--decay-steps would have no effect"),
+        (["--warmup-start", "0.5"], "--warmup-start would have no effect: there is no warm-up"),
+        (["--betas", "0.8,0.9"], "--betas would have no effect: the program was compiled with --optimizer sgd"),
+        (["--eps", "1e-6"], "--eps would have no effect"),
+        (["--keep", "3"], "--keep needs --checkpoint-dir")]:
+    expect(words(program, *data_of(plain), "--steps", "2", *options, code=1), "kedge: error: ", pieces)
+print("what was not meant was refused")

@@ -1,0 +1,71 @@
+#include "OptionEffects.h"
+#include "kedge/Support/Error.h"
+#include <algorithm>
+
+namespace kedge::tool {
+namespace {
+
+using driver::CompileOptions;
+
+struct Rule {
+  std::vector<const char *> flags;
+  bool acts; ///< beside the other options that were given
+  std::string needs;
+};
+
+bool givenAny(const CLI::App &command, const std::vector<const char *> &flags, std::string &first) {
+  for (const char *flag : flags)
+    if (const CLI::Option *option = command.get_option_no_throw(flag); option && option->count() > 0) {
+      first = flag;
+      return true;
+    }
+  return false;
+}
+
+bool has(const std::vector<std::string> &list, const char *value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+std::vector<Rule> optimizerRules(const CompileOptions &o) {
+  const bool isSgd = o.optimizer == "sgd";
+  return {{{"--momentum"}, isSgd || o.momentum == 0, fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
+          {{"--nesterov"}, isSgd && o.momentum > 0, "it is a form of momentum; give --optimizer sgd and --momentum with it"},
+          {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
+          {{"--accumulate-dtype"}, o.accumulate > 1, "without --accumulate there are no accumulators; give --accumulate N with it"}};
+}
+
+std::vector<Rule> lossRules(const CompileOptions &o) {
+  const driver::ModelOptions &m = o.model;
+  const bool inGraph = !m.lossOutput.empty() || m.loss == "none", classes = m.loss.empty() || m.loss == "cross-entropy";
+  return {{{"--loss"}, m.lossOutput.empty() || m.loss == "none",
+           fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
+          {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing"}, !inGraph,
+           "the graph computes its loss itself; leave it out"},
+          {{"--class-axis", "--ignore-index", "--label-smoothing"}, classes,
+           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)}};
+}
+
+std::vector<Rule> rankRules(const CompileOptions &o) {
+  const bool several = std::any_of(o.model.ranks.begin(), o.model.ranks.end(), [](int64_t n) { return n > 1; });
+  return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm"}, several, "it is for several ranks; give --ranks N with it"},
+          {{"--persist-bytes"}, o.zero == 3, "parameters are in parts with --zero 3 alone; give that with it"}};
+}
+
+std::vector<Rule> precisionRules(const CompileOptions &o) {
+  const bool narrow = has(o.precisions, "bf16") || has(o.precisions, "fp16");
+  const bool scales = o.lossScale.scales || has(o.precisions, "fp16");
+  return {{{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
+          {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min", "--loss-scale-window",
+            "--loss-scale-hysteresis"},
+           scales, fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it", o.precision)},
+          {{"--host-memory-budget"}, !o.offload.empty(), "nothing goes to host memory; give --offload with it"}};
+}
+
+} // namespace
+
+void checkEffects(const CLI::App &command, const CompileOptions &options) {
+  for (const auto &rules : {optimizerRules(options), lossRules(options), rankRules(options), precisionRules(options)})
+    for (const Rule &rule : rules)
+      if (std::string flag; !rule.acts && givenAny(command, rule.flags, flag))
+        fail("{} would have no effect: {}", flag, rule.needs);
+}
+
+} // namespace kedge::tool
