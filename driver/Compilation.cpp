@@ -58,6 +58,14 @@ std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &st
   return pipeline;
 }
 
+/// A file of IR may be read from another folder.
+void nameFilesAbsolutely(ModuleOp module) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr()))
+      state.setInitAttr(train::WeightAttr::get(module.getContext(), std::filesystem::absolute(weight.getFile().str()).string(),
+                                               weight.getOffset(), weight.getLength()));
+}
+
 void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)

@@ -100,6 +100,8 @@ std::string resolveExternalPath(const std::string &modelPath, const std::string 
   fs::path storageFolder = fs::weakly_canonical(fs::path(modelPath), error).parent_path();
   if (!isInside(real, realFolder) && !isInside(real, storageFolder))
     refuse("is a symbolic link to '" + real.string() + "', outside of the model's folder");
+  if (!fs::exists(file, error) && fs::exists(storageFolder / normal, error))
+    return (storageFolder / normal).string();
   return file.string();
 }
 

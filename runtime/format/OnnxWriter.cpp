@@ -140,9 +140,7 @@ private:
     auto &entry = files[index];
     if (!entry) {
       std::string location = skeleton.at("files").at(index).get<std::string>();
-      std::filesystem::path path(modelPath);
-      entry = std::make_unique<FileMap>(
-          location.empty() ? modelPath : (path.parent_path() / location).string(), "model file");
+      entry = std::make_unique<FileMap>(location.empty() ? modelPath : besideFile(modelPath, location), "model file");
     }
     return *entry;
   }

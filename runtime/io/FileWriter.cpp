@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -101,6 +102,16 @@ std::string folderOf(const std::string &path) {
   if (slash == std::string::npos)
     return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string besideFile(const std::string &path, const std::string &location) {
+  std::error_code failed;
+  const std::string named = folderOf(path) + "/" + location;
+  const std::filesystem::path real = std::filesystem::canonical(path, failed);
+  if (failed || std::filesystem::exists(named, failed))
+    return named;
+  const std::string behind = folderOf(real.string()) + "/" + location;
+  return std::filesystem::exists(behind, failed) ? behind : named;
 }
 
 } // namespace kedge::rt

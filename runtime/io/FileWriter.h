@@ -46,5 +46,8 @@ std::string checksumOf(const void *bytes, size_t count);
 void syncFolder(const std::string &path);
 /// The folder that holds `path`; "." when it names none.
 std::string folderOf(const std::string &path);
+/// A file by its place relative to another's folder: beside `path` as it is named or, when that is a symbolic link and
+/// nothing is there, beside the file that it leads to.
+std::string besideFile(const std::string &path, const std::string &location);
 
 } // namespace kedge::rt

@@ -54,6 +54,7 @@ struct StateInit {
   DType type = DType::F32; ///< of the bytes at that place
   std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: as they are
   double value = 0;        ///< Fill
+  std::string hash;        ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes when it was compiled; empty: unknown
 };
 
 /// Where bytes lie: in the arena that kernels work on, or in the arena of host memory (--offload), which launches of

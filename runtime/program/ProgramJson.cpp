@@ -55,6 +55,7 @@ StateInit initOf(const json &value) {
   init.file = value.value("file", 0);
   init.offset = value.at("offset");
   init.length = value.at("length");
+  init.hash = value.value("hash", "");
   init.type = typeOf(value);
   init.perm = permOf(value);
   return init;

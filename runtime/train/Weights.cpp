@@ -1,7 +1,10 @@
 #include "runtime/train/Weights.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/TensorFile.h"
+#include "runtime/format/TensorFile.h"
+#include "runtime/format/WeightHash.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/StateValues.h"
@@ -39,14 +42,14 @@ private:
   std::string externalPath(const std::string &stored) const {
     const std::string folder = folderOf(program.files[0].path) + "/";
     if (stored.rfind(folder, 0) == 0)
-      return folderOf(path) + "/" + stored.substr(folder.size());
-    return stored[0] == '/' ? stored : folderOf(path) + "/" + stored;
+      return besideFile(path, stored.substr(folder.size()));
+    return stored[0] == '/' ? stored : besideFile(path, stored);
   }
 
   void openChecked(size_t index, const std::string &place) {
     maps[index] = std::make_unique<FileMap>(place, "model file (--model names another place)");
     const uint64_t expected = program.files[index].bytes;
-    if (maps[index]->size() != expected)
+    if (expected != 0 && maps[index]->size() != expected)
       fail("{}: not the file that was compiled: expected {} bytes, found {}; compile this one, or give its "
            "weights by --weights",
            place, expected, maps[index]->size());
@@ -148,6 +151,8 @@ private:
   Executor &executor;
   const ProgramImage &image;
   const WeightSources &sources;
+    if (!data)
+      checkBytes(state, bytes + init.offset);
   ModelFiles files;
   std::unique_ptr<TensorFile> given;
 };
@@ -155,10 +160,27 @@ private:
 void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs) {
   for (const InitSpec &spec : specs) {
     bool used = false;
+  /// Every tensor is looked at by one rank. Other weights in the same graph may be meant, when --model names them.
+  void checkBytes(const State &state, const char *bytes) {
+    const StateInit &init = state.init;
+    const World world = executor.communicator() ? executor.communicator()->world() : World();
+    const int64_t index = &state - executor.program().states.data();
+    if (init.hash.empty() || saidOther || index % world.size != world.rank || hashWeights(bytes, init.length) == init.hash)
+      return;
+    const std::string what = fmt::format("{}: '{}' has other values than when the program was compiled",
+                                         files.file(init.file).path(), state.onnxName.empty() ? state.name : state.onnxName);
+    if (init.file != 0 && sources.model.empty())
+      fail("{}: its bytes at {}+{} have changed; compile again, or give --model to start from this file as it is", what,
+           init.offset, init.length);
+    fmt::print(stderr, "kedge: note: {}; the run starts from these\n", what);
+    saidOther = true;
+  }
+
     for (const State &state : program.states)
       if (isModelTensor(state)) {
         names.push_back(state.onnxName);
         used |= std::regex_search(state.onnxName, std::regex(spec.pattern));
+  bool saidOther = false;
       }
     if (!used)
       fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern, nearMisses(spec.pattern, names));

@@ -8,6 +8,7 @@
 #include "kedge/Support/StorageBytes.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "runtime/format/GraphHash.h"
+#include "runtime/format/WeightHash.h"
 #include <filesystem>
 #include <fstream>
 
@@ -20,6 +21,19 @@ uint64_t fileSize(const std::string &path) {
   std::error_code error;
   uint64_t size = std::filesystem::file_size(path, error);
   return error ? 0 : size;
+}
+
+/// How a program names external data: relative to the model's folder, so that both can move together.
+std::string besideModel(const std::string &file, const std::string &model) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path wanted = fs::absolute(file).lexically_normal();
+  for (const fs::path &place : {fs::path(model), fs::weakly_canonical(model, ignored)}) {
+    const fs::path relative = wanted.lexically_relative(place.lexically_normal().parent_path());
+    if (!relative.empty() && *relative.begin() != "..")
+      return relative.string();
+  }
+  return wanted.string();
 }
 
 class Table {
@@ -53,8 +67,8 @@ public:
 
   json modelJson() {
     json list = json::array();
-    for (const std::string &file : files)
-      list.push_back({{"path", file}, {"bytes", fileSize(file)}});
+    for (size_t i = 0; i < files.size(); ++i)
+      list.push_back({{"path", i == 0 ? files[0] : besideModel(files[i], files[0])}, {"bytes", fileSize(files[i])}});
     json places = json::array();
     for (const rt::WeightPlace &place : weights)
       places.push_back({{"offset", place.offset}, {"length", place.length}});
@@ -88,8 +102,19 @@ private:
     size_t file = fileIndex(weight.getFile().str());
     if (file == 0)
       weights.push_back({static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength()), ""});
-    return {{"kind", "file"}, {"file", file}, {"offset", weight.getOffset()},
-            {"length", weight.getLength()}, {"dtype", dtype}};
+    json entry = {{"kind", "file"}, {"file", file}, {"offset", weight.getOffset()},
+                  {"length", weight.getLength()}, {"dtype", dtype}};
+    if (std::string hash = hashOf(weight); !hash.empty())
+      entry["hash"] = hash;
+    return entry;
+  }
+
+  /// Empty where the file is not there: compiling needs its name alone.
+  static std::string hashOf(train::WeightAttr weight) {
+    auto bytes = llvm::MemoryBuffer::getFileSlice(weight.getFile(), weight.getLength(), weight.getOffset());
+    if (!bytes || (*bytes)->getBufferSize() < static_cast<uint64_t>(weight.getLength()))
+      return "";
+    return rt::hashWeights((*bytes)->getBufferStart(), weight.getLength());
   }
 
   json embedded(train::WeightAttr weight, const std::string &dtype) {
