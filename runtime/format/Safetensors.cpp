@@ -2,6 +2,7 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace kedge::rt {
@@ -47,11 +48,15 @@ TensorFile TensorFile::open(const std::string &path) {
   const auto endsWith = [&](std::string_view end) {
     return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
   };
+  if (std::filesystem::is_directory(path))
+    return openFolder(path);
+  if (endsWith(".index.json"))
+    return openIndex(path);
   if (endsWith(".safetensors"))
     return openSafetensors(path);
   if (endsWith(".onnx"))
     return openOnnx(path);
-  fail("{}: expected a file that ends in .onnx or .safetensors", path);
+  fail("{}: expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them", path);
 }
 
 TensorFile TensorFile::openSafetensors(const std::string &path) {

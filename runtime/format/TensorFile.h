@@ -16,10 +16,15 @@ struct TensorView {
 /// A mapped file of named tensors.
 class TensorFile {
 public:
-  /// By the name's end: .safetensors or .onnx. Throws rt::Error on anything that does not fit the format.
+  /// A folder, or by the name's end: .safetensors, .index.json or .onnx. Throws rt::Error on anything that does not fit
+  /// the format.
   static TensorFile open(const std::string &path);
   static TensorFile openSafetensors(const std::string &path);
   static TensorFile openOnnx(const std::string &path);
+  /// Shards, by the file that says which tensor is in which; only what it names.
+  static TensorFile openIndex(const std::string &path);
+  /// What transformers saves into a folder: one file, or shards with their index.
+  static TensorFile openFolder(const std::string &path);
 
   const TensorView *find(const std::string &name) const;
   const std::map<std::string, TensorView> &tensors() const { return views; }

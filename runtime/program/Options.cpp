@@ -125,7 +125,8 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
 
 void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--model", o.model, "where the compiled model file is now");
-  app.add_option("--weights", o.weights, "FILE.onnx or FILE.safetensors: initial values by name and shape");
+  app.add_option("--weights", o.weights, "FILE.onnx, FILE.safetensors, INDEX.json of shards or a Hugging Face folder: initial values by name and shape");
+  app.add_flag("--weights-partial", o.weightsPartial, "parameters that --weights lacks keep the model's values");
   app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
   app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
   app.add_option("--checkpoint-every", o.checkpointEvery, "checkpoint after every N-th step (and at the end)")

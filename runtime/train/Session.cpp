@@ -111,7 +111,7 @@ void Session::makeExecutor() {
 }
 
 void Session::setStates() {
-  const WeightSources sources{options.model, options.weights, options.init, scalars.seed};
+  const WeightSources sources{options.model, options.weights, options.weightsPartial, options.init, scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
   checkpoints.world = world;
   if (checkpoint || !options.checkpointDir.empty())

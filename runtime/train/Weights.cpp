@@ -2,12 +2,12 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/GraphHash.h"
-#include "runtime/format/TensorFile.h"
+#include "runtime/format/NearMisses.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/format/WeightHash.h"
-#include "runtime/format/NearMisses.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/StateValues.h"
+#include "runtime/train/WeightNames.h"
 #include <cstring>
 #include <memory>
 #include <regex>
@@ -79,6 +79,21 @@ public:
       given = std::make_unique<TensorFile>(TensorFile::open(sources.weights));
   }
 
+  /// Which tensors of --weights are those of `states`.
+  void match(const std::vector<const State *> &states) {
+    if (!given)
+      return;
+    std::vector<const State *> wanted;
+    for (const State *state : states)
+      if (isModelTensor(*state) && !specFor(state->onnxName))
+        wanted.push_back(state);
+    matched = matchWeights(sources.weights, *given, wanted, sources.weightsPartial);
+    const Communicator *ranks = executor.communicator();
+    if (!ranks || ranks->world().isFirst())
+      for (const std::string &note : matched.notes)
+        fmt::print(stderr, "kedge: note: {}: {}\n", sources.weights, note);
+  }
+
   void load(const State &state) {
     executor.write(state, [&](char *destination) { loadInto(state, destination); });
   }
@@ -90,8 +105,8 @@ private:
         fillFrom(*spec, state, sources.seed, executor.threads(), destination);
         return;
       }
-      if (given) {
-        loadGiven(state, destination);
+      if (const auto found = matched.tensors.find(state.onnxName); found != matched.tensors.end()) {
+        loadGiven(state, *found->second, destination);
         return;
       }
     }
@@ -106,19 +121,14 @@ private:
     return last;
   }
 
-  void loadGiven(const State &state, char *destination) {
-    const TensorView *view = given->find(state.onnxName);
+  void loadGiven(const State &state, const TensorView &view, char *destination) {
     const std::vector<int64_t> expected = state.fileShape();
-    if (!view)
-      fail("{}: has no tensor '{}' of shape {}: these are weights of another model; give this "
-           "model's, or make it by --init '{}=...'",
-           sources.weights, state.onnxName, shapeText(expected), state.onnxName);
-    if (view->desc.shape != expected || isFloat(view->desc.type) != isFloat(state.desc.type))
+    if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
       fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
            "this model's, or leave --weights out to start from {}",
-           sources.weights, state.onnxName, dtypeName(view->desc.type), shapeText(view->desc.shape),
+           sources.weights, state.onnxName, dtypeName(view.desc.type), shapeText(view.desc.shape),
            dtypeName(state.desc.type), shapeText(expected), "the model file's");
-    fillFromTensor(state, {view->data, view->desc.type, state.perm, given->releaser()}, destination);
+    fillFromTensor(state, {view.data, view.desc.type, state.perm, given->releaser()}, destination);
   }
 
   void loadInit(const State &state, char *destination) {
@@ -141,6 +151,8 @@ private:
       fail("'{}': its initial value at {}+{} does not fit: {} bytes are needed, its file has {}", state.name,
            init.offset, init.length, need, size);
     TensorSource source{bytes + init.offset, init.type, init.perm};
+    if (!data)
+      checkBytes(state, bytes + init.offset);
     if (!data) // a model's weights are not resident twice
       source.letGo = [&file = files.file(init.file)](const char *begin, size_t count) {
         file.letGo(static_cast<size_t>(begin - file.data()), count);
@@ -148,18 +160,6 @@ private:
     fillFromTensor(state, source, destination);
   }
 
-  Executor &executor;
-  const ProgramImage &image;
-  const WeightSources &sources;
-    if (!data)
-      checkBytes(state, bytes + init.offset);
-  ModelFiles files;
-  std::unique_ptr<TensorFile> given;
-};
-
-void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs) {
-  for (const InitSpec &spec : specs) {
-    bool used = false;
   /// Every tensor is looked at by one rank. Other weights in the same graph may be meant, when --model names them.
   void checkBytes(const State &state, const char *bytes) {
     const StateInit &init = state.init;
@@ -176,11 +176,23 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
     saidOther = true;
   }
 
+  Executor &executor;
+  const ProgramImage &image;
+  const WeightSources &sources;
+  ModelFiles files;
+  bool saidOther = false;
+  std::unique_ptr<TensorFile> given;
+  MatchedWeights matched;
+};
+
+void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs) {
+  for (const InitSpec &spec : specs) {
+    bool used = false;
+    std::vector<std::string> names;
     for (const State &state : program.states)
       if (isModelTensor(state)) {
         names.push_back(state.onnxName);
         used |= std::regex_search(state.onnxName, std::regex(spec.pattern));
-  bool saidOther = false;
       }
     if (!used)
       fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern, nearMisses(spec.pattern, names));
@@ -201,9 +213,13 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
   if (!onlyUnsaved)
     checkSpecsMatch(executor.program(), sources.init);
   Loader loader(executor, image, sources);
+  std::vector<const State *> states;
   for (const State &state : executor.program().states)
     if (!onlyUnsaved || keptOf(state) != Kept::Values)
-      loader.load(state);
+      states.push_back(&state);
+  loader.match(states);
+  for (const State *state : states)
+    loader.load(*state);
 }
 
 } // namespace kedge::rt

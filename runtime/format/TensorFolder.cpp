@@ -1,0 +1,65 @@
+// Weights in several safetensors files, as Hugging Face keeps them: shards, and an index of which tensor is in which.
+#include "runtime/format/TensorFile.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace kedge::rt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kIndex = "model.safetensors.index.json", *kSingle = "model.safetensors";
+
+std::map<std::string, std::string> weightMap(const std::string &path) {
+  const FileMap file(path, "index of safetensors files");
+  const auto index = nlohmann::json::parse(std::string_view(file.data(), file.size()), nullptr, false);
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() || index["weight_map"].empty())
+    fail("{}: expected an index of safetensors files: a JSON object whose 'weight_map' names the file of each tensor", path);
+  std::map<std::string, std::string> shards;
+  for (const auto &[name, shard] : index["weight_map"].items()) {
+    const std::string text = shard.is_string() ? shard.get<std::string>() : "";
+    if (text.empty() || text.find('/') != std::string::npos)
+      fail("{}: tensor '{}' lies in {}, expected the name of a file beside the index", path, name, shard.dump());
+    shards[name] = text;
+  }
+  return shards;
+}
+
+} // namespace
+
+TensorFile TensorFile::openIndex(const std::string &path) {
+  TensorFile result;
+  std::map<std::string, TensorFile> shards;
+  for (const auto &[name, shard] : weightMap(path)) {
+    const std::string place = folderOf(path) + "/" + shard;
+    if (!shards.count(shard)) {
+      if (!fs::exists(place))
+        fail("{}: its shard '{}' is missing: fetch all files of the model", path, shard);
+      shards.emplace(shard, openSafetensors(place));
+    }
+    const TensorView *view = shards.at(shard).find(name);
+    if (!view)
+      fail("{}: has no tensor '{}', which {} says is there: fetch both again", place, name, path);
+    result.views.emplace(name, *view);
+  }
+  for (auto &[name, shard] : shards)
+    result.maps.push_back(std::move(shard.maps.front()));
+  return result;
+}
+
+TensorFile TensorFile::openFolder(const std::string &path) {
+  if (fs::exists(path + "/" + kIndex))
+    return openIndex(path + "/" + kIndex);
+  if (fs::exists(path + "/" + kSingle))
+    return openSafetensors(path + "/" + kSingle);
+  std::string other;
+  for (const fs::directory_entry &entry : fs::directory_iterator(path))
+    if (entry.path().extension() == ".bin" || entry.path().extension() == ".pt")
+      other = entry.path().filename().string();
+  fail("{}: expected {} or {} in this folder{}", path, kSingle, kIndex,
+       other.empty() ? "" : fmt::format("; '{}' is PyTorch's own format: save the model with safe_serialization=True", other));
+}
+
+} // namespace kedge::rt
