@@ -100,14 +100,22 @@ Compilation::Compilation(const CompileOptions &options)
   checkRanks(options);
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
   bool shown = options.isTrial || !options.resumedFrom.empty();
-  if (!findings.findings.empty() && !shown)
-    fprintf(stderr, "%s", lint::toText(findings, model).c_str());
+  if (!shown)
+    showFindings();
   if (findings.hasErrors())
     fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, --train-mode "
          "or --allow CODE",
          options.model.model);
   if (!options.resumedFrom.empty())
     resume();
+}
+
+void Compilation::showFindings() {
+  if (!findings.findings.empty())
+    return (void)fprintf(stderr, "%s", lint::toText(findings, model).c_str());
+  for (const auto *sentences : {&findings.changes, &findings.remarks})
+    for (const std::string &sentence : *sentences)
+      fprintf(stderr, "kedge: note: %s\n", sentence.c_str());
 }
 
 Compilation::~Compilation() = default;
@@ -158,17 +166,34 @@ std::string Compilation::pipelineText() {
   return text;
 }
 
-void Compilation::save(Phase phase) {
-  if (options.saveIr.empty())
-    return;
+bool Compilation::isEmitted(Phase phase) const {
+  const std::string &emit = options.emit;
+  return (emit == "onnx" && phase == Phase::Model) || (emit == "train" && phase == Phase::Step) ||
+         (emit == "schedule" && (phase == Phase::Schedule || phase == Phase::Rematerialize)) ||
+         (emit == "exec" && phase == Phase::Exec);
+}
+
+std::string Compilation::savedText(Phase phase) {
   SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
-                counts, facts, {}, rt::physicalCores()};
+                counts, facts, {}, rt::physicalCores(), edited};
   OwningOpRef<ModuleOp> copy = ir->clone();
+  nameFilesAbsolutely(*copy);
   if (phase == Phase::Exec)
     saved.report = report();
   saved.putOn(*copy);
-  std::filesystem::create_directories(options.saveIr);
-  writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), wholeText(*copy));
+  return wholeText(*copy);
+}
+
+void Compilation::save(Phase phase) {
+  if (options.isTrial || (options.saveIr.empty() && !isEmitted(phase)))
+    return;
+  std::string text = savedText(phase);
+  if (!options.saveIr.empty()) {
+    std::filesystem::create_directories(options.saveIr);
+    writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), text);
+  }
+  if (isEmitted(phase))
+    emitted = std::move(text);
 }
 
 void Compilation::resume() {
@@ -181,6 +206,13 @@ void Compilation::resume() {
   counts = saved.counts;
   facts = saved.facts;
   savedReport = saved.report;
+  edited = saved.edited;
+  if (edited && !options.isTrial)
+    fprintf(stderr, "kedge: note: %s: is not as it was saved, so the program will not export ONNX files: they would hold the graph of %s%s\n",
+            options.resumedFrom.c_str(), saved.model.c_str(),
+            done <= Phase::Model ? "; kedge-translate --export-onnx writes the edited model" : "");
+  if (isEmitted(done))
+    emitted = savedText(done);
   if (done != Phase::Exec)
     return;
   if (saved.threads != rt::physicalCores())
@@ -205,6 +237,24 @@ void Compilation::import() {
     return;
   run(Phase::Model);
   save(Phase::Model);
+}
+
+/// An expression that fits no parameter was not meant so.
+void Compilation::forParameters(const char *option, const std::string &text, const std::regex &pattern,
+                                llvm::function_ref<void(train::StateOp)> apply) {
+  std::vector<std::string> names;
+  bool used = false;
+  for (auto state : ir->getOps<train::StateOp>()) {
+    if (state.getRole() != train::Role::Parameter)
+      continue;
+    names.push_back(state.getOnnxName().value_or(state.getSymName()).str());
+    if (std::regex_search(names.back(), pattern)) {
+      apply(state);
+      used = true;
+    }
+  }
+  if (!used)
+    fail("{}: {} '{}' fits no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
 }
 
 void Compilation::applyParameterOptions() {
@@ -245,24 +295,6 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.nesterov = options.nesterov;
   step.clipNorm = options.clipNorm;
   step.logitsChunk = options.logitsChunk;
-/// An expression that fits no parameter was not meant so.
-void Compilation::forParameters(const char *option, const std::string &text, const std::regex &pattern,
-                                llvm::function_ref<void(train::StateOp)> apply) {
-  std::vector<std::string> names;
-  bool used = false;
-  for (auto state : ir->getOps<train::StateOp>()) {
-    if (state.getRole() != train::Role::Parameter)
-      continue;
-    names.push_back(state.getOnnxName().value_or(state.getSymName()).str());
-    if (std::regex_search(names.back(), pattern)) {
-      apply(state);
-      used = true;
-    }
-  }
-  if (!used)
-    fail("{}: {} '{}' fits no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
-}
-
   step.precision = options.precision;
   step.precisionPolicy = options.precisionPolicy;
   step.gradientType = options.gradientType;
@@ -412,7 +444,8 @@ Compilation::Objects Compilation::compileObjects() {
   program.plan = report();
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
-  program.skeleton = exportSkeletons(*ir, findings, options.embedWeights, data);
+  program.skeleton = edited ? nlohmann::json::object({{"refused", options.resumedFrom}})
+                            : exportSkeletons(*ir, findings, options.embedWeights, data);
   if (options.onGpu())
     program.target = gpuTargetJson(data);
   else

@@ -29,6 +29,8 @@ public:
   std::string pipelineText();
 
   mlir::ModuleOp module() { return *ir; }
+  /// The IR that --emit asks for, as --save-ir writes it; once its phase is done.
+  const std::string &text() const { return emitted; }
   /// Whether the plan stays within --memory-budget, and within --host-memory-budget once plan() has run; after
   /// schedule().
   bool fits();
@@ -60,6 +62,8 @@ private:
   pipelines::StepOptions stepOptions() const;
   pipelines::TargetOptions targetOptions() const;
   void save(Phase phase);
+  bool isEmitted(Phase phase) const;
+  std::string savedText(Phase phase);
   void resume();
   void applyParameterOptions();
   void buildRematerialize(mlir::OpPassManager &manager) const;
@@ -80,6 +84,8 @@ private:
   lint::Report findings;
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;
+  std::string emitted;
+  bool edited = false; ///< what a file of IR holds is not what was saved
   nlohmann::json savedReport; ///< when the plan was made before
   StepCounts counts; ///< of the step, once it is there
   nlohmann::json facts; ///< of the loss: what the launch table does not tell

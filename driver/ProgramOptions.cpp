@@ -136,15 +136,6 @@ json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, st
   return result;
 }
 
-std::string irText(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  OpPrintingFlags flags;
-  flags.enableDebugInfo(true, /*prettyForm=*/true).elideLargeElementsAttrs(64);
-  module.print(stream, flags);
-  return text;
-}
-
 std::string kernelText(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -23,7 +23,6 @@ nlohmann::json programOptions(const CompileOptions &options, const nlohmann::jso
 nlohmann::json exportSkeletons(mlir::ModuleOp module, const lint::Report &report, bool embed,
                                std::vector<uint8_t> &data);
 
-std::string irText(mlir::ModuleOp module);
 /// The kernels as tools of MLIR read them: without places in the model, nothing left out.
 std::string kernelText(mlir::ModuleOp module);
 /// A file that an option names lies in a folder that can be written; told before any work. An empty path is

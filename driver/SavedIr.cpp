@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 #include <filesystem>
 
 using namespace mlir;
@@ -20,6 +22,14 @@ namespace {
 constexpr llvm::StringLiteral kSaved = SavedNote::getNameStr();
 constexpr const char *kPhaseNames[] = {"import", "model", "step", "schedule", "rematerialize", "exec"};
 
+/// Of all that the module says but where it came from.
+std::string hashOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, OpPrintingFlags().enableDebugInfo(false));
+  return llvm::utohexstr(llvm::xxh3_64bits(text));
+}
+
 } // namespace
 
 const char *nameOf(Phase phase) { return phase == Phase::None ? "" : kPhaseNames[static_cast<int>(phase)]; }
@@ -28,17 +38,17 @@ bool isSavedIr(const std::string &path) { return std::filesystem::path(path).ext
 
 void SavedIr::putOn(ModuleOp module) const {
   Builder b(module.getContext());
+  const std::string hash = edited ? "" : hashOf(module);
   json words = json::array();
   for (const auto &[name, values] : arguments)
     words.push_back({{"name", name}, {"values", values}});
   auto text = [&](const char *name, const std::string &value) { return b.getNamedAttr(name, b.getStringAttr(value)); };
-  DictionaryAttr saved =
-      b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model), text("graph_hash", graphHash),
-                           text("arguments", words.dump()), text("composites", json(counts.composites).dump()),
-                           text("facts", facts.dump()), text("report", report.dump()),
-                           b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
-                           b.getNamedAttr("threads", b.getI64IntegerAttr(threads))});
-  SavedNote(module.getContext()).setAttr(module, saved);
+  module->setAttr(kSaved, b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model),
+                                               text("graph_hash", graphHash), text("arguments", words.dump()),
+                                               text("composites", json(counts.composites).dump()), text("facts", facts.dump()),
+                                               text("report", report.dump()), text("hash", hash),
+                                               b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
+                                               b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
 }
 
 SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
@@ -61,6 +71,7 @@ SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
     fail("{}: '{}' is no phase: expected import, model, step, schedule, rematerialize or exec", path, phase);
   saved.model = text("model");
   saved.graphHash = text("graph_hash");
+  saved.edited = text("hash") != hashOf(module);
   if (auto threads = attribute.getAs<IntegerAttr>("threads"))
     saved.threads = static_cast<int>(threads.getInt());
   if (auto casts = attribute.getAs<IntegerAttr>("casts"))

@@ -20,6 +20,7 @@ struct SavedIr {
   StepCounts counts;            ///< of the step, from Step on
   nlohmann::json facts, report; ///< of the loss, from Step on; of the plan, at Exec
   int threads = 0;              ///< that the plan counts with
+  bool edited = false;          ///< the IR is not what was saved, or what it came from was not
 
   /// Notes all of it on the module, as one attribute, which `takeFrom` reads and removes (throws kedge::Error when there
   /// is none: `path` is named).

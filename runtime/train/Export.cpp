@@ -21,6 +21,10 @@ bool copiesFromModel(const nlohmann::json &pieces) {
 
 const nlohmann::json &exportSkeleton(const Program &program, bool trainingMode) {
   const char *mode = trainingMode ? "training" : "inference";
+  if (const auto edited = program.exportSkeleton.find("refused"); edited != program.exportSkeleton.end())
+    fail("--export-onnx: the program was compiled from '{}', which had been edited: an export would be the graph before that with "
+         "these weights; use --export-safetensors",
+         edited->get<std::string>());
   auto found = program.exportSkeleton.find(mode);
   if (found == program.exportSkeleton.end())
     fail("--export-onnx: the program '{}' holds no {} model to export: compile it again", program.name, mode);

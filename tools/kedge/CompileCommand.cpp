@@ -47,13 +47,13 @@ int runCompile(const CompileOptions &options) {
     return output(options, compilation.pipelineText()), 0;
   compilation.import();
   if (options.emit == "onnx")
-    return output(options, irText(compilation.module())), 0;
+    return output(options, compilation.text()), 0;
   compilation.step();
   if (options.emit == "train")
-    return output(options, irText(compilation.module())), 0;
+    return output(options, compilation.text()), 0;
   compilation.schedule();
   if (options.emit == "schedule")
-    return output(options, irText(compilation.module())), 0;
+    return output(options, compilation.text()), 0;
   compilation.lower();
   if (options.emit == "llvm")
     return output(options, kernelText(compilation.kernels())), 0;
@@ -61,7 +61,7 @@ int runCompile(const CompileOptions &options) {
     return output(options, compilation.ptx()), 0;
   writeReport(compilation, options);
   if (options.emit == "exec")
-    return output(options, irText(compilation.module())), 0;
+    return output(options, compilation.text()), 0;
   if (!compilation.fits())
     return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
   if (object)
