@@ -66,13 +66,13 @@ private:
   std::string savedText(Phase phase);
   void resume();
   void applyParameterOptions();
+  void forParameters(const char *option, const std::string &text, const std::regex &pattern,
+                     llvm::function_ref<void(train::StateOp)> apply);
   void buildRematerialize(mlir::OpPassManager &manager) const;
   void noteWithoutEffect();
   void showFindings();
   void chooseLoss();
   void checkMicroBatch();
-  void forParameters(const char *option, const std::string &text, const std::regex &pattern,
-                     llvm::function_ref<void(train::StateOp)> apply);
   void addCommunication(nlohmann::json &report);
   void checkBudget();
   int64_t hostBytes();

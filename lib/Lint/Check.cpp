@@ -55,15 +55,27 @@ const std::set<std::string> &allCodes() {
   static const std::set<std::string> codes = {"merged-parameters", "dropped-bias",      "folded-parameter",
                                               "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
                                               "label-type",        "no-gradient",       "unsupported-op",
+                                              "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
                                               "unused-parameter",  "renamed-parameter", "keyed-by-rank"};
   return codes;
 }
 
+/// What compile cannot do, whoever accepts it.
+const std::set<std::string> &unallowable() {
+  static const std::set<std::string> codes = {"unsupported-op", "no-gradient", "label-type", "nothing-trained"};
+  return codes;
+}
+
 /// Codes that --allow names are reported still, but no longer stop anything.
-void applyAllow(Report &report, const Options &options) {
+void checkAllow(const Options &options) {
   for (const std::string &code : options.allow)
     if (!allCodes().count(code))
       fail("--allow {}: there is no such finding; the codes are {}", code, fmt::join(allCodes(), ", "));
+    else if (unallowable().count(code))
+      fail("--allow {}: what that finding names cannot be compiled, so it cannot be accepted; kedge lint says how to mend it", code);
+}
+
+void applyAllow(Report &report, const Options &options) {
   for (Finding &finding : report.findings)
     if (finding.severity == Severity::Error && options.allow.count(finding.code)) {
       finding.severity = Severity::Warning;
@@ -74,6 +86,7 @@ void applyAllow(Report &report, const Options &options) {
 } // namespace
 
 Report check(const Model &model, const Options &options, const Operators &operators) {
+  checkAllow(options);
   Signature signature = Signature::of(model.graph);
   Uses uses(model.graph, signature);
   Damage damage = findDamage(model.graph, signature, uses);
@@ -89,7 +102,10 @@ Report check(const Model &model, const Options &options, const Operators &operat
   findLostParameters(context);
   findInferenceMode(context);
   findTrainability(context);
+  findDataFlow(context);
+  findIntent(context);
   findRankKeyed(context);
+  report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding &a, const Finding &b) { return a.severity < b.severity; });
@@ -104,6 +120,14 @@ static void keepStatisticsAsPyTorch(Model &model) {
   });
 }
 
+static void turnOn(Model &model, Report &report, std::vector<std::string> &changes) {
+  const std::vector<std::string> done = setTrainMode(model);
+  changes.insert(changes.end(), done.begin(), done.end());
+  if (done.empty())
+    report.remarks.push_back("--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
+                             "training mode already");
+}
+
 Report prepare(Model &model, const Options &options, const Operators &operators) {
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
@@ -114,11 +138,12 @@ Report prepare(Model &model, const Options &options, const Operators &operators)
   if (options.trainMode)
     setTrainMode(checked);
   Report report = check(checked, options, operators);
+  findNothingTrained(checked, report);
   note(tieCopies(model));
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);
   if (options.trainMode)
-    note(setTrainMode(model));
+    turnOn(model, report, changes);
   keepStatisticsAsPyTorch(model);
   report.changes = std::move(changes);
   return report;

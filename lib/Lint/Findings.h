@@ -24,6 +24,14 @@ void findLostParameters(FindingContext &);
 void findInferenceMode(FindingContext &);
 /// no-gradient, unsupported-op, unused-parameter, label-type.
 void findTrainability(FindingContext &);
+/// unsupported-op: control flow that follows data.
+void findDataFlow(FindingContext &);
+/// activation-before-loss, adapters-and-base, missing-weights.
+void findIntent(FindingContext &);
+/// nothing-trained.
+void findNothingTrained(const model::Model &, Report &);
+/// What the file cannot tell, a sentence each.
+std::vector<std::string> unknownsOf(const Evidence &);
 /// keyed-by-rank.
 void findRankKeyed(FindingContext &);
 

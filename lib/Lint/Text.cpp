@@ -28,6 +28,10 @@ Headline headlineOf(const std::string &code) {
       {"label-type", {"the labels have the wrong type", "labels have the wrong type", ""}},
       {"no-gradient", {"an operator has no gradient", "operators have no gradient", ""}},
       {"unsupported-op", {"a node is not supported", "nodes are not supported", ""}},
+      {"nothing-trained", {"nothing trains", "", ""}},
+      {"activation-before-loss", {"the loss would see probabilities", "losses would see probabilities", ""}},
+      {"adapters-and-base", {"adapters do not train alone", "", ""}},
+      {"missing-weights", {"a data file is not there", "data files are not there", ""}},
       {"unused-parameter", {"a parameter does not train", "parameters do not train", ""}},
       {"keyed-by-rank",
        {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
@@ -48,7 +52,9 @@ public:
     head();
     for (const std::string &change : report.changes)
       wrapped(paint("32", "mended: ") + change, 8);
-    if (!report.changes.empty())
+    for (const std::string &remark : report.remarks)
+      wrapped(remark, 2);
+    if (!report.changes.empty() || !report.remarks.empty())
       out += "\n";
     for (size_t at = 0; at < report.findings.size();) {
       size_t end = at;
@@ -73,22 +79,20 @@ private:
   }
 
   void head() {
-    size_t parameters = 0;
-    int64_t elements = 0;
     std::map<std::string, int64_t> sizes;
     for (const model::Tensor &tensor : model.graph.initializers)
       sizes[tensor.name] = tensor.numElements();
     for (const Initializer &initializer : report.initializers)
       if (initializer.verdict == Verdict::Parameter) {
-        ++parameters;
-        elements += sizes[initializer.name];
+        ++trainedTensors;
+        trainedElements += sizes[initializer.name];
       }
     auto opset = model.opsets.find("");
     std::string producer =
         model.producer.empty() ? "" : fmt::format(", by {} {}", model.producer, model.producerVersion);
     out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n",
                        paint("1", model.path), opset == model.opsets.end() ? 0 : opset->second, producer,
-                       model.graph.nodes.size(), parameters, grouped(elements));
+                       model.graph.nodes.size(), trainedTensors, grouped(trainedElements));
   }
 
   static std::string grouped(int64_t n) {
@@ -216,7 +220,12 @@ private:
     std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"),
                                      plural(notes, "note"));
     if (!errors) {
-      out += paint("1;32", "clean") + ": it trains as it was written (" + counts + ")\n";
+      out += fmt::format("{}: {} with {} {} {} as {} written ({})\n", paint("1;32", "clean"),
+                         plural(trainedTensors, "tensor"), grouped(trainedElements),
+                         trainedElements == 1 ? "element" : "elements", trainedTensors == 1 ? "trains" : "train",
+                         trainedTensors == 1 ? "it was" : "they were", counts);
+      for (const std::string &unknown : report.unknown)
+        wrapped("not known: " + unknown, 2);
       return;
     }
     std::vector<std::string> flags;
@@ -235,6 +244,8 @@ private:
   const Report &report;
   const model::Model &model;
   const TextOptions &text;
+  size_t trainedTensors = 0;
+  int64_t trainedElements = 0;
   std::string out;
 };
 } // namespace

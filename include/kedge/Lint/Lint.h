@@ -62,6 +62,8 @@ struct Report {
   std::vector<Finding> findings; // errors, warnings, notes; each in the order of the graph
   std::vector<Initializer> initializers;
   std::vector<std::string> changes; // what --repair and --train-mode did, a sentence each
+  std::vector<std::string> remarks; // what an option found nothing to do about, a sentence each
+  std::vector<std::string> unknown; // what the file cannot tell, a sentence each
   std::vector<std::string> allowed; // errors that --allow accepts are findings still, but count as warnings
 
   /// From prepare(): the model as loaded, and with repairs and ties but not in training mode. What differs is

@@ -1,0 +1,64 @@
+// What lint cannot see, because the file does not hold it: said beside "clean".
+#include "Findings.h"
+#include <fmt/format.h>
+#include <regex>
+
+namespace kedge::lint {
+using model::Node;
+
+namespace {
+
+/// A node whose name or metadata tells of an export in inference mode; "" when none does.
+std::string inferenceHint(const model::Graph &graph) {
+  for (const Node &node : graph.nodes) {
+    std::string text = node.name + "\n" + node.opType;
+    for (const std::string &output : node.outputs)
+      text += "\n" + output;
+    for (const auto &[key, value] : node.metadata)
+      text += "\n" + value;
+    if (text.find("_no_training") != std::string::npos)
+      return nodeName(node);
+  }
+  return "";
+}
+
+bool has(const model::Graph &graph, const char *op) {
+  bool found = false;
+  model::forEachNode(graph, [&](const Node &node) { found |= node.is(op); });
+  return found;
+}
+
+/// A convolution with a bias, which a folded BatchNormalization leaves behind; the legacy exporter also names its new
+/// weight after the node.
+const Node *foldedConvolution(const model::Graph &graph) {
+  static const std::regex made("^onnx::Conv_[0-9]+$");
+  const Node *biased = nullptr;
+  for (const Node &node : graph.nodes)
+    if (node.is("Conv") && node.hasInput(2)) {
+      if (std::regex_search(node.input(1), made))
+        return &node;
+      biased = biased ? biased : &node;
+    }
+  return biased;
+}
+
+} // namespace
+
+std::vector<std::string> unknownsOf(const Evidence &evidence) {
+  const model::Graph &graph = evidence.model.graph;
+  std::vector<std::string> unknowns;
+  if (!has(graph, "Dropout")) {
+    const std::string hint = inferenceHint(graph);
+    unknowns.push_back(hint.empty() ? std::string("Dropout: the file has none; an export in inference mode leaves it out")
+                                    : fmt::format("Dropout: the file has none, and '{}' says that it was exported in inference "
+                                                  "mode, which leaves it out",
+                                                  hint));
+  }
+  if (const Node *node = foldedConvolution(graph); node && !evidence.signature.present() && !has(graph, "BatchNormalization"))
+    unknowns.push_back(fmt::format("BatchNormalization: the file has none and no record of the modules; an export in inference mode "
+                                   "folds it into a Conv, such as '{}'",
+                                   nodeName(*node)));
+  return unknowns;
+}
+
+} // namespace kedge::lint
