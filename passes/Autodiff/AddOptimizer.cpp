@@ -118,11 +118,15 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       scale = unscale(function, builder, loc, trained, scale);
     Value norm = globalNorm(builder, loc, trained, scale);
     addResult(function, norm, BindingKind::Result, "grad_norm");
-    if (clipNorm > 0)
-      scale = train::ClipScaleOp::create(builder, loc, norm, scale, APFloat(clipNorm.getValue()));
+    if (clipNorm > 0 || waitsForNorm(itemsInFunction))
+      scale = train::ClipScaleOp::create(builder, loc, norm, scale, clipNorm > 0 ? APFloat(clipNorm.getValue()) : APFloat::getInf(APFloat::IEEEdouble()));
     for (Trained &one : trained)
       updateOne(function, builder, one, scale);
   }
+
+  /// Where all gradients are held anyway, none is applied before the norm says that all of them are finite. Clipping to an
+  /// infinite norm changes no scale. Dynamic loss scaling has its own way of skipping a step.
+  bool waitsForNorm(bool gradientsInFunction) const { return !gradientsInFunction && !scaler.skipped; }
 
   /// Gradients that are not finite make the step a skipped one; the scale of the next step follows from it. Returns what
   /// the gradients are to be multiplied by.

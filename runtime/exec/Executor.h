@@ -22,6 +22,12 @@ struct NonFinite {
   double value = 0;
 };
 
+/// What a run of a backward pass makes that is not finite.
+struct NonFiniteGradients {
+  std::optional<NonFinite> value;    ///< the first of all that it makes
+  std::optional<NonFinite> gradient; ///< the first in a parameter's gradient
+};
+
 class Executor {
 public:
   /// Makes the device (image.device, else the host). Throws rt::Error when it cannot run the program, or the
@@ -69,6 +75,11 @@ public:
   /// Runs launches 0..last again and looks at every floating-point operand: states first, then outputs. Among ranks all
   /// run all of them, whatever they find.
   std::optional<NonFinite> firstNonFinite(const std::string &function, int last);
+
+  /// Runs all of a function again and looks at what its backward pass makes.
+  NonFiniteGradients nonFiniteGradients(const std::string &function);
+  /// Looks at the gradients that lie there after `launch` (-1: before the first) of a function.
+  std::optional<NonFinite> nonFiniteGradient(const Function &function, int launch) const;
 
   /// From now on bytes that no live buffer covers are overwritten by 0xff, before a function and after each
   /// launch: a launch that reads them turns the loss into NaN.

@@ -1,4 +1,5 @@
 // What a run does when something is wrong: finding the first value that is not finite, poisoning dead bytes.
+#include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/format/Convert.h"
 #include <algorithm>
@@ -10,13 +11,13 @@ namespace {
 
 using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
 
-std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what) {
+std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what, bool nanAlone = false) {
   if (!isFloat(desc.type))
     return std::nullopt;
   const int64_t count = desc.elements();
   for (int64_t i = 0; i < count; ++i) {
     const double value = loadAsDouble(desc.type, data, i);
-    if (!std::isfinite(value))
+    if (nanAlone ? std::isnan(value) : !std::isfinite(value))
       return NonFinite{what, -1, i, value};
   }
   return std::nullopt;
@@ -72,12 +73,14 @@ std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t p
 
 } // namespace
 
+/// Infinities of what does not train may be meant: masks.
 std::optional<NonFinite> Executor::nonFiniteBefore(const Function &function) {
   for (const State &state : prog.states)
     if (state.role != StateRole::Constant && state.role != StateRole::Accumulator)
       if (auto found = scan(state.desc, read(state),
                             std::string(roleName(state.role)) + " '" +
-                                (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step"))
+                                (state.onnxName.empty() ? state.name : state.onnxName) + "' before the step",
+                            state.role == StateRole::Frozen || state.role == StateRole::Buffer))
         return found;
   target->begin(function);
   for (const Place &place : function.inputs)
@@ -106,6 +109,36 @@ std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int l
     target->run(function, i, i + 1, nullptr);
     if (!found && (found = nonFiniteResult(function.launches[static_cast<size_t>(i)])))
       found->launch = i;
+  }
+  return found;
+}
+
+std::optional<NonFinite> Executor::nonFiniteGradient(const Function &function, int launch) const {
+  for (const GradientPlace &place : function.gradients) {
+    const State *state = prog.state(place.parameter);
+    if (!state || place.afterLaunch != launch)
+      continue;
+    const int64_t whole = TensorDesc{place.type, state->viewOrWhole().whole}.elements();
+    const World world = ranks ? ranks->world() : World();
+    const TensorDesc desc{place.type, {place.shard ? shardOf(whole, world.rank, world.size).count : whole}};
+    const std::string &name = state->onnxName.empty() ? state->name : state->onnxName;
+    if (auto found = scan(desc, read(place.space, place.offset, desc.bytes()), "the gradient of '" + name + "'"))
+      return found;
+  }
+  return std::nullopt;
+}
+
+NonFiniteGradients Executor::nonFiniteGradients(const std::string &name) {
+  const Function &function = functionNamed(name);
+  NonFiniteGradients found;
+  target->begin(function);
+  for (int i = 0; i < static_cast<int>(function.launches.size()); ++i) {
+    const Launch &launch = function.launches[static_cast<size_t>(i)];
+    target->run(function, i, i + 1, nullptr);
+    if (launch.backward && !found.value && (found.value = nonFiniteResult(launch)))
+      found.value->launch = i;
+    if (!found.gradient && (found.gradient = nonFiniteGradient(function, i)))
+      found.gradient->launch = i;
   }
   return found;
 }

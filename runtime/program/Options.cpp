@@ -147,7 +147,7 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--threads", o.threads, "threads (physical cores)")->check(CLI::Range(1, 4096));
   app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)")
       ->check(CLI::PositiveNumber);
-  app.add_option("--on-nan", t.onNan, "stop or continue when the loss is not finite")
+  app.add_option("--on-nan", t.onNan, "when loss or gradients are not finite: stop, or continue without that step's update")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
@@ -198,11 +198,11 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
     fail("--metric needs --eval-data or --eval-tokens: metrics are of evaluation");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
-}
   if (o.weightsPartial && o.weights.empty())
     fail("--weights-partial needs --weights");
   if (app.count("--keep") != 0 && o.checkpointDir.empty())
     fail("--keep needs --checkpoint-dir");
+}
 
 } // namespace
 

@@ -160,6 +160,7 @@ struct Launch {
   std::vector<TensorDesc> inputs, outputs;
   uint64_t workspaceOffset = 0, workspaceBytes = 0;
   std::string loc;
+  bool backward = false; ///< of the backward pass
 };
 
 struct GradientPlace {
@@ -177,6 +178,7 @@ struct Function {
   std::vector<BufferLife> buffers;
   std::vector<Launch> launches;
   int lossReady = -1; ///< -1: at the function's end
+  int normReady = -1; ///< grad_norm is there and no update has changed anything; -1: there is no such launch
   std::vector<GradientPlace> gradients;
   bool gradientsPerItems = false; ///< still to be multiplied by nominal items / items
 };

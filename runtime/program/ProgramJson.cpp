@@ -169,6 +169,7 @@ Launch launchOf(const json &value) {
     launch.workspaceBytes = space->at("bytes");
   }
   launch.loc = value.value("loc", "");
+  launch.backward = value.value("backward", false);
   return launch;
 }
 
@@ -183,6 +184,7 @@ Function functionOf(const std::string &name, const json &value) {
   for (const json &entry : value.at("launches"))
     function.launches.push_back(launchOf(entry));
   function.lossReady = value.value("loss_ready", -1);
+  function.normReady = value.value("norm_ready", -1);
   for (const json &entry : value.value("gradients", json::array()))
     function.gradients.push_back(
         {entry.at("parameter"), entry.at("offset"), typeOf(entry), entry.value("after_launch", -1), spaceOf(entry),

@@ -25,6 +25,8 @@ int describe(char *text, size_t room, const LogLine &line) {
     count += std::snprintf(text + count, room - static_cast<size_t>(count), "  lr %.3g", *line.lr);
   count += std::snprintf(text + count, room - static_cast<size_t>(count), "  %.0f tokens/s  %.2f GB",
                          line.tokensPerSecond, static_cast<double>(line.memoryBytes) / 1e9);
+  if (line.skipped)
+    count += std::snprintf(text + count, room - static_cast<size_t>(count), "  skipped");
   if (line.evalLoss)
     count +=
         std::snprintf(text + count, room - static_cast<size_t>(count), "  eval loss %.4f", *line.evalLoss);

@@ -4,6 +4,7 @@
 #include "runtime/train/Alike.h"
 #include "runtime/train/Effects.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/FiniteStates.h"
 #include "runtime/train/Weights.h"
 #include <algorithm>
 #include <cstdlib>
@@ -55,6 +56,7 @@ void Session::checkOptions() const {
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
+  checkOnNan();
   if (options.checkpointDir.empty())
     return;
   std::error_code failed;
@@ -67,6 +69,12 @@ void Session::checkOptions() const {
         options.checkpointDir);
 }
 
+void Session::checkOnNan() const {
+  if (options.continueOnNan && !program.state("scaler.loss_scale") && !canSkipUpdates(program))
+    fail("--on-nan continue: this program updates each parameter as soon as its gradient is there, and cannot leave a step's "
+         "updates out; compile it with --clip-norm or --accumulate, which hold all gradients until they are checked");
+}
+
 void Session::resume() {
   if (options.resume) {
     checkpoint = newestCheckpoint(options.resumeDir.empty() ? options.checkpointDir : options.resumeDir, ranks);
@@ -77,6 +85,7 @@ void Session::resume() {
   if (!options.scalars.steps && !saved.steps && hasData)
     fail("--steps N is missing: how many optimizer steps to train in all");
   scalars = resolveScalars(options.scalars, saved, program.options);
+  checkEffects(options, scalars, program.options, progress.step);
 }
 
 void Session::openData() {
@@ -85,7 +94,6 @@ void Session::openData() {
     data->shuffle(scalars.shuffle);
   }
   if (!options.evalData.empty() || !options.evalTokens.empty())
-  checkEffects(options, scalars, program.options, progress.step);
     evalData = std::make_unique<Dataset>(program, options.evalData, options.evalTokens, "--eval-data",
                                          options.predict.empty());
   checkSameData(ranks, data ? data->rows() : 0, evalData ? evalData->rows() : 0);
@@ -179,6 +187,8 @@ void Session::printExportNotes() const {
 }
 
 void Session::finish() {
+  if (stepsRun > 0 && !(options.exportOnnx.empty() && options.exportSafetensors.empty()))
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   for (const NamedFile &wanted : options.predict)
     predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
   if (!options.exportOnnx.empty()) {

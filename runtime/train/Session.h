@@ -22,6 +22,7 @@ public:
 
 private:
   void checkOptions() const;
+  void checkOnNan() const;
   void openData();
   void resume();
   void makeExecutor();
@@ -29,6 +30,7 @@ private:
   void setLossScale();
   void makeEvaluator();
   int train();
+  NonFiniteStep whenNonFinite() const;
   LogLine runStep(StepRunner &runner);
   int threadCount() const;
   std::optional<double> evaluateIfDue();

@@ -10,9 +10,6 @@
 namespace kedge::rt {
 namespace {
 
-constexpr const char *kNonFiniteRemedy =
-    "a lower --lr, a longer --warmup or --clip-norm may help; --on-nan continue goes on";
-
 /// What the ranks agree on in every micro-batch: sums of loss and items, the largest signal.
 struct Agreed {
   double loss = 0, items = 0;
@@ -32,36 +29,42 @@ Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
   return agreed;
 }
 
-/// Looks at the loss as soon as it is there when that may end the run, else at the end; shows gradients to the
-/// watcher. Loss and items are those of all ranks.
+/// What a function makes that is looked at; null: nothing of that kind.
+struct Watched {
+  const ResultSlot *loss = nullptr, *items = nullptr, *norm = nullptr;
+};
+
+/// Looks at the loss, and at the norm of gradients that no update has used yet, as soon as they are there when that may
+/// end the function, else at the end; shows gradients to the watcher. Loss and items are those of all ranks.
 class StepObserver : public LaunchObserver {
 public:
-  StepObserver(Executor &executor, const ResultSlot *loss, const ResultSlot *items, bool stop)
-      : executor(executor), loss(loss), items(items), stop(stop) {}
+  StepObserver(Executor &executor, const Watched &watched, bool stop)
+      : executor(executor), loss(watched.loss), items(watched.items), norm(watched.norm), stop(stop) {}
 
   bool watches(const Function &function, int launch) const override {
-    return (loss && (stop || watcher) && launch == readyIn(function)) ||
+    return (loss && (stop || watcher) && launch == lookedAtIn(function)) || (holds(function) && launch == function.normReady) ||
            (watcher && std::any_of(function.gradients.begin(), function.gradients.end(),
                                    [&](const GradientPlace &place) { return place.afterLaunch == launch; }));
   }
 
   bool afterLaunch(const Function &function, int launch) override {
-    if (loss && launch == readyIn(function)) {
+    if (watcher)
+      watcher->visit(function, launch, step, itemCount);
+    if (loss && launch == lookedAtIn(function)) {
       readLoss();
       if (stop && !std::isfinite(lossSum))
         return false;
     }
-    if (watcher)
-      watcher->visit(function, launch, step, itemCount);
-    return true;
+    left = holds(function) && launch == function.normReady && !std::isfinite(readResult(executor, *norm));
+    return !left;
   }
 
   /// After the run, unless it was read within.
   void readLoss() {
     if (!loss || seen)
       return;
-    lossSum = readResult(executor, *loss);
-    if (items)
+    lossSum = left ? std::numeric_limits<double>::quiet_NaN() : readResult(executor, *loss);
+    if (items && !left)
       itemCount = readResult(executor, *items);
     seen = true;
     if (Communicator *ranks = executor.communicator()) {
@@ -78,13 +81,18 @@ public:
   int signal = 0;
 
 private:
-  static int readyIn(const Function &function) {
-    return function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
+  bool holds(const Function &function) const { return norm && stop && function.normReady >= 0; }
+
+  /// A device waits for the host once where both are looked at.
+  int lookedAtIn(const Function &function) const {
+    const int ready = function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
+    return holds(function) && !watcher ? std::max(ready, function.normReady) : ready;
   }
 
   Executor &executor;
-  const ResultSlot *loss, *items;
+  const ResultSlot *loss, *items, *norm;
   bool stop, seen = false;
+  bool left = false; ///< gradients were not finite
 };
 
 } // namespace
@@ -93,10 +101,16 @@ double readResult(const Executor &executor, const ResultSlot &slot, int64_t elem
   return loadAsDouble(slot.desc.type, executor.read(slot.offset, slot.desc.bytes()), element);
 }
 
+bool canSkipUpdates(const Program &program) {
+  const Function *step = program.function("step"), *update = program.function("update");
+  const Function *last = step ? step : update;
+  return last && last->normReady >= 0;
+}
+
 StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
-                       bool stopOnNonFinite)
+                       NonFiniteStep whenNonFinite)
     : executor(executor), program(executor.program()), data(data), scalars(scalars), world(world), writer(program),
-      stopOnNonFinite(stopOnNonFinite), forward(program.function("step") ? "step" : "micro") {
+      whenNonFinite(whenNonFinite), forward(program.function("step") ? "step" : "micro") {
   if (!program.function(forward) || (forward == "micro" && !program.function("update")))
     fail("the program '{}' cannot train: it has neither @step nor @micro and @update", program.name);
   if (forward == "step" && program.options.accumulate != 1)
@@ -145,31 +159,32 @@ void StepRunner::readAhead(const Progress &progress, int64_t micro) {
 void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
-  StepObserver observer(executor, loss, items, stopOnNonFinite);
+  StepObserver observer(executor, {loss, items, forward == "step" ? gradNorm : nullptr}, whenNonFinite != NonFiniteStep::Passes);
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
   if (watcher && watcher->wants(progress.step) && forward == "step")
     observer.watcher = watcher;
-  if (!executor.run(forward, &observer))
-    explain(progress, micro, observer.lossSum);
-  readAhead(progress, micro);
+  sums.finite &= executor.run(forward, &observer);
   observer.readLoss();
+  if (whenNonFinite == NonFiniteStep::Ends && loss && !std::isfinite(observer.lossSum))
+    explainLoss(progress, micro, observer.lossSum);
+  readAhead(progress, micro);
   sums.loss += observer.lossSum;
   const Communicator *ranks = executor.communicator();
   sums.items += program.options.loss == LossKind::Items ? observer.itemCount : ranks ? static_cast<double>(world.size) : 1;
   sums.signal = observer.signal;
 }
 
-void StepRunner::runUpdate(const Progress &progress, const Sums &sums) {
+void StepRunner::runUpdate(const Progress &progress, Sums &sums) {
   StepPoint point = pointOf(progress, program.options.accumulate - 1);
   point.items = program.options.loss == LossKind::Items ? sums.items : program.options.nominalItems;
   writer.write(executor, scalars, point);
-  StepObserver observer(executor, nullptr, nullptr, false);
+  StepObserver observer(executor, {nullptr, nullptr, gradNorm}, whenNonFinite != NonFiniteStep::Passes);
   observer.step = progress.step;
   observer.itemCount = point.items;
   if (watcher && watcher->wants(progress.step))
     observer.watcher = watcher;
-  executor.run("update", &observer);
+  sums.finite = executor.run("update", &observer);
 }
 
 double StepRunner::lossOf(const Sums &sums) const {
@@ -184,7 +199,7 @@ StepResult StepRunner::run(const Progress &progress) {
   Sums sums;
   for (int64_t micro = 0; micro < program.options.accumulate; ++micro)
     runMicro(progress, micro, sums);
-  if (forward == "micro")
+  if (forward == "micro" && sums.finite)
     runUpdate(progress, sums);
   StepResult result;
   result.loss = lossOf(sums);
@@ -192,40 +207,12 @@ StepResult StepRunner::run(const Progress &progress) {
   result.signal = sums.signal;
   if (Communicator *ranks = executor.communicator(); ranks && !loss)
     result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
+  result.skipped = !sums.finite;
   if (gradNorm)
-    result.gradNorm = readResult(executor, *gradNorm);
+    result.gradNorm = result.skipped ? std::numeric_limits<double>::quiet_NaN() : readResult(executor, *gradNorm);
+  if (whenNonFinite == NonFiniteStep::Ends && result.gradNorm && !std::isfinite(*result.gradNorm)) // so is a gradient
+    explainGradients(progress, readResult(executor, *gradNorm));
   return result;
-}
-
-/// The rank whose value comes first in the program's order names it; rank 0 says so.
-void StepRunner::explainAmongRanks(const std::string &head, const std::optional<NonFinite> &found) {
-  Communicator &ranks = *executor.communicator();
-  std::string text = "no value before it is";
-  if (found)
-    text = fmt::format("the first value that is not finite is, on rank {}, {}, element {} of {}", world.rank, found->value,
-                       found->element, found->what);
-  text.resize(1024);
-  const int64_t mine = found ? found->launch : std::numeric_limits<int64_t>::max();
-  int64_t first = 0;
-  withAllRanks(ranks, &mine, 1, [&](const int64_t *all) { first = std::min_element(all, all + world.size) - all; });
-  if (first != 0)
-    ranks.sendToFirst(first, text.data(), text.data(), text.size());
-  throw AgreedError(fmt::format("{}: {}; {}", head, text.c_str(), kNonFiniteRemedy));
-}
-
-void StepRunner::explain(const Progress &progress, int64_t micro, double value) {
-  stagedRow.reset();
-  data.fill(executor, forward, rowsOf(progress, micro));
-  writer.write(executor, scalars, pointOf(progress, micro));
-  const Function *function = program.function(forward);
-  const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
-  const std::optional<NonFinite> found = executor.firstNonFinite(forward, function->lossReady);
-  if (executor.communicator())
-    explainAmongRanks(head, found);
-  if (found)
-    fail("{}: the first value that is not finite is {}, element {} of {}; {}", head, found->value, found->element,
-         found->what, kNonFiniteRemedy);
-  fail("{}: no value before it is; {}", head, kNonFiniteRemedy);
 }
 
 } // namespace kedge::rt

@@ -10,6 +10,7 @@ struct StepResult {
   double loss = 0; ///< contract, section 2; NaN when the program has none
   double items = 0; ///< of all ranks
   std::optional<double> gradNorm; ///< before clipping
+  bool skipped = false;           ///< loss or gradients are not finite, and no update was made
   int signal = 0;                 ///< that any rank had caught when the ranks agreed on the loss
 };
 
@@ -22,28 +23,42 @@ public:
   virtual bool wants(int64_t step) const = 0;
 };
 
+/// What becomes of a step whose loss or gradients are not finite.
+enum class NonFiniteStep : uint8_t {
+  Ends,  ///< the run: an error names the first such value
+  Skips, ///< its update; the program can leave it out (canSkipUpdates)
+  Passes ///< the program sees to it: loss scaling
+};
+
+/// Whether a program can leave an update out when it knows all gradients.
+bool canSkipUpdates(const Program &program);
+
 class StepRunner {
 public:
   StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
-             bool stopOnNonFinite);
+             NonFiniteStep whenNonFinite);
 
   void watch(GradientWatch *gradientWatch) { watcher = gradientWatch; }
 
-  /// Throws rt::Error on a loss that is not finite (unless told to go on) with the step and the first such
-  /// value; labels and tokens out of range throw as well. State is then not to be saved.
+  /// Throws rt::Error on a loss or gradients that are not finite when that ends the run, with the step and the first
+  /// such value; labels and tokens out of range throw as well. State is then not to be saved.
   StepResult run(const Progress &progress);
 
 private:
   struct Sums {
     double loss = 0, items = 0;
     int signal = 0;
+    bool finite = true;
   };
   void runMicro(const Progress &progress, int64_t micro, Sums &sums);
   void fill(const Progress &progress, int64_t micro);
   void readAhead(const Progress &progress, int64_t micro);
-  void runUpdate(const Progress &progress, const Sums &sums);
-  [[noreturn]] void explain(const Progress &progress, int64_t micro, double lossSum);
-  [[noreturn]] void explainAmongRanks(const std::string &head, const std::optional<NonFinite> &found);
+  void runUpdate(const Progress &progress, Sums &sums);
+  [[noreturn]] void explainLoss(const Progress &progress, int64_t micro, double lossSum);
+  [[noreturn]] void explainGradients(const Progress &progress, double norm);
+  NonFiniteGradients findAgain(const Progress &progress);
+  [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing);
+  std::string remedy() const;
   double lossOf(const Sums &sums) const;
   StepPoint pointOf(const Progress &progress, int64_t micro) const;
   RowRange rowsOf(const Progress &progress, int64_t micro) const;
@@ -54,7 +69,7 @@ private:
   const RunScalars &scalars;
   const World world;
   ScalarWriter writer;
-  bool stopOnNonFinite;
+  NonFiniteStep whenNonFinite;
   GradientWatch *watcher = nullptr;
   std::string forward; ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;

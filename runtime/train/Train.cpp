@@ -1,10 +1,12 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
 #include "runtime/train/Display.h"
+#include "runtime/train/FiniteStates.h"
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include <chrono>
+#include <cmath>
 
 namespace kedge::rt {
 namespace {
@@ -45,6 +47,13 @@ LogLine Session::runStep(StepRunner &runner) {
     line.skipped = after.optimizerSteps == before.optimizerSteps;
     line.growthCounter = after.growthCounter;
   }
+  line.skipped |= result.skipped;
+  if (!line.skipped && result.gradNorm && !std::isfinite(*result.gradNorm))
+    fail("the norm of the gradients of step {} is not finite ({}), and they are: the sum of their squares is beyond fp32; a "
+         "lower --lr or a longer --warmup may help",
+         line.step, *result.gradNorm);
+  if (line.skipped && !scaler->isActive())
+    checkStatesFinite(*executor, line.step, "a skipped step cannot undo that");
   ++progress.step;
   progress.optimizerSteps += line.skipped ? 0 : 1;
   progress.samples += rows;
@@ -66,8 +75,16 @@ std::optional<double> Session::evaluateIfDue() {
 void Session::checkpointIfDue(bool interrupted) {
   const bool due = progress.step == scalars.steps || interrupted ||
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
-  if (!options.checkpointDir.empty() && due)
-    writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
+  if (options.checkpointDir.empty() || !due)
+    return;
+  checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+  writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
+}
+
+NonFiniteStep Session::whenNonFinite() const {
+  if (scaler->isActive())
+    return NonFiniteStep::Passes;
+  return options.continueOnNan ? NonFiniteStep::Skips : NonFiniteStep::Ends;
 }
 
 int Session::train() {
@@ -77,9 +94,7 @@ int Session::train() {
         printEvaluation(loss, evaluator->values());
     return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   }
-  // Dynamic loss scaling skips a step that is not finite.
-  const bool stopOnNonFinite = !options.continueOnNan && !scaler->isActive();
-  StepRunner runner(*executor, *data, scalars, world, stopOnNonFinite);
+  StepRunner runner(*executor, *data, scalars, world, whenNonFinite());
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());

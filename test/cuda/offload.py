@@ -16,7 +16,7 @@ def main():
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
 
     def run(**environment):
-        return subprocess.run([program, *data, *trace["run"], "--memory-report", f"{program}.json", "--on-nan", "continue"],
+        return subprocess.run([program, *data, *trace["run"], "--memory-report", f"{program}.json"],
                               capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": str(stubs), **environment})
 
     done = run()

@@ -23,7 +23,7 @@ def run(golden, out, stubs, model, arch, words):
     steps[steps.index("--steps") + 1] = "4"
     capability = arch.removeprefix("sm_")
     loaded = out / "loaded"
-    subprocess.run([program, *data, *steps, "--log", log, "--on-nan", "continue", "--checkpoint-dir", f"{program}.ck",
+    subprocess.run([program, *data, *steps, "--log", log, "--checkpoint-dir", f"{program}.ck",
                     "--export-onnx", f"{program}.onnx"], check=True, stderr=subprocess.DEVNULL,
                    env=dict(os.environ, LD_LIBRARY_PATH=str(stubs), KEDGE_STUB_LOG=str(calls), KEDGE_STUB_CAPABILITY=capability,
                             LD_DEBUG="libs", LD_DEBUG_OUTPUT=str(loaded)))

@@ -28,6 +28,14 @@ AdamScalars adamScalars(ClusterBodyBuilder &b, ValueRange v) {
   return {v[0], v[1], v[2], b.mul(v[3], v[4]), v[5], v[6], v[7], v[8], v[9], v[10], v[11]};
 }
 
+/// Where the gradient is not finite the old values stay: the run ends, and what is said of the step is found by running
+/// it again on them. x - x is 0 for finite numbers and NaN for all others.
+void keepWhereNotFinite(ClusterBodyBuilder &b, Value gradient, ArrayRef<Value> before, SmallVectorImpl<Value> &results) {
+  Value finite = b.compare(ClusterBodyBuilder::Compare::EQ, b.sub(gradient, gradient), b.constant(gradient.getType(), 0));
+  for (auto [result, old] : llvm::zip_equal(results, before))
+    result = b.select(finite, result, old);
+}
+
 /// `decay` is subtracted along with the step (null: none).
 void adamUpdate(ClusterBodyBuilder &b, const AdamScalars &s, Value gradient, double lrScale, Value decay,
                 SmallVectorImpl<Value> &results) {
@@ -36,6 +44,7 @@ void adamUpdate(ClusterBodyBuilder &b, const AdamScalars &s, Value gradient, dou
   Value denominator = b.add(b.div(b.sqrt(moment2), s.biasSqrt), s.eps);
   Value step = b.mul(scaled(b, s.stepSize, lrScale), b.div(moment1, denominator));
   results.append({b.sub(s.param, decay ? b.add(decay, step) : step), moment1, moment2});
+  keepWhereNotFinite(b, s.gradient, {s.param, s.moment1, s.moment2}, results);
 }
 
 Value regularised(ClusterBodyBuilder &b, Value gradient, Value weightDecay, Value param, bool decay) {
@@ -105,6 +114,7 @@ void AdamOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorIm
 void SGDOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   Value gradient = regularised(b, b.mul(v[1], v[2]), v[3], v[0], getDecay());
   results.push_back(b.sub(v[0], b.mul(scaled(b, v[4], getLrScale().convertToDouble()), gradient)));
+  keepWhereNotFinite(b, v[1], {v[0]}, results);
 }
 
 void MomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
@@ -113,6 +123,7 @@ void MomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVect
   Value direction = getNesterov() ? b.add(gradient, b.mul(v[6], buffer)) : buffer;
   results.push_back(b.sub(v[0], b.mul(scaled(b, v[5], getLrScale().convertToDouble()), direction)));
   results.push_back(buffer);
+  keepWhereNotFinite(b, v[2], {v[0], v[1]}, results);
 }
 
 void AccumulateOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {

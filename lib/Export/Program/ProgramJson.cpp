@@ -13,13 +13,17 @@ using nlohmann::json;
 namespace {
 using exec::bufferOf;
 
+bool isBackward(Operation *op) {
+  PlaceAttr place = placeOf(op);
+  return place && place.getPhase() == TrainingPhase::Backward;
+}
+
 /// "h.0.attn (backward)"
 std::string placeText(Operation *op) {
   PlaceAttr place = placeOf(op);
   if (!place)
     return "";
-  bool isBackward = place.getPhase() == TrainingPhase::Backward;
-  return place.in(TrainingPhase::Forward).label().str() + (isBackward ? " (backward)" : "");
+  return place.in(TrainingPhase::Forward).label().str() + (isBackward(op) ? " (backward)" : "");
 }
 
 json descriptions(ArrayAttr types) {
@@ -49,6 +53,8 @@ json turnJson(exec::LaunchInterface launch) {
     entry["records"] = *event;
   if (std::string where = placeText(launch); !where.empty())
     entry["loc"] = where;
+  if (isBackward(launch))
+    entry["backward"] = true;
   return entry;
 }
 
@@ -133,6 +139,8 @@ private:
     entry["gradient_scale"] = facts.options.value("loss_kind", "") == "items" ? "items" : "one";
     if (int64_t ready = lossReady(function); ready >= 0)
       entry["loss_ready"] = ready;
+    if (int64_t ready = normReady(function); ready >= 0)
+      entry["norm_ready"] = ready;
     return entry;
   }
 
@@ -195,17 +203,48 @@ private:
     list.push_back(std::move(entry));
   }
 
-  /// The last launch that writes loss_sum or items.
-  static int64_t lossReady(exec::FunctionOp function) {
-    int64_t ready = -1, at = 0;
+  /// visit(launch's number, buffer that it writes), in order.
+  template <typename Visit> static void forEachWrite(exec::FunctionOp function, Visit &&visit) {
+    int64_t at = 0;
     for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
       for (Value write : launch.getWrites())
-        for (train::BindingAttr binding : bufferOf(write).bound())
-          if (binding.is(train::BindingKind::Result, "loss_sum") || binding.is(train::BindingKind::Result, "items"))
-            ready = at;
+        visit(at, bufferOf(write));
       ++at;
     }
+  }
+
+  static bool holdsResult(exec::BufferOp buffer, StringRef name) {
+    return llvm::any_of(buffer.bound(), [&](train::BindingAttr binding) { return binding.is(train::BindingKind::Result, name); });
+  }
+
+  /// The last launch that writes loss_sum or items.
+  static int64_t lossReady(exec::FunctionOp function) {
+    int64_t ready = -1;
+    forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
+      if (holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items"))
+        ready = at;
+    });
     return ready;
+  }
+
+  /// The last launch that writes grad_norm, when no update has changed anything by then; else -1.
+  int64_t normReady(exec::FunctionOp function) {
+    int64_t ready = -1, updated = -1;
+    forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
+      if (holdsResult(buffer, "grad_norm"))
+        ready = at;
+      if (updated < 0 && isUpdated(buffer))
+        updated = at;
+    });
+    return updated < 0 || ready < updated ? ready : -1;
+  }
+
+  /// Running statistics and accumulators change before: they are no part of the update.
+  bool isUpdated(exec::BufferOp buffer) {
+    if (!buffer.getStateAttr())
+      return false;
+    train::Role role = module.lookupSymbol<train::StateOp>(buffer.getStateAttr().getAttr()).getRole();
+    return role != train::Role::Buffer && role != train::Role::Accumulator;
   }
 
   ModuleOp module;

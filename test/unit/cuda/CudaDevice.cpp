@@ -56,12 +56,6 @@ TEST_F(CudaDevice, StepsBecomeGraphsAfterTheFirst) {
   EXPECT_EQ(count(lines, "cuLaunchKernel line_update"), 2u);
 }
 
-TEST_F(CudaDevice, WithoutStoppingAStepIsOneGraph) {
-  const auto lines = calls(std::string("line:4 --steps 5 --on-nan continue") + kLineData);
-  EXPECT_EQ(count(lines, "cuStreamBeginCapture"), 1u);
-  EXPECT_EQ(count(lines, "cuGraphLaunch 6"), 4u);
-}
-
 TEST_F(CudaDevice, AStepCopiesItsInputsAndOneBlockOfScalars) {
   const auto five = calls(std::string("line:4 --steps 5") + kLineData);
   const auto nine = calls(std::string("line:4 --steps 9") + kLineData);

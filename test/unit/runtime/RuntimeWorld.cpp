@@ -21,7 +21,7 @@ protected:
     rt::Dataset data(recorded.program, {{"x", path("x.npy")}, {"labels", path("y.npy")}}, {}, "--data", true);
     data.shuffle(shuffle);
     const rt::RunScalars scalars = rt::resolveScalars({}, {}, recorded.program.options);
-    rt::StepRunner runner(*recorded.executor, data, scalars, world, true);
+    rt::StepRunner runner(*recorded.executor, data, scalars, world, rt::NonFiniteStep::Ends);
     RecordedProgram::takeGiven();
     rt::Progress progress;
     for (; progress.step < 4; ++progress.step) {

@@ -1,0 +1,91 @@
+#include "runtime/train/FiniteStates.h"
+#include "runtime/comm/FirstWord.h"
+#include "runtime/format/Convert.h"
+#include "runtime/train/StateValues.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+constexpr int64_t kSlice = 4096;
+
+/// Exponents of all ones, in as many bits as `Bits` has.
+template <typename Bits> bool anyNotFinite(const char *data, int64_t count, Bits exponent) {
+  bool found = false;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, data + static_cast<size_t>(i) * sizeof(Bits), sizeof(Bits));
+    found |= (bits & exponent) == exponent;
+  }
+  return found;
+}
+
+bool anyNotFinite(DType type, const char *data, int64_t count) {
+  switch (type) {
+  case DType::F32:
+    return anyNotFinite<uint32_t>(data, count, 0x7f800000u);
+  case DType::F64:
+    return anyNotFinite<uint64_t>(data, count, 0x7ff0000000000000u);
+  case DType::F16:
+    return anyNotFinite<uint16_t>(data, count, 0x7c00u);
+  case DType::BF16:
+    return anyNotFinite<uint16_t>(data, count, 0x7f80u);
+  default:
+    return false;
+  }
+}
+
+/// The first element that is not finite; -1: none.
+int64_t firstNotFinite(DType type, const char *data, int64_t count) {
+  const size_t size = dtypeSize(type);
+  for (int64_t begin = 0; begin < count; begin += kSlice) {
+    const int64_t end = std::min(count, begin + kSlice);
+    if (!anyNotFinite(type, data + static_cast<size_t>(begin) * size, end - begin))
+      continue;
+    for (int64_t i = begin; i < end; ++i)
+      if (!std::isfinite(loadAsDouble(type, data, i)))
+        return i;
+  }
+  return -1;
+}
+
+/// Whether a launch of a step writes into it. What none writes is as the user gave it: masks may be infinite.
+bool isWritten(const Program &program, const State &state) {
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      for (size_t i = launch.reads; i < launch.args.size(); ++i) {
+        const Space space = static_cast<int>(i) == launch.hostArg ? Space::Host : Space::Device;
+        if (space == state.space && launch.args[i] >= state.offset && launch.args[i] < state.offset + state.desc.bytes())
+          return true;
+      }
+  return false;
+}
+
+std::optional<Word> firstFault(const Executor &executor) {
+  int64_t order = 0;
+  for (const State &state : executor.program().states) {
+    ++order;
+    if (!isFloat(state.desc.type) || keptOf(state) != Kept::Values || !isWritten(executor.program(), state))
+      continue;
+    const char *data = executor.read(state);
+    const int64_t at = firstNotFinite(state.desc.type, data, state.desc.elements());
+    if (at >= 0)
+      return Word{order, fmt::format("{} '{}' is not finite ({} at element {})", roleName(state.role),
+                                     state.onnxName.empty() ? state.name : state.onnxName, loadAsDouble(state.desc.type, data, at),
+                                     at)};
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+void checkStatesFinite(const Executor &executor, int64_t step, const char *consequence) {
+  failWithFirstWord(executor.communicator(), fmt::format("after step {} the ", step), firstFault(executor),
+                    fmt::format(": {}; a lower --lr, a longer --warmup or --clip-norm may help, and --resume goes on from the "
+                                "last checkpoint",
+                                consequence));
+}
+
+} // namespace kedge::rt
