@@ -74,11 +74,11 @@ TEST_F(RuntimeErrors, WeightFiles) {
   writeLineData(8);
   ASSERT_EQ(run("line --steps 0 --export-safetensors w.safetensors").code, 0);
   expectError("bigram --steps 0 --weights w.safetensors --export-safetensors o.safetensors",
-              "has no tensor 'table' of shape [8, 8]: these are weights of another model");
+              "has no tensor 'table'; there are 'b', 'w'; give a file of this model's weights");
   EXPECT_FALSE(std::filesystem::exists(path("o.safetensors")));
   write("cut.safetensors", read("w.safetensors").substr(0, 40));
   expectError("line --steps 0 --weights cut.safetensors", "truncated");
-  expectError("line --steps 0 --weights w.txt", "expected a file that ends in .onnx or .safetensors");
+  expectError("line --steps 0 --weights w.txt", "expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them");
   expectError("line --steps 0 --init 'nothing=zeros'", "no parameter or buffer has such a name");
   expectError("line --steps 0 --init 'w=gauss:1'", "none of zeros, ones, normal:STD, uniform:A");
 }
