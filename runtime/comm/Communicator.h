@@ -56,6 +56,11 @@ public:
   virtual void sendToFirst(int64_t from, const void *bytes, void *to, size_t count) = 0;
   void barrier();
 
+  /// Throws Stopped when another rank is gone; for who waits for something else than this object.
+  virtual void check() = 0;
+  /// What that is, for messages about it; null: nothing any more. The text outlives the wait.
+  virtual void noteWait(const char *name) = 0;
+
   /// Tells every rank that this one ends, and why; returns when it has been said (once for the job, by rank 0 where it
   /// lives). An empty text: rank 0 says it itself. From then on nothing else may be called.
   virtual void announce(const std::string &text) = 0;

@@ -20,13 +20,15 @@ std::optional<int64_t> number(const char *name) {
   return value;
 }
 
-/// A launcher's names of size, rank and ranks on this machine.
+/// A launcher's names of size, rank, and ranks and rank on this machine.
 struct Names {
-  const char *size, *rank, *localSize;
+  const char *size, *rank, *localSize, *localRank;
 };
-constexpr Names kOpenMpi{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
-constexpr Names kPmi{"PMI_SIZE", "PMI_RANK", "SLURM_NTASKS_PER_NODE"};
-constexpr Names kPmix{"SLURM_STEP_NUM_TASKS", "PMIX_RANK", "SLURM_NTASKS_PER_NODE"};
+constexpr Names kOpenMpi{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                         "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr Names kPmi{"PMI_SIZE", "PMI_RANK", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"};
+constexpr Names kPmix{"SLURM_STEP_NUM_TASKS", "PMIX_RANK", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"};
+constexpr Names kTorchrun{"WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"};
 
 std::optional<Launched> launchedBy(const Names &names) {
   const auto size = number(names.size), rank = number(names.rank);
@@ -37,14 +39,43 @@ std::optional<Launched> launchedBy(const Names &names) {
          *rank);
   const char *perMachine = std::getenv(names.localSize); // Slurm also has "2(x3)"
   const int64_t local = perMachine ? std::atoll(perMachine) : 1;
-  return Launched{{*rank, *size}, std::clamp<int64_t>(local, 1, *size)};
+  Launched launched{{*rank, *size}, std::clamp<int64_t>(local, 1, *size), number(names.localRank).value_or(0), {}};
+  return launched;
+}
+
+std::string textOf(const char *name) {
+  const char *text = std::getenv(name);
+  return text ? text : "";
+}
+
+std::optional<Launched> launchedByTorchrun() {
+  auto launched = launchedBy(kTorchrun);
+  if (!launched || launched->world.size == 1)
+    return launched;
+  const auto port = number("MASTER_PORT");
+  MeetingPlace meeting{textOf("MASTER_ADDR"), port.value_or(0), textOf("TORCHELASTIC_USE_AGENT_STORE") == "True", ""};
+  if (meeting.host.empty() || meeting.port < 1 || meeting.port > 65535)
+    fail("RANK and WORLD_SIZE are set, MASTER_ADDR={} and MASTER_PORT={} are no place where ranks could meet: start the "
+         "program by torchrun --no-python, mpirun or srun",
+         meeting.host, textOf("MASTER_PORT"));
+  meeting.job = fmt::format("{} {} {} {}", textOf("TORCHELASTIC_RUN_ID"), textOf("TORCHELASTIC_RESTART_COUNT"), meeting.port,
+                            launched->world.size);
+  launched->meeting = meeting;
+  return launched;
 }
 
 } // namespace
 
-Launched launchedAs() {
+Launched launchedAs(bool withTorchrun) {
+  // torchrun itself may have been started by srun, one task a machine.
+  if (withTorchrun && std::getenv("TORCHELASTIC_RUN_ID"))
+    if (const auto launched = launchedByTorchrun())
+      return *launched;
   for (const Names &names : {kOpenMpi, kPmi, kPmix})
     if (const auto launched = launchedBy(names))
+      return *launched;
+  if (withTorchrun)
+    if (const auto launched = launchedByTorchrun())
       return *launched;
   if (const auto tasks = number("SLURM_STEP_NUM_TASKS"); tasks && *tasks > 1)
     fail("srun started {} tasks without PMI, so that they cannot find each other: srun --mpi=pmix, or mpirun", *tasks);

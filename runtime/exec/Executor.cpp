@@ -86,10 +86,8 @@ const Place *placeNamed(const std::vector<Place> &places, const std::string &nam
 std::unique_ptr<Device> makeDevice(const Program &program, const ProgramImage &image, int threads,
                                    Communicator *communicator) {
   checkRanges(program);
-  if (image.device && communicator)
-    fail("several ranks are not available on the target {} yet: start one process", program.target.kind);
   if (image.device)
-    return image.device(program, image, threads);
+    return image.device(program, image, threads, communicator);
   if (program.target.kind != "cpu")
     fail("the program '{}' was compiled for {}, and this runtime has no such device: link it with the runtime of that "
          "target",

@@ -121,7 +121,8 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
     measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
   }
   if (const Communicator *ranks = executor.communicator()) {
-    add("mpi", ranks->memoryBytes(), "measured: RssAnon and RssShmem around MPI's start");
+    if (onHost)
+      add("mpi", ranks->memoryBytes(), "measured: RssAnon and RssShmem around MPI's start");
     if (steps > 0)
       report["communication"] = communicationOf(executor, steps);
   }

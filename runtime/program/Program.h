@@ -16,11 +16,12 @@
 
 namespace kedge::rt {
 
+class Communicator;
 class Device;
 struct Program;
 struct ProgramImage;
-/// Makes what a program runs on (runtime/exec/Device.h).
-using DeviceFactory = std::unique_ptr<Device> (*)(const Program &, const ProgramImage &, int threads);
+/// Makes what a program runs on (runtime/exec/Device.h). The communicator may be null: a world of one rank.
+using DeviceFactory = std::unique_ptr<Device> (*)(const Program &, const ProgramImage &, int threads, Communicator *);
 
 /// What the object file (or the compiler, in-process) hands over. Must outlive everything made from it.
 struct ProgramImage {

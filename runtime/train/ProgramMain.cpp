@@ -1,6 +1,7 @@
 #include "runtime/train/ProgramMain.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/mpi/Connect.h"
+#include "runtime/comm/tcp/Connect.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Session.h"
@@ -14,13 +15,11 @@ namespace {
 using Ranks = std::unique_ptr<Communicator>;
 
 /// The other ranks of this job, where there are any.
-Ranks connect(const ProgramImage &image, const Program &program, const Launched &launched, double timeout) {
+Ranks connect(const Program &program, const Launched &launched, double timeout) {
   checkWorldSize(launched.world, program.options.ranks);
   if (launched.world.size == 1)
     return nullptr;
-  if (image.device)
-    fail("several ranks are not available on the target {} yet: start one process", program.target.kind);
-  return connectByMpi(launched.world, timeout);
+  return launched.meeting ? connectByTcp(launched.world, *launched.meeting, timeout) : connectByMpi(launched.world, timeout);
 }
 
 int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
@@ -39,8 +38,9 @@ int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
       fmt::print("{}\n", program.plan.dump(1));
     return 0;
   }
-  const Launched launched = launchedAs();
-  ranks = connect(image, program, launched, options.commTimeout);
+  // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
+  const Launched launched = launchedAs(image.device != nullptr);
+  ranks = connect(program, launched, options.commTimeout);
   if (wrong)
     std::rethrow_exception(wrong);
   checkSameProgram(ranks.get(), image, options);

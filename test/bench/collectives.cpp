@@ -100,7 +100,7 @@ void measureMpi(const World &world) {
 } // namespace
 
 int main(int argc, char **argv) {
-  const World world = launchedAs().world;
+  const World world = launchedAs(false).world;
   if (argc != 2 || world.size < 2)
     return fmt::print(stderr, "usage: mpirun -np N kedge-bench-collectives kedge|mpi\n"), 2;
   if (std::strcmp(argv[1], "kedge") == 0)

@@ -51,12 +51,15 @@ ALLOWED = {
     "runtime/program": ["runtime/io", "runtime/format", "runtime/abi"],
     "runtime/calls": ["runtime/io", "runtime/format", "runtime/program"],
     "runtime/comm": BELOW_EXEC,
-    "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
+    "runtime/comm/messages": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
+    "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages"],
+    "runtime/comm/tcp": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages"],
     "runtime/exec": BELOW_EXEC + ["runtime/comm"],
     "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
-    "runtime/cuda": BELOW_EXEC + ["runtime/exec"],
+    "runtime/cuda": BELOW_EXEC + ["runtime/exec", "runtime/comm"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
-    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/comm", "runtime/comm/mpi"],
+    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/comm", "runtime/comm/mpi",
+                                   "runtime/comm/tcp"],
 }
 
 # Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.

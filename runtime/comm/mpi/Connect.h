@@ -1,4 +1,4 @@
-// The engine of ranks on CPUs: MPI, in one thread of its own that makes all of its calls.
+// Ranks that mpirun or srun started: messages are MPI's.
 #pragma once
 #include "runtime/comm/Communicator.h"
 

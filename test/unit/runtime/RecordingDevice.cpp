@@ -35,7 +35,7 @@ private:
   std::vector<char> arena;
 };
 
-std::unique_ptr<rt::Device> makeDevice(const rt::Program &program, const rt::ProgramImage &, int) {
+std::unique_ptr<rt::Device> makeDevice(const rt::Program &program, const rt::ProgramImage &, int, rt::Communicator *) {
   return std::make_unique<RecordingDevice>(program);
 }
 

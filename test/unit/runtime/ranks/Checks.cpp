@@ -1,8 +1,9 @@
-// kedge-rank-checks CHECK: what every rank of a job of mpirun tries with the engine; exits 1 with a line that says what
+// kedge-rank-checks CHECK: what every rank of a job of mpirun, or of torchrun, tries with the engine; exits 1 with a line that says what
 // differed. Values are made from (seed, rank, tensor, element), so that each rank can compute what the others gave.
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/mpi/Connect.h"
+#include "runtime/comm/tcp/Connect.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/Float16.h"
 #include <cmath>
@@ -301,7 +302,8 @@ void runCheck(Communicator &communicator, const std::string &check) {
 int main(int, char **argv) {
   std::unique_ptr<Communicator> communicator;
   try {
-    communicator = connectByMpi(launchedAs().world, 1.5);
+    const Launched launched = launchedAs(true);
+    communicator = launched.meeting ? connectByTcp(launched.world, *launched.meeting, 1.5) : connectByMpi(launched.world, 1.5);
     runCheck(*communicator, argv[1]);
     const bool first = communicator->world().isFirst();
     communicator->close();

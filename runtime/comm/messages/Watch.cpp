@@ -1,4 +1,4 @@
-#include "runtime/comm/mpi/Watch.h"
+#include "runtime/comm/messages/Watch.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
@@ -9,10 +9,9 @@
 #include <thread>
 #include <unistd.h>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 namespace {
 
-constexpr int kControlTag = 1;
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr int64_t kLookEvery = 100 * kMillisecond;
 /// What all ranks find wrong each finds at its own time: rank 0 has this long to say it as its own.
@@ -29,15 +28,10 @@ uint64_t hashOf(const char *text) {
 
 } // namespace
 
-Watch::Watch(const Mpi &mpi, const World &world, double timeoutSeconds)
-    : mpi(mpi), world(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
-      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)), peers(static_cast<size_t>(world.size)),
-      receiving(mpi.requestNull) {
+Watch::Watch(Messages &transport, const World &world, double timeoutSeconds)
+    : transport(transport), world(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
+      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)), peers(static_cast<size_t>(world.size)) {
   beating.rank = static_cast<int32_t>(world.rank);
-  for (Peer &peer : peers) {
-    peer.beat = mpi.requestNull;
-    peer.telling.fill(mpi.requestNull);
-  }
 }
 
 Watch::Place Watch::ownPlace() {
@@ -60,10 +54,8 @@ void Watch::begin(const std::vector<Place> &places) {
   }
 }
 
-bool Watch::isTested(MPI_Request &request) const {
-  int flag = 0;
-  mpi.check(mpi.Test(&request, &flag, MPI_STATUS_IGNORE), "a heartbeat");
-  return flag != 0;
+bool Watch::isTested(Request &request) const {
+  return transport.test(request);
 }
 
 void Watch::tick(const char *waitingFor) {
@@ -85,9 +77,8 @@ void Watch::tick(const char *waitingFor) {
 
 void Watch::hear(int64_t now) {
   for (;;) {
-    if (receiving == mpi.requestNull)
-      mpi.check(mpi.Irecv(&incoming, sizeof(incoming), mpi.byte, MPI_ANY_SOURCE, kControlTag, mpi.world, &receiving),
-                "listening");
+    if (!receiving)
+      receiving = transport.receive(Messages::kAnyone, kControlTag, &incoming, sizeof(incoming));
     if (!isTested(receiving))
       return;
     const size_t from = static_cast<size_t>(incoming.rank);
@@ -114,9 +105,7 @@ void Watch::beat(int64_t now) {
   for (int64_t rank = 0; rank < world.size; ++rank) {
     Peer &peer = peers[static_cast<size_t>(rank)];
     if (rank != world.rank && !peer.gone && isTested(peer.beat))
-      mpi.check(mpi.Isend(&beating, offsetof(Control, text) + 1, mpi.byte, static_cast<int>(rank), kControlTag, mpi.world,
-                          &peer.beat),
-                "a heartbeat");
+      peer.beat = transport.send(rank, kControlTag, &beating, offsetof(Control, text) + 1);
   }
 }
 
@@ -126,12 +115,14 @@ void Watch::judge(int64_t now, const char *waitingFor) {
     if (rank == world.rank || peer.gone || hasStopped())
       continue;
     const bool died = peer.process != 0 && kill(static_cast<pid_t>(peer.process), 0) != 0 && errno == ESRCH;
-    if (!died && now - peer.heard < timeout)
+    const bool lost = transport.isLost(rank);
+    if (!died && !lost && now - peer.heard < timeout)
       continue;
     peer.gone = true;
-    peer.dead = died;
+    peer.dead = died || lost;
     const std::string what =
-        died ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
+        died   ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
+        : lost ? fmt::format("rank {} is gone: its connection has ended", rank)
              : fmt::format("rank {} has not been heard of for {} s (--comm-timeout)", rank, static_cast<double>(timeout) / 1e9);
     const std::string where = waitingFor ? fmt::format("in {}", waitingFor) : "between collectives";
     report(Control::Kind::Loss, fmt::format("{}; rank {} was {}; the last checkpoint is whole", what, world.rank, where), now,
@@ -202,16 +193,12 @@ void Watch::tell(int64_t rank, Control::Kind kind, const std::string &text) {
   const size_t length = std::min(text.size(), Control::kText - 1);
   std::memcpy(message.text, text.data(), length);
   message.text[length] = 0;
-  mpi.check(mpi.Isend(&message, static_cast<int>(offsetof(Control, text) + length + 1), mpi.byte, static_cast<int>(rank),
-                      kControlTag, mpi.world, &peer.telling[which]),
-            "last words");
+  peer.telling[which] = transport.send(rank, kControlTag, &message, offsetof(Control, text) + length + 1);
 }
 
 void Watch::end() {
-  if (receiving != mpi.requestNull) {
-    mpi.Cancel(&receiving);
-    mpi.Request_free(&receiving);
-  }
+  if (receiving)
+    transport.cancel(receiving);
 }
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages

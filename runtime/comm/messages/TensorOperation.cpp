@@ -1,10 +1,10 @@
 // Collectives of tensors: who sends what in a round, and what is done with what has come.
 #include "runtime/comm/Combine.h"
-#include "runtime/comm/mpi/Operation.h"
+#include "runtime/comm/messages/Operation.h"
 #include <algorithm>
 #include <cstring>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 namespace {
 
 /// Number of `peer` among the others.
@@ -157,4 +157,4 @@ void TensorOperation::copyOwn(const Round &round) const {
   }
 }
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages

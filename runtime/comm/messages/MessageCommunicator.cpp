@@ -1,16 +1,14 @@
-#include "runtime/comm/mpi/Connect.h"
-#include "runtime/comm/mpi/Progress.h"
+#include "runtime/comm/messages/MessageCommunicator.h"
+#include "runtime/comm/messages/Progress.h"
 #include "runtime/exec/Memory.h"
 #include <unistd.h>
 
-namespace kedge::rt {
+namespace kedge::rt::messages {
 namespace {
 
-using namespace mpi;
-
-class MpiRun final : public CollectiveRun {
+class MessageRun final : public CollectiveRun {
 public:
-  MpiRun(Progress &progress, Collective collective) : progress(progress), operation(progress.api(), progress.world()) {
+  MessageRun(Progress &progress, Collective collective) : progress(progress), operation(progress.messages(), progress.world()) {
     operation.configure(std::move(collective));
   }
   void start() override { progress.start(operation); }
@@ -24,11 +22,11 @@ private:
   TensorOperation operation;
 };
 
-class MpiCommunicator final : public Communicator {
+class MessageCommunicator final : public Communicator {
 public:
-  MpiCommunicator(const World &world, double timeoutSeconds)
-      : before(residentBytes()), progress(world, timeoutSeconds), agreement(progress.api(), world),
-        transfer(progress.api(), world) {
+  MessageCommunicator(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds)
+      : before(residentBytes()), progress(std::move(transport), world, timeoutSeconds), agreement(progress.messages(), world),
+        transfer(progress.messages(), world) {
     Collective bytes;
     bytes.kind = CollectiveKind::AllGather; // one tensor, so that it needs no workspace
     bytes.tensors.resize(1);
@@ -44,7 +42,7 @@ public:
 
   World world() const override { return progress.world(); }
   std::unique_ptr<CollectiveRun> prepare(Collective collective) override {
-    return std::make_unique<MpiRun>(progress, std::move(collective));
+    return std::make_unique<MessageRun>(progress, std::move(collective));
   }
 
   void exchange(const void *mine, size_t bytes, void *all) override {
@@ -62,6 +60,8 @@ public:
     run(transfer);
   }
 
+  void check() override { progress.check(); }
+  void noteWait(const char *name) override { progress.noteWait(name); }
   void announce(const std::string &text) override { progress.announce(text); }
   void close() override {
     barrier();
@@ -83,8 +83,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Communicator> connectByMpi(const World &world, double timeoutSeconds) {
-  return std::make_unique<MpiCommunicator>(world, timeoutSeconds);
+std::unique_ptr<Communicator> communicateBy(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds) {
+  return std::make_unique<MessageCommunicator>(std::move(transport), world, timeoutSeconds);
 }
 
-} // namespace kedge::rt
+} // namespace kedge::rt::messages

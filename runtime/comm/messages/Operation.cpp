@@ -1,7 +1,7 @@
-#include "runtime/comm/mpi/Operation.h"
+#include "runtime/comm/messages/Operation.h"
 #include <algorithm>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 namespace {
 
 /// Tags below are control messages'. Two operations with the same tag are further apart than any are under way.
@@ -10,9 +10,9 @@ constexpr size_t kTransferBytes = size_t(4) << 20;
 
 } // namespace
 
-Operation::Operation(const Mpi &mpi, const World &world) : mpi(mpi), world(world) {
+Operation::Operation(Messages &transport, const World &world) : transport(transport), world(world) {
   for (Requests &list : requests)
-    list.open.resize(static_cast<size_t>(2 * world.size), mpi.requestNull);
+    list.open.resize(static_cast<size_t>(2 * world.size), nullptr);
 }
 
 void Operation::begin(uint64_t sequence) {
@@ -25,23 +25,17 @@ void Operation::begin(uint64_t sequence) {
 
 void Operation::send(int slot, int64_t peer, const void *bytes, size_t count) {
   Requests &list = requests[static_cast<size_t>(slot)];
-  mpi.check(mpi.Isend(bytes, static_cast<int>(count), mpi.byte, static_cast<int>(peer), tag, mpi.world,
-                      &list.open[list.count++]),
-            "sending");
+  list.open[list.count++] = transport.send(peer, tag, bytes, count);
 }
 
 void Operation::receive(int slot, int64_t peer, void *bytes, size_t count) {
   Requests &list = requests[static_cast<size_t>(slot)];
-  mpi.check(mpi.Irecv(bytes, static_cast<int>(count), mpi.byte, static_cast<int>(peer), tag, mpi.world,
-                      &list.open[list.count++]),
-            "receiving");
+  list.open[list.count++] = transport.receive(peer, tag, bytes, count);
 }
 
 bool Operation::finish(int slot) {
   Requests &list = requests[static_cast<size_t>(slot)];
-  int flag = 0;
-  mpi.check(mpi.Testall(static_cast<int>(list.count), list.open.data(), &flag, MPI_STATUSES_IGNORE), "waiting");
-  if (!flag)
+  if (!transport.testAll(list.open.data(), list.count))
     return false;
   complete(slot);
   busy[static_cast<size_t>(slot)] = false;
@@ -98,4 +92,4 @@ bool TransferOperation::post(int slot) {
   return true;
 }
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages

@@ -1,24 +1,24 @@
-// The thread that makes all calls of MPI: it starts MPI, advances operations, keeps the heartbeat, ends MPI.
+// The thread that makes all calls of the transport: it starts it, advances operations, keeps the heartbeat, ends it.
 #pragma once
-#include "runtime/comm/mpi/Operation.h"
-#include "runtime/comm/mpi/Watch.h"
+#include "runtime/comm/messages/Operation.h"
+#include "runtime/comm/messages/Watch.h"
 #include "runtime/exec/Signal.h"
 #include <condition_variable>
 #include <exception>
 #include <thread>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 
 class Progress {
 public:
-  /// Returns when MPI runs; throws rt::Error when it does not.
-  Progress(const World &world, double timeoutSeconds);
-  /// Without close(): stops the thread and leaves MPI as it is.
+  /// Returns when the transport runs; throws rt::Error when it does not.
+  Progress(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds);
+  /// Without close(): stops the thread and leaves the transport as it is.
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  const Mpi &api() const { return mpi; }
+  Messages &messages() const { return *transport; }
   const World &world() const { return ranks; }
   /// From now on the others are watched.
   void watchOthers(const std::vector<Watch::Place> &places);
@@ -27,12 +27,15 @@ public:
   void start(Operation &operation);
   /// Throws Stopped when the job has ended.
   void wait(Operation &operation);
+  /// The same without an operation.
+  void check();
+  /// What the process waits for where no operation is under way, for messages; null: nothing. From any thread.
+  void noteWait(const char *name) { elsewhere.store(name, std::memory_order_release); }
   void announce(const std::string &text);
   void close();
 
 private:
   void run();
-  void initialize();
   void loop();
   void takeStarted();
   bool advance();
@@ -41,7 +44,7 @@ private:
   const char *waitingFor() const;
   void endProcessUnlessMainDoes();
 
-  const Mpi &mpi;
+  const std::unique_ptr<Messages> transport;
   const World ranks;
   const std::chrono::nanoseconds timeout;
   Watch watch;
@@ -51,6 +54,7 @@ private:
   std::condition_variable wake;
   std::vector<Operation *> started; ///< guarded by mutex
   std::atomic<uint64_t> startedCount{0};
+  std::atomic<const char *> elsewhere{nullptr};
   std::atomic<bool> closing{false}, leaving{false}, watching{false}, initialized{false};
 
   // Of the progress thread.
@@ -64,4 +68,4 @@ private:
   std::thread thread;
 };
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages

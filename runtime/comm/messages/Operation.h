@@ -1,23 +1,23 @@
-// One thing that ranks do together, as a sequence of rounds of MPI messages. Advanced by the progress thread alone.
+// One thing that ranks do together, as a sequence of rounds of messages. Advanced by the progress thread alone.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Rounds.h"
-#include "runtime/comm/mpi/Mpi.h"
+#include "runtime/comm/messages/Messages.h"
 #include <array>
 #include <atomic>
 #include <vector>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 
 /// Open requests of one round.
 struct Requests {
-  std::vector<MPI_Request> open; ///< has room for all
+  std::vector<Request> open; ///< has room for all
   size_t count = 0;
 };
 
 class Operation {
 public:
-  Operation(const Mpi &mpi, const World &world);
+  Operation(Messages &transport, const World &world);
   virtual ~Operation() = default;
   Operation(const Operation &) = delete;
   Operation &operator=(const Operation &) = delete;
@@ -45,7 +45,7 @@ protected:
   void send(int slot, int64_t peer, const void *bytes, size_t count);
   void receive(int slot, int64_t peer, void *bytes, size_t count);
 
-  const Mpi &mpi;
+  Messages &transport;
   const World world;
   std::string shown;
   bool background = false;
@@ -111,4 +111,4 @@ private:
   size_t count = 0, sent = 0;
 };
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages

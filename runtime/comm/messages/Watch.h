@@ -1,7 +1,7 @@
 // Whether the other ranks live: heartbeats between progress threads, and how the last words of one reach a person.
 // Used by the progress thread alone, but for what says otherwise.
 #pragma once
-#include "runtime/comm/mpi/Mpi.h"
+#include "runtime/comm/messages/Messages.h"
 #include "runtime/program/World.h"
 #include <array>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 
 /// A message between progress threads.
 struct Control {
@@ -28,7 +28,7 @@ struct Control {
 
 class Watch {
 public:
-  Watch(const Mpi &mpi, const World &world, double timeoutSeconds);
+  Watch(Messages &transport, const World &world, double timeoutSeconds);
 
   /// What ranks on one machine know each other by.
   struct Place {
@@ -58,8 +58,8 @@ private:
     int64_t process = 0; ///< 0: cannot be looked at
     bool gone = false; ///< dead, or silent for too long
     bool dead = false;
-    MPI_Request beat = nullptr;
-    std::array<MPI_Request, 2> telling{};
+    Request beat = nullptr;
+    std::array<Request, 2> telling{};
     std::array<Control, 2> told; ///< a failure, the stop
   };
   void hear(int64_t now);
@@ -71,14 +71,14 @@ private:
   void sayAndStop();
   void tell(int64_t rank, Control::Kind kind, const std::string &text);
   int64_t speaker() const;
-  bool isTested(MPI_Request &request) const;
+  bool isTested(Request &request) const;
 
-  const Mpi &mpi;
+  Messages &transport;
   const World world;
   const int64_t timeout, beatEvery;
   std::vector<Peer> peers;
   Control incoming, beating;
-  MPI_Request receiving = nullptr;
+  Request receiving = nullptr;
   int64_t lastTick = 0, nextBeat = 0, nextLook = 0;
 
   std::string reason;         ///< why the job ends, as far as this rank knows
@@ -89,4 +89,4 @@ private:
   std::optional<std::string> announced; ///< guarded by mutex
 };
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages

@@ -1,11 +1,10 @@
-#include "runtime/comm/mpi/Progress.h"
+#include "runtime/comm/messages/Progress.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/comm/mpi/WarmUp.h"
 #include <algorithm>
 #include <csignal>
 #include <unistd.h>
 
-namespace kedge::rt::mpi {
+namespace kedge::rt::messages {
 namespace {
 
 /// Polls that find nothing before the thread begins to sleep between them.
@@ -22,8 +21,9 @@ constexpr size_t kRoom = 256;
 
 } // namespace
 
-Progress::Progress(const World &world, double timeoutSeconds)
-    : mpi(openMpi()), ranks(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)), watch(mpi, world, timeoutSeconds) {
+Progress::Progress(std::unique_ptr<Messages> messages, const World &world, double timeoutSeconds)
+    : transport(std::move(messages)), ranks(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
+      watch(*transport, world, timeoutSeconds) {
   started.reserve(kRoom);
   for (auto &lane : lanes)
     lane.reserve(kRoom);
@@ -50,7 +50,7 @@ Progress::~Progress() {
 
 void Progress::run() {
   try {
-    initialize();
+    transport->start();
     initialized.store(true);
     changed.post();
     loop();
@@ -61,19 +61,6 @@ void Progress::run() {
   changed.post();
   if (watch.hasStopped() || (failure && initialized))
     endProcessUnlessMainDoes();
-}
-
-void Progress::initialize() {
-  int provided = 0, size = 0, rank = 0;
-  mpi.check(mpi.Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "starting");
-  mpi.check(mpi.Comm_set_errhandler(mpi.world, mpi.errorsReturn), "starting");
-  mpi.check(mpi.Comm_size(mpi.world, &size), "starting");
-  mpi.check(mpi.Comm_rank(mpi.world, &rank), "starting");
-  if (size != ranks.size || rank != ranks.rank)
-    fail("the launcher says rank {} of {}, MPI says rank {} of {}: start the program by Open MPI's own mpirun, or by srun "
-         "--mpi=pmix",
-         ranks.rank, ranks.size, rank, size);
-  warmUp(mpi, ranks);
 }
 
 void Progress::loop() {
@@ -89,7 +76,7 @@ void Progress::loop() {
   if (leaving.load() || watch.hasStopped())
     return;
   watch.end();
-  mpi.check(mpi.Finalize(), "ending");
+  transport->finish();
 }
 
 void Progress::takeStarted() {
@@ -98,7 +85,7 @@ void Progress::takeStarted() {
   const std::lock_guard lock(mutex);
   takenCount += started.size();
   for (Operation *operation : started)
-    lanes[operation->isBackground() ? 1 : 0].push_back(operation);
+    lanes[operation->isBackground() && !transport->isOneQueue() ? 1 : 0].push_back(operation);
   started.clear();
 }
 
@@ -139,7 +126,7 @@ const char *Progress::waitingFor() const {
   for (const auto &lane : lanes)
     if (!lane.empty())
       return lane.front()->name().c_str();
-  return nullptr;
+  return elsewhere.load(std::memory_order_acquire);
 }
 
 void Progress::watchOthers(const std::vector<Watch::Place> &places) {
@@ -159,9 +146,13 @@ void Progress::start(Operation &operation) {
 
 void Progress::wait(Operation &operation) {
   changed.await([&] { return operation.isDone() || finished.load(std::memory_order_acquire); });
-  if (operation.isDone())
+  if (!operation.isDone())
+    check();
+}
+
+void Progress::check() {
+  if (!finished.load(std::memory_order_acquire))
     return;
-  leaving.store(true);
   if (failure)
     std::rethrow_exception(failure);
   throw Stopped("the job has ended");
@@ -179,7 +170,7 @@ void Progress::announce(const std::string &text) {
 void Progress::close() {
   closing.store(true);
   wake.notify_one();
-  // MPI's own end waits for all ranks, without a heartbeat; on a busy machine it may take seconds.
+  // The transport's end waits for all ranks, without a heartbeat; on a busy machine it may take seconds.
   for (const auto end = std::chrono::steady_clock::now() + std::max<std::chrono::nanoseconds>(timeout, kEnding); !finished.load(std::memory_order_acquire);) {
     if (std::chrono::steady_clock::now() > end) {
       fmt::print(stderr, "kedge: error: rank {}: a rank did not come to the end of the job\n", ranks.rank);
@@ -202,4 +193,4 @@ void Progress::endProcessUnlessMainDoes() {
   _exit(1);
 }
 
-} // namespace kedge::rt::mpi
+} // namespace kedge::rt::messages
