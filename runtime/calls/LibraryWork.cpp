@@ -113,6 +113,8 @@ static bool isMultiplied(DType type) {
   return type == DType::F32 || type == DType::F64 || type == DType::BF16 || type == DType::F16;
 }
 
+bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
+
 bool isProduct(const std::string &library) { return library == "onnx.MatMul" || library == "onnx.Gemm"; }
 
 bool isConvolution(const std::string &library) {
@@ -222,6 +224,8 @@ uint64_t plannedWorkspaceBytes(const LibraryCall &call) {
     convolutionCallOf(call);
     return convolutionWorkspace(call);
   }
+  if (isAmongRanks(call.name))
+    return 0; // NCCL has its own
   failCall(call, "the cuda target has no such library call");
 }
 

@@ -65,6 +65,8 @@ std::set<std::string> productKeys(const Program &program, bool apart = false);
 
 bool isProduct(const std::string &library);
 bool isConvolution(const std::string &library);
+/// Collectives, and what a rank takes of its own.
+bool isAmongRanks(const std::string &library);
 
 /// Scratch bytes that the memory plan gives a runtime call on `arch`; depends on the call only. Throws rt::Error when
 /// the target has no such call.

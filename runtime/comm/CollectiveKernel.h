@@ -15,6 +15,11 @@ public:
   void run(const void *const *, void *const *, void *) final;
 };
 
+/// What a call of a collective says, without operands. Throws rt::Error where it makes no sense.
+Collective collectiveOf(const LibraryCall &call);
+/// The ranks that a call of this family is among; the same.
+int64_t ranksOf(const LibraryCall &call);
+
 /// What a launch of a collective sends, as contract section 7 counts; nothing for other kernels and own_part.
 struct Traffic {
   std::string collective; ///< "all_reduce"

@@ -8,13 +8,6 @@ namespace {
 
 using cpu::failCall;
 
-int64_t ranksOf(const LibraryCall &call) {
-  const int64_t ranks = cpu::intAttr(call, "ranks", 0);
-  if (ranks < 1)
-    failCall(call, "attribute 'ranks' is {}, expected at least 1", ranks);
-  return ranks;
-}
-
 /// Operand i and result i belong together; where they are cut, one is whole and the other a part of it.
 void checkPairs(const LibraryCall &call, int64_t ranks, bool cutInput, bool cutOutput) {
   if (call.inputs.size() != call.outputs.size() || call.inputs.empty())
@@ -45,22 +38,12 @@ void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction
   }
 }
 
+constexpr std::string_view kPrefix = "dist.";
+constexpr std::string_view kNames[] = {"dist.reduce_scatter", "dist.all_gather", "dist.all_reduce"}; ///< by CollectiveKind
+
 class ReducingKernel final : public CollectiveKernel {
 public:
-  ReducingKernel(const LibraryCall &call, CollectiveKind kind, int64_t ranks) : ranks(ranks) {
-    what.kind = kind;
-    const std::string reduction = cpu::stringAttr(call, "kind", "sum");
-    if (reduction != "sum" && reduction != "max")
-      failCall(call, "attribute 'kind' is '{}', expected sum or max", reduction);
-    what.reduction = reduction == "max" ? Reduction::Max : Reduction::Sum;
-    what.name = call.name;
-    checkPairs(call, ranks, kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
-    checkType(call, kind, what.reduction);
-    for (size_t i = 0; i < call.inputs.size(); ++i) {
-      const TensorDesc &whole = kind == CollectiveKind::AllGather ? call.outputs[i] : call.inputs[i];
-      what.tensors.push_back({nullptr, nullptr, whole.elements(), whole.type});
-    }
-  }
+  explicit ReducingKernel(const LibraryCall &call) : ranks(ranksOf(call)), what(collectiveOf(call)) {}
 
   size_t workspaceBytes() const override { return collectiveWorkspace(what, ranks); }
 
@@ -140,13 +123,11 @@ private:
   std::vector<TensorDesc> tensors;
 };
 
-KernelFactory collective(CollectiveKind kind) {
-  return [kind](const LibraryCall &call, int) -> std::unique_ptr<LibraryKernel> {
-    auto made = std::make_unique<ReducingKernel>(call, kind, ranksOf(call));
-    if (ranksOf(call) == 1)
-      return std::make_unique<SingleRankKernel>(call);
-    return made;
-  };
+std::unique_ptr<LibraryKernel> makeCollective(const LibraryCall &call, int) {
+  auto made = std::make_unique<ReducingKernel>(call);
+  if (ranksOf(call) == 1)
+    return std::make_unique<SingleRankKernel>(call);
+  return made;
 }
 
 std::unique_ptr<LibraryKernel> makeOwnPart(const LibraryCall &call, int) {
@@ -156,9 +137,35 @@ std::unique_ptr<LibraryKernel> makeOwnPart(const LibraryCall &call, int) {
   return made;
 }
 
-constexpr std::string_view kPrefix = "dist.";
-
 } // namespace
+
+int64_t ranksOf(const LibraryCall &call) {
+  const int64_t ranks = cpu::intAttr(call, "ranks", 0);
+  if (ranks < 1)
+    failCall(call, "attribute 'ranks' is {}, expected at least 1", ranks);
+  return ranks;
+}
+
+Collective collectiveOf(const LibraryCall &call) {
+  const auto name = std::find(std::begin(kNames), std::end(kNames), call.name);
+  if (name == std::end(kNames))
+    failCall(call, "it is no collective");
+  const auto kind = static_cast<CollectiveKind>(name - kNames);
+  const std::string reduction = cpu::stringAttr(call, "kind", "sum");
+  if (reduction != "sum" && reduction != "max")
+    failCall(call, "attribute 'kind' is '{}', expected sum or max", reduction);
+  Collective what;
+  what.kind = kind;
+  what.reduction = reduction == "max" ? Reduction::Max : Reduction::Sum;
+  what.name = call.name;
+  checkPairs(call, ranksOf(call), kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
+  checkType(call, kind, what.reduction);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const TensorDesc &whole = kind == CollectiveKind::AllGather ? call.outputs[i] : call.inputs[i];
+    what.tensors.push_back({nullptr, nullptr, whole.elements(), whole.type});
+  }
+  return what;
+}
 
 void CollectiveKernel::run(const void *const *, void *const *, void *) {
   fail("a collective runs among ranks: start the program by mpirun");
@@ -179,9 +186,8 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
 }
 
 void registerCollectives() {
-  registerKernel("dist.reduce_scatter", collective(CollectiveKind::ReduceScatter));
-  registerKernel("dist.all_gather", collective(CollectiveKind::AllGather));
-  registerKernel("dist.all_reduce", collective(CollectiveKind::AllReduce));
+  for (const std::string_view name : kNames)
+    registerKernel(std::string(name), makeCollective);
   registerKernel("dist.own_part", makeOwnPart);
 }
 

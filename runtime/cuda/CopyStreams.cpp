@@ -7,7 +7,7 @@ CopyStreams::CopyStreams(Gpu &gpu, const Program &program) : gpu(gpu) {
   for (const auto &[name, source] : program.functions)
     for (const Launch &launch : source.launches)
       if (CUstream &made = streams[static_cast<size_t>(launch.stream)]; launch.stream != 0 && !made)
-        gpu.driver().check(gpu.driver().streamCreate(&made, CU_STREAM_NON_BLOCKING), "no stream for copies");
+        made = makeStream(launch.stream);
   if (std::none_of(streams.begin(), streams.end(), [](CUstream made) { return made != nullptr; }))
     return;
   for (CUevent &event : joined)
@@ -27,6 +27,17 @@ CopyStreams::~CopyStreams() {
   for (CUstream made : streams)
     if (made)
       gpu.driver().streamDestroy(made);
+}
+
+/// Collectives before what computes beside them: others wait for them.
+CUstream CopyStreams::makeStream(int number) {
+  const Driver &driver = gpu.driver();
+  CUstream made = nullptr;
+  int least = 0, greatest = 0;
+  if (number == kRankStream)
+    driver.check(driver.ctxGetStreamPriorityRange(&least, &greatest), "the GPU's priorities cannot be read");
+  driver.check(driver.streamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, greatest), "no stream for copies");
+  return made;
 }
 
 CUevent CopyStreams::makeEvent() {

@@ -1,4 +1,4 @@
-// The streams that copy between the arenas while the GPU computes, and the events that order them.
+// The streams that copy between the arenas, and those of ranks, while the GPU computes; the events that order them.
 #pragma once
 #include "runtime/cuda/Gpu.h"
 #include <array>
@@ -30,6 +30,7 @@ private:
     std::vector<int> recorders; ///< by event: the launch that records it
   };
   CUevent makeEvent();
+  CUstream makeStream(int number);
   void addEvents(const Function &function);
   void record(CUevent event, CUstream on);
   void wait(CUstream on, CUevent event);

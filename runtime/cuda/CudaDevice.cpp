@@ -1,4 +1,5 @@
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/comm/Launcher.h"
 #include "runtime/cuda/GraphCache.h"
 #include "runtime/cuda/LaunchTable.h"
 #include "runtime/cuda/LaunchTimes.h"
@@ -44,19 +45,27 @@ std::vector<Stretch> inputStretches(const Program &program, const Function &func
 
 class CudaDevice final : public Device, private LaunchSequence {
 public:
-  CudaDevice(const Program &program, const ProgramImage &image)
-      : program(program), gpu(program.target.arch), atStart(gpu.memory()),
+  CudaDevice(const Program &program, const ProgramImage &image, Communicator *communicator)
+      : program(program), gpu(program.target.arch, communicator ? launchedAs(true).localRank : 0), atStart(gpu.memory()),
+        ranks(communicator ? std::make_unique<NcclRanks>(gpu, program, *communicator) : nullptr),
         arena(gpu.allocate(program.arenaBytes, "the program's arena")),
         host(program.hostArenaBytes != 0 ? gpu.allocateHostArena(program.hostArenaBytes) : nullptr),
         module(gpu, program.target, image), table(tableOf(program)), streams(gpu, program),
-        launches(gpu, program, module, arena, host, streams, table), graphs(gpu), times(gpu),
+        launches(gpu, program, module, arena, host, streams, table, ranks.get()), graphs(gpu), times(gpu),
         scalars(gpu, scalarStretches(program), program.arenaAlign), results(gpu, program),
         ownBlocks(isSet("KEDGE_CUDA_BLOCKS")), launchByLaunch(ownBlocks || isSet("KEDGE_CUDA_SYNC")) {
+    if (ranks)
+      ranks->registerArena(arena, program.arenaBytes);
+    for (const auto &[name, function] : program.functions)
+      launched[&function].resize(function.launches.size());
     for (const auto &[name, function] : program.functions)
       inputs.try_emplace(&function, gpu, inputStretches(program, function), program.arenaAlign);
     gpu.synchronize();
     ready = gpu.memory();
   }
+
+  /// What waits for other ranks ends before anything is freed, which would wait for it.
+  ~CudaDevice() override { ranks.reset(); }
 
   const char *read(uint64_t offset, uint64_t bytes) override {
     if (const char *result = results.read(arena, offset, bytes))
@@ -109,6 +118,9 @@ public:
   void run(const Function &function, int first, int end, LaunchTimer *timer) override {
     results.expire();
     gpu.note(function, first, end);
+    std::vector<int64_t> &times = launched.find(&function)->second;
+    for (int i = first; i < end; ++i)
+      ++times[static_cast<size_t>(i)];
     const LayerRange range(function.name);
     if (launchByLaunch)
       runOneByOne(function, first, end);
@@ -119,6 +131,9 @@ public:
   }
 
   bool isAsynchronous() const override { return !launchByLaunch; }
+  int64_t timesLaunched(const Function &function, int launch) const override {
+    return launched.find(&function)->second[static_cast<size_t>(launch)];
+  }
   uint64_t extraWorkspaceBytes() const override { return launches.extraBytes(); }
   std::vector<Reservation> reservations() override;
   nlohmann::json memoryFigures() override;
@@ -145,7 +160,7 @@ private:
     for (int i = first; i < end; ++i) {
       if (!ownBlocks || !runOnBlocks(function, i))
         enqueue(function, i, i + 1);
-      driver.check(driver.streamSynchronize(gpu.stream()), "launch {} of @{}, {}, failed", i, function.name,
+      driver.check(gpu.waitForStream(), "launch {} of @{}, {}, failed", i, function.name,
                    launch(function, i).name());
     }
   }
@@ -159,7 +174,7 @@ private:
     ++onBlocks;
     launch(function, at).enqueueOn(*blocks);
     blocks->copyBack();
-    gpu.driver().check(gpu.driver().streamSynchronize(gpu.stream()), "launch {} of @{}, {}, failed", at, function.name,
+    gpu.driver().check(gpu.waitForStream(), "launch {} of @{}, {}, failed", at, function.name,
                        launch(function, at).name());
     return true;
   }
@@ -176,6 +191,7 @@ private:
   const Program &program;
   Gpu gpu;
   Gpu::MemoryInfo atStart, ready; ///< before the arena; before the first step
+  std::unique_ptr<NcclRanks> ranks; ///< null in a world of one
   CUdeviceptr arena;
   char *host; ///< the arena of host memory, or null
   Module module;
@@ -187,6 +203,7 @@ private:
   DoubleBlock scalars;
   ResultBlock results;
   std::map<const Function *, DoubleBlock> inputs;
+  std::map<const Function *, std::vector<int64_t>> launched; ///< how often each launch has begun
   std::vector<char> scratch;
   uint64_t writeOffset = 0, writeBytes = 0;
   bool ownBlocks;
@@ -202,11 +219,14 @@ std::vector<Reservation> CudaDevice::reservations() {
     list.push_back({"cuda_context", *context, "measured: the driver's count around the making of the context"});
   else
     list.push_back({"cuda_context", 0, "unknown: libnvidia-ml.so.1 is not there to tell"});
-  const uint64_t known = program.arenaBytes + launches.extraBytes();
+  const uint64_t group = ranks ? ranks->memoryBytes() : 0;
+  const uint64_t known = program.arenaBytes + launches.extraBytes() + group;
   list.push_back({"cuda_code_and_libraries", minus(minus(atStart.free, ready.free), known),
                   "measured: free memory of the GPU around the loading of kernels and libraries, less the arena"});
   if (launches.extraBytes() != 0)
     list.push_back({"library_workspaces", launches.extraBytes(), "computed: what cuDNN asks for beyond the plan"});
+  if (ranks)
+    list.push_back({"nccl", group, "measured: free memory of the GPU around the making of the group and its first collectives"});
   list.push_back({"cuda_steps", minus(ready.free, gpu.memory().free),
                   "measured: free memory of the GPU before the first step, less that at the end"});
   return list;
@@ -222,6 +242,8 @@ nlohmann::json CudaDevice::memoryFigures() {
                             {"free_bytes", now.free}};
   const auto process = gpu.processBytes();
   figures["product_algorithms"] = launches.productChoices();
+  if (ranks)
+    figures["nccl"] = ranks->figures();
   if (ownBlocks)
     figures["own_blocks"] = {{"launches", onBlocks}, {"others", onArena}};
   figures["process_bytes"] = process ? nlohmann::json(*process) : nlohmann::json();
@@ -230,10 +252,10 @@ nlohmann::json CudaDevice::memoryFigures() {
 
 } // namespace
 
-std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int) {
+std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int, Communicator *communicator) {
   if (program.target.kind != "cuda")
     fail("the program is damaged: it is linked for CUDA, and was compiled for {}", program.target.kind);
-  return std::make_unique<CudaDevice>(program, image);
+  return std::make_unique<CudaDevice>(program, image, communicator);
 }
 
 } // namespace kedge::rt::cuda

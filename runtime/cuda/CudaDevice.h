@@ -5,6 +5,7 @@
 namespace kedge::rt::cuda {
 
 /// A DeviceFactory. Throws rt::Error with one message about what is missing, does not fit or is too small.
-std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int threads);
+std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int threads,
+                                       Communicator *communicator);
 
 } // namespace kedge::rt::cuda

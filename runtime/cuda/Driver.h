@@ -34,7 +34,10 @@ namespace kedge::rt::cuda {
   X(memcpy2DAsync, cuMemcpy2DAsync)                                                                                    \
   X(memsetD8Async, cuMemsetD8Async)                                                                                    \
   X(streamCreate, cuStreamCreate)                                                                                      \
+  X(streamCreateWithPriority, cuStreamCreateWithPriority)                                                              \
+  X(ctxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)                                                            \
   X(streamDestroy, cuStreamDestroy)                                                                                    \
+  X(streamQuery, cuStreamQuery)                                                                                        \
   X(streamSynchronize, cuStreamSynchronize)                                                                            \
   X(streamWaitEvent, cuStreamWaitEvent)                                                                                \
   X(streamBeginCapture, cuStreamBeginCapture)                                                                          \
@@ -47,6 +50,7 @@ namespace kedge::rt::cuda {
   X(eventDestroy, cuEventDestroy)                                                                                      \
   X(eventRecord, cuEventRecord)                                                                                        \
   X(eventSynchronize, cuEventSynchronize)                                                                              \
+  X(eventQuery, cuEventQuery)                                                                                          \
   X(launchKernel, cuLaunchKernel)
 
 class Driver {

@@ -3,10 +3,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <unistd.h>
 
 namespace kedge::rt::cuda {
 namespace {
+
+/// Polls of what is not done before the host sleeps between them.
+constexpr int kEagerPolls = 2000;
+constexpr std::chrono::microseconds kNap{20};
 
 std::string gibibytes(uint64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(uint64_t(1) << 30));
@@ -41,15 +46,16 @@ int capabilityOf(const std::string &arch) {
   return arch.rfind("sm_", 0) == 0 ? std::atoi(arch.c_str() + 3) : 0;
 }
 
-Gpu::Gpu(const std::string &arch) {
+Gpu::Gpu(const std::string &arch, int64_t localRank) {
   functions.check(functions.init(0), "the GPU cannot be used");
   functions.check(functions.driverGetVersion(&version), "the driver does not tell its version");
   checkVersion(arch);
-  int count = 0;
-  functions.check(functions.deviceGetCount(&count), "GPUs cannot be counted");
-  if (count == 0)
+  functions.check(functions.deviceGetCount(&deviceCount), "GPUs cannot be counted");
+  if (deviceCount == 0)
     functions.failWith(CUDA_ERROR_NO_DEVICE, "the GPU cannot be used");
-  functions.check(functions.deviceGet(&device, 0), "the first GPU cannot be used");
+  // Some launchers show each rank its own alone.
+  const int number = static_cast<int>(localRank % deviceCount);
+  functions.check(functions.deviceGet(&device, number), "GPU {} cannot be used", number);
   char text[256] = "";
   functions.check(functions.deviceGetName(text, sizeof(text) - 1, device), "the GPU's name cannot be read");
   deviceName = text;
@@ -173,6 +179,27 @@ char *Gpu::allocateHostArena(uint64_t bytes) {
   return static_cast<char *>(memory);
 }
 
+template <typename Query> CUresult Gpu::poll(Query query) const {
+  CUresult result = query();
+  for (int polls = 0; result == CUDA_ERROR_NOT_READY; result = query()) {
+    watch->look();
+    if (++polls < kEagerPolls)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(kNap);
+  }
+  watch->rest();
+  return result;
+}
+
+CUresult Gpu::waitForStream() const {
+  return watch ? poll([&] { return functions.streamQuery(queue); }) : functions.streamSynchronize(queue);
+}
+
+CUresult Gpu::waitForEvent(CUevent event) const {
+  return watch ? poll([&] { return functions.eventQuery(event); }) : functions.eventSynchronize(event);
+}
+
 void Gpu::note(const Function &function, int first, int end) {
   running = &function;
   runningFirst = first;
@@ -180,7 +207,7 @@ void Gpu::note(const Function &function, int first, int end) {
 }
 
 void Gpu::synchronize() const {
-  const CUresult result = functions.streamSynchronize(queue);
+  const CUresult result = waitForStream();
   if (result == CUDA_SUCCESS)
     return;
   if (!running)

@@ -1,4 +1,5 @@
 #include "runtime/cuda/LaunchTable.h"
+#include "runtime/cuda/CollectiveLaunch.h"
 #include "runtime/cuda/CopyLaunch.h"
 #include <algorithm>
 
@@ -41,8 +42,8 @@ void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
 }
 
 LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
-                         const CopyStreams &streams, const AlgorithmTable &table)
-    : gpu(gpu), arena(arena), hostArena(hostArena), streams(streams), table(table) {
+                         const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks)
+    : gpu(gpu), arena(arena), hostArena(hostArena), streams(streams), table(table), ranks(ranks) {
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
@@ -94,6 +95,8 @@ void LaunchTable::bindLibrary(ReadyLaunch &ready, const Launch &launch) {
     if (!convolutions)
       convolutions = std::make_unique<Cudnn>(gpu);
     ready.library = convolutions->makeLaunch(call, placesOf(launch));
+  } else if (isAmongRanks(launch.library)) {
+    ready.library = makeRankLaunch(gpu, ranks, launch, placesOf(launch), streams.stream(launch.stream));
   } else {
     fail("the program is damaged: '{}' at {} has neither kernels nor a library for CUDA", 
          launch.library.empty() ? launch.kernel : launch.library, launch.loc);

@@ -4,6 +4,7 @@
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/Module.h"
+#include "runtime/cuda/NcclRanks.h"
 #include "runtime/cuda/OperandBlocks.h"
 
 namespace kedge::rt::cuda {
@@ -37,9 +38,10 @@ private:
 
 class LaunchTable {
 public:
-  /// Opens cuBLASLt and cuDNN when the program calls them. `hostArena` may be null when nothing is copied there.
+  /// Opens cuBLASLt and cuDNN when the program calls them. `hostArena` may be null when nothing is copied there, `ranks` in
+  /// a world of one.
   LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
-              const CopyStreams &streams, const AlgorithmTable &table);
+              const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks);
   const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
   /// Bytes that library calls need beside the arena.
   uint64_t extraBytes() const { return extra; }
@@ -58,6 +60,7 @@ private:
   char *hostArena;
   const CopyStreams &streams;
   const AlgorithmTable &table;
+  NcclRanks *ranks;
   std::unique_ptr<CublasLt> products;
   std::unique_ptr<Cudnn> convolutions;
   std::map<const Function *, std::vector<ReadyLaunch>> functions;

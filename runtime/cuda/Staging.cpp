@@ -63,7 +63,7 @@ char *DoubleBlock::at(uint64_t offset) {
   if (found == places.end())
     fail("the program is damaged: the host writes to {}, where nothing is expected of it", offset);
   if (pending[current]) {
-    gpu.driver().check(gpu.driver().eventSynchronize(sent[current]), "a copy to the GPU failed");
+    gpu.driver().check(gpu.waitForEvent(sent[current]), "a copy to the GPU failed");
     pending[current] = false;
   }
   written = true;

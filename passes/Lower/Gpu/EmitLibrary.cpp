@@ -11,7 +11,7 @@ bool GpuEmitter::isRuntimeCall(sched::LibraryOp call, Convolutions convolutions)
   std::string kernel = call.getKernel().str();
   if (rt::cuda::isConvolution(kernel))
     return convolutions == Convolutions::Cudnn && rt::cuda::cudnnTakes(analysis::libraryCallOf(call));
-  return rt::cuda::isProduct(kernel);
+  return rt::cuda::isProduct(kernel) || rt::cuda::isAmongRanks(kernel);
 }
 
 FailureOr<LaunchCode> GpuEmitter::emit(sched::LibraryOp call) {

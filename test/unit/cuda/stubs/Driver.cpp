@@ -6,6 +6,7 @@
 //   KEDGE_STUB_FORGET_WAITS (0)  KEDGE_STUB_EVENTS (microseconds from one event to the next, 500)
 #include "SimulatedKernels.h"
 #include "Streams.h"
+#include "Worker.h"
 #include "runtime/abi/kedge_abi.h"
 #include <cuda.h>
 #include <map>
@@ -49,6 +50,13 @@ template <typename Work> CUresult perform(const char *name, CUstream stream, Wor
   else
     put(*stream, work);
   return CUDA_SUCCESS;
+}
+
+/// Where work is done aside: all that is on the streams.
+void awaitWorker() {
+  if (hasWorker())
+    for (CUstream stream : streams())
+      Worker::one().await(stream->pending);
 }
 
 /// What no thread may do while it records a graph.
@@ -103,6 +111,8 @@ extern "C" {
 
 /// For the other stand-ins.
 void kedge_stub_enqueue(std::function<void()> *work, CUstream stream) { put(*stream, *work); }
+/// From now on work is done while the program goes on.
+void kedge_stub_work_aside() { Worker::one(); }
 
 CUresult cuInit(unsigned) {
   record("cuInit");
@@ -141,8 +151,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? capability / 10 : capability % 10;
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice) {
-  std::snprintf(text, static_cast<size_t>(length), "0000:01:00.0");
+CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice device) {
+  std::snprintf(text, static_cast<size_t>(length), "0000:%02d:00.0", device + 1);
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
@@ -192,8 +202,10 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr memory) {
+  awaitWorker();
   for (CUstream stream : streams())
-    finish(stream->pending);
+    if (!hasWorker())
+      finish(stream->pending);
   expectWhole(memory);
   if (allocations.erase(memory) != 1)
     std::abort();
@@ -241,12 +253,15 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  const std::lock_guard lock(guard());
   *stream = new CUstream_st;
   (*stream)->first = streams().empty();
   streams().push_back(*stream);
   return result("cuStreamCreate");
 }
 CUresult cuStreamDestroy(CUstream stream) {
+  awaitWorker();
+  const std::lock_guard lock(guard());
   if (!stream->first && isForgotten(*stream) && !std::getenv("KEDGE_STUB_FAIL")) {
     std::fprintf(stderr, "stub driver: work on a stream was never waited for\n");
     std::abort();
@@ -255,11 +270,32 @@ CUresult cuStreamDestroy(CUstream stream) {
   delete stream;
   return CUDA_SUCCESS;
 }
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
+  record("cuStreamCreateWithPriority %d", priority);
+  return cuStreamCreate(stream, flags);
+}
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamQuery(CUstream stream) {
+  if (stream->graph)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (hasWorker() && !Worker::one().isDone(stream->pending))
+    return CUDA_ERROR_NOT_READY;
+  if (!hasWorker())
+    finish(stream->pending);
+  return broken ? CUDA_ERROR_ILLEGAL_ADDRESS : result("cuStreamQuery");
+}
 CUresult cuStreamSynchronize(CUstream stream) {
   record("cuStreamSynchronize");
   if (stream->graph)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  finish(stream->pending);
+  if (hasWorker())
+    Worker::one().await(stream->pending);
+  else
+    finish(stream->pending);
   return broken ? CUDA_ERROR_ILLEGAL_ADDRESS : result("cuStreamSynchronize");
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
@@ -270,6 +306,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
 }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   record("cuStreamBeginCapture");
+  const std::lock_guard lock(guard());
   recordings().insert(stream->graph = new CUgraph_st);
   stream->kept = std::move(stream->pending);
   stream->pending.clear();
@@ -291,6 +328,7 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return CUDA_SUCCESS;
 }
 CUresult cuGraphExecDestroy(CUgraphExec graph) {
+  awaitWorker();
   delete graph;
   return CUDA_SUCCESS;
 }
@@ -323,9 +361,16 @@ CUresult cuEventSynchronize(CUevent event) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (event->graph)
     return CUDA_ERROR_CAPTURED_EVENT;
-  if (event->at)
+  if (event->at && hasWorker())
+    Worker::one().await({event->at});
+  else if (event->at)
     perform(*event->at);
   return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent event) {
+  if (!hasWorker())
+    return cuEventSynchronize(event);
+  return !event->at || event->at->finished ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {

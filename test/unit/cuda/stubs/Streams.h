@@ -1,12 +1,15 @@
 // Streams, events and graphs of the driver's stand-in. With one stream everything is done at once. As soon as there are
 // more, work is done as late as its order allows, or that of the first stream is and the others' as early as it allows:
 // who forgets to order two things meets one of the two. Work that nobody waits for is never done, and reported.
+// Where ranks work together a thread of its own does the work, as what one rank does waits for another's (Worker.h).
 //   KEDGE_STUB_COPIES=late (the default) or early
 #pragma once
 #include "Stub.h"
 #include <algorithm>
+#include <atomic>
 #include <cuda.h>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -17,7 +20,8 @@ struct Node {
   std::function<void()> work;
   std::vector<std::shared_ptr<Node>> before;
   bool aside = false; ///< on another stream than the first
-  bool done = false;
+  bool done = false;  ///< or being done
+  std::atomic<bool> finished{false};
 };
 using NodePlace = std::shared_ptr<Node>;
 
@@ -29,6 +33,19 @@ inline void perform(Node &node) {
     perform(*earlier);
   if (node.work)
     node.work();
+  node.finished = true;
+}
+
+/// Guards streams and nodes where a thread of its own does the work.
+inline std::recursive_mutex &guard() {
+  static auto &mutex = *new std::recursive_mutex; // outlives what a thread does at the end
+  return mutex;
+}
+
+/// Whether it does; from then on always.
+inline std::atomic<bool> &hasWorker() {
+  static std::atomic<bool> has{false};
+  return has;
 }
 
 inline void forget(const NodePlace &node) {
@@ -65,12 +82,12 @@ struct CUstream_st {
 namespace kedge::stub {
 
 inline std::vector<CUstream_st *> &streams() {
-  static std::vector<CUstream_st *> list;
+  static auto &list = *new std::vector<CUstream_st *>;
   return list;
 }
 
 /// One stream, and nothing is recorded: work is done at once.
-inline bool isPlain(const CUstream_st &stream) { return !stream.graph && streams().size() == 1; }
+inline bool isPlain(const CUstream_st &stream) { return !stream.graph && streams().size() == 1 && !hasWorker(); }
 
 /// Graphs that are being recorded.
 inline std::set<const CUgraph_st *> &recordings() {
@@ -80,6 +97,7 @@ inline std::set<const CUgraph_st *> &recordings() {
 
 /// Puts work behind everything that was put on the stream.
 inline NodePlace put(CUstream_st &stream, std::function<void()> work) {
+  const std::lock_guard lock(guard());
   if (isPlain(stream)) {
     if (work)
       work();
@@ -93,7 +111,7 @@ inline NodePlace put(CUstream_st &stream, std::function<void()> work) {
   if (stream.graph) {
     stream.graph->nodes.push_back(node);
     stream.graph->work += node->work ? 1 : 0;
-  } else if (node->aside && isEarly()) {
+  } else if (node->aside && isEarly() && !hasWorker()) {
     perform(*node);
     forget(node);
   }
@@ -115,6 +133,7 @@ inline void recordEvent(CUevent_st &event, CUstream_st &stream) {
 }
 
 inline CUresult waitEvent(CUstream_st &stream, const CUevent_st &event) {
+  const std::lock_guard lock(guard());
   if (!event.recorded) {
     std::fprintf(stderr, "stub driver: a stream waits for an event that was never recorded\n");
     std::abort();
@@ -144,6 +163,7 @@ inline void collect(const std::vector<NodePlace> &from, Nodes &into) {
 
 /// The streams' own work again; all that was recorded must come before the end of `stream`.
 inline CUresult endRecording(CUstream_st &stream) {
+  const std::lock_guard lock(guard());
   CUgraph_st *graph = stream.graph;
   recordings().erase(graph);
   std::vector<NodePlace> end = std::move(stream.pending);
@@ -171,7 +191,7 @@ inline CUresult endRecording(CUstream_st &stream) {
 /// Everything that was recorded, once.
 inline void replay(const CUgraph_st &graph) {
   for (const NodePlace &node : graph.nodes)
-    node->done = false;
+    node->done = node->finished = false;
   if (isEarly())
     for (const NodePlace &node : graph.nodes)
       if (node->aside)

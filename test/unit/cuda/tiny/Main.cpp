@@ -35,7 +35,8 @@ std::string cudaProgram(const std::string &spec) {
       {"kind", "cuda"}, {"arch", "sm_90"}, {"ptx", {{"offset", 0}, {"length", 16}}}, {"cubin", {{"offset", 16}, {"length", 16}}}};
   for (auto &[name, function] : program["functions"].items())
     for (json &launch : function["launches"])
-      moveToGpu(launch);
+      if (launch.contains("kernel"))
+        moveToGpu(launch);
   return program.dump();
 }
 

@@ -1,0 +1,70 @@
+// The functions of libnccl.so.2 that the runtime calls, and what its errors mean. Its header comes with no toolkit: what is
+// declared here is what its documentation gives.
+#pragma once
+#include "runtime/cuda/SharedLibrary.h"
+#include "runtime/format/Tensor.h"
+#include "runtime/io/Error.h"
+#include <climits>
+#include <cuda.h>
+
+namespace kedge::rt::cuda::nccl {
+
+enum class Status : int { Success = 0, InProgress = 7 };
+enum class Type : int { Int32 = 2, Int64 = 4, Uint8 = 1, Float16 = 6, Float32 = 7, Float64 = 8, Bfloat16 = 9 };
+enum class Operation : int { Sum = 0, Max = 2 };
+
+/// What one rank makes and all others are given.
+struct Id {
+  char bytes[128] = {};
+};
+
+/// As version 2.14 has it; later ones take it by its size and version.
+struct Config {
+  size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef, version = 21400;
+  int blocking = 0;
+  int undefined = INT_MIN; ///< cgaClusterSize of later versions
+};
+
+struct Group; ///< ncclComm
+using Handle = Group *;
+
+class Library {
+public:
+  /// Throws rt::Error when the library is missing, or too old.
+  Library();
+
+  const std::string &name() const { return library.name(); }
+  int version() const { return found; } ///< 22809 of 2.28.9
+  /// Throws rt::Error with NCCL's words unless `status` is success.
+  void check(Status status, const std::string &what, Handle group) const;
+
+  Status (*getVersion)(int *) = nullptr;
+  const char *(*getErrorString)(Status) = nullptr;
+  const char *(*getLastError)(Handle) = nullptr;
+  Status (*getUniqueId)(Id *) = nullptr;
+  Status (*commInitRankConfig)(Handle *, int ranks, Id, int rank, Config *) = nullptr;
+  Status (*commGetAsyncError)(Handle, Status *) = nullptr;
+  Status (*commFinalize)(Handle) = nullptr;
+  Status (*commDestroy)(Handle) = nullptr;
+  Status (*commAbort)(Handle) = nullptr;
+  Status (*groupStart)() = nullptr;
+  Status (*groupEnd)() = nullptr;
+  Status (*allReduce)(const void *, void *, size_t, Type, Operation, Handle, CUstream) = nullptr;
+  Status (*reduce)(const void *, void *, size_t, Type, Operation, int root, Handle, CUstream) = nullptr;
+  Status (*broadcast)(const void *, void *, size_t, Type, int root, Handle, CUstream) = nullptr;
+  Status (*reduceScatter)(const void *, void *, size_t received, Type, Operation, Handle, CUstream) = nullptr;
+  Status (*allGather)(const void *, void *, size_t sent, Type, Handle, CUstream) = nullptr;
+  /// Null in versions before 2.19.
+  Status (*commRegister)(Handle, void *, size_t, void **) = nullptr;
+  Status (*commDeregister)(Handle, void *) = nullptr;
+
+private:
+  SharedLibrary library;
+  int found = 0;
+};
+
+/// Throws rt::Error for types that NCCL does not carry.
+Type typeOf(DType type);
+
+} // namespace kedge::rt::cuda::nccl

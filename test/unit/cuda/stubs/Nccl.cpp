@@ -1,0 +1,308 @@
+// libnccl.so.2 as tests have it: ranks are processes of one machine and meet in a file of shared memory; sums are made from the
+// last rank to the first, rounded at each. Groups do not block: what is asked is accepted a call later, and who asks more
+// before that is stopped.
+//   KEDGE_STUB_NCCL_VERSION (22809)
+#include "Stub.h"
+#include "runtime/format/Float16.h"
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cuda.h>
+#include <nccl.h>
+#include <random>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+using namespace kedge::stub;
+
+namespace {
+
+constexpr int kMostRanks = 8;
+constexpr size_t kSlot = size_t(1) << 18;
+
+/// One call, as every rank is to make it.
+struct Call {
+  const char *name = "";
+  int kind = 0;
+  const void *from = nullptr;
+  void *to = nullptr;
+  size_t count = 0;
+  ncclDataType_t type = ncclUint8;
+  ncclRedOp_t op = ncclSum;
+  int root = 0;
+};
+enum Kind : int { AllReduce, Reduce, Broadcast, ReduceScatter, AllGather };
+
+struct Shared {
+  std::atomic<uint32_t> attached;
+  std::atomic<uint64_t> arrived[kMostRanks];
+  struct Facts {
+    int kind, type, op, root;
+    size_t count;
+    bool operator==(const Facts &) const = default;
+  } facts[kMostRanks];
+  char slots[kMostRanks][kSlot];
+};
+
+[[noreturn]] void stop(const char *why) {
+  std::fprintf(stderr, "stub NCCL: %s\n", why);
+  std::abort();
+}
+
+size_t sizeOf(ncclDataType_t type) {
+  switch (type) {
+  case ncclUint8:
+    return 1;
+  case ncclFloat16:
+  case ncclBfloat16:
+    return 2;
+  case ncclInt32:
+  case ncclFloat32:
+    return 4;
+  case ncclInt64:
+  case ncclFloat64:
+    return 8;
+  default:
+    stop("a type that no test needs");
+  }
+}
+
+template <typename T, typename Wide> void fold(ncclRedOp_t op, const char *from, char *into, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += sizeof(T)) {
+    T a, b;
+    std::memcpy(&a, into + i, sizeof(T));
+    std::memcpy(&b, from + i, sizeof(T));
+    const Wide x = static_cast<Wide>(a), y = static_cast<Wide>(b);
+    a = static_cast<T>(op == ncclMax ? std::max(x, y) : static_cast<Wide>(x + y));
+    std::memcpy(into + i, &a, sizeof(T));
+  }
+}
+
+void foldAs(ncclDataType_t type, ncclRedOp_t op, const char *from, char *into, size_t bytes) {
+  switch (type) {
+  case ncclUint8:
+    return fold<uint8_t, uint8_t>(op, from, into, bytes);
+  case ncclFloat16:
+    return fold<kedge::rt::Float16, float>(op, from, into, bytes);
+  case ncclBfloat16:
+    return fold<kedge::rt::BFloat16, float>(op, from, into, bytes);
+  case ncclInt32:
+    return fold<int32_t, int32_t>(op, from, into, bytes);
+  case ncclInt64:
+    return fold<int64_t, int64_t>(op, from, into, bytes);
+  case ncclFloat64:
+    return fold<double, double>(op, from, into, bytes);
+  default:
+    return fold<float, float>(op, from, into, bytes);
+  }
+}
+
+} // namespace
+
+struct ncclComm {
+  int ranks = 0, rank = 0;
+  Shared *shared = nullptr;
+  std::string path;
+  bool joined = false;
+  int unsettled = 0; ///< polls until what was asked last is accepted
+  std::atomic<bool> aborted{false};
+  uint64_t barriers = 0; ///< of the thread that works
+
+  bool meet() {
+    shared->arrived[rank] = ++barriers;
+    for (int other = 0; other < ranks; ++other)
+      while (shared->arrived[other] < barriers) {
+        if (aborted)
+          return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    return true;
+  }
+
+  /// The sum of what all gave of a chunk.
+  void sum(const Call &call, char *into, size_t begin, size_t bytes) const {
+    std::memcpy(into, shared->slots[ranks - 1] + begin, bytes);
+    for (int other = ranks - 1; other-- > 0;)
+      foldAs(call.type, call.op, shared->slots[other] + begin, into, bytes);
+  }
+
+  void take(const Call &call, size_t offset, size_t bytes) const {
+    auto *to = static_cast<char *>(call.to);
+    const size_t size = call.count * sizeOf(call.type);
+    if (call.kind == AllReduce || (call.kind == Reduce && call.root == rank))
+      sum(call, to + offset, 0, bytes);
+    if (call.kind == Broadcast)
+      std::memcpy(to + offset, shared->slots[call.root], bytes);
+    if (call.kind == AllGather)
+      for (int other = 0; other < ranks; ++other)
+        std::memcpy(to + static_cast<size_t>(other) * size + offset, shared->slots[other], bytes);
+    if (call.kind == ReduceScatter) {
+      const size_t first = static_cast<size_t>(rank) * size, begin = std::max(first, offset),
+                   end = std::min(first + size, offset + bytes);
+      if (begin < end)
+        sum(call, to + (begin - first), begin - offset, end - begin);
+    }
+  }
+
+  void perform(const Call &call) {
+    const size_t bytes = call.count * sizeOf(call.type) * (call.kind == ReduceScatter ? static_cast<size_t>(ranks) : 1);
+    shared->facts[rank] = {call.kind, call.type, call.op, call.root, call.count};
+    for (size_t offset = 0; offset < bytes; offset += kSlot) {
+      const size_t part = std::min(kSlot, bytes - offset);
+      if (call.kind != Broadcast || call.root == rank)
+        std::memcpy(shared->slots[rank], static_cast<const char *>(call.from) + offset, part);
+      if (!meet())
+        return;
+      for (int other = 0; other < ranks; ++other)
+        if (!(shared->facts[other] == shared->facts[rank]))
+          stop("ranks make different calls");
+      take(call, offset, part);
+      if (!meet())
+        return;
+    }
+  }
+};
+
+namespace {
+
+bool grouped = false;
+std::vector<Call> calls;
+ncclComm_t groupComm = nullptr;
+cudaStream_t groupStream = nullptr;
+
+ncclResult_t add(ncclComm_t comm, cudaStream_t stream, Call call) {
+  record("%s count %zu type %d root %d", call.name, call.count, static_cast<int>(call.type), call.root);
+  if (!grouped || comm->unsettled != 0 || !comm->joined)
+    stop("a call outside of a group, or before the last one was accepted");
+  groupComm = comm;
+  groupStream = stream;
+  calls.push_back(call);
+  return static_cast<ncclResult_t>(failure(call.name));
+}
+
+Shared *map(const std::string &path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0 || ftruncate(file, sizeof(Shared)) != 0)
+    stop("no shared memory");
+  void *mapped = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  return mapped == MAP_FAILED ? nullptr : static_cast<Shared *>(mapped);
+}
+
+} // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int *version) {
+  *version = static_cast<int>(setting("KEDGE_STUB_NCCL_VERSION", 22809));
+  return ncclSuccess;
+}
+const char *ncclGetErrorString(ncclResult_t) { return "an error that a test asked for"; }
+const char *ncclGetLastError(ncclComm_t) { return "the last words of NCCL"; }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  std::random_device random;
+  std::snprintf(id->internal, sizeof(id->internal), "/dev/shm/kedge-nccl-%08x%08x", random(), random());
+  return static_cast<ncclResult_t>(failure("ncclGetUniqueId"));
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config) {
+  record("ncclCommInitRankConfig rank %d of %d", rank, ranks);
+  if (config->magic != 0xcafebeef || config->size < 24 || config->blocking != 0 || config->cgaClusterSize != NCCL_CONFIG_UNDEF_INT)
+    stop("a configuration of a group that does not block was expected");
+  if (const int code = failure("ncclCommInitRankConfig"))
+    return static_cast<ncclResult_t>(code);
+  *comm = new ncclComm;
+  (*comm)->ranks = ranks;
+  (*comm)->rank = rank;
+  (*comm)->path = id.internal;
+  (*comm)->shared = map((*comm)->path);
+  ++(*comm)->shared->attached;
+  reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "kedge_stub_work_aside"))();
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *status) {
+  *status = static_cast<ncclResult_t>(failure("ncclCommGetAsyncError"));
+  if (*status != ncclSuccess)
+    return ncclSuccess;
+  if (!comm->joined && comm->shared->attached >= static_cast<uint32_t>(comm->ranks)) {
+    comm->joined = true;
+    unlink(comm->path.c_str());
+  }
+  if (!comm->joined || comm->unsettled > 0)
+    *status = ncclInProgress;
+  comm->unsettled = std::max(comm->unsettled - 1, 0);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  record("ncclCommFinalize");
+  comm->unsettled = 1;
+  return ncclInProgress;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  record("ncclCommDestroy");
+  munmap(comm->shared, sizeof(Shared));
+  delete comm;
+  return ncclSuccess;
+}
+/// What the GPU is in ends; the group is not used again.
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  record("ncclCommAbort");
+  unlink(comm->path.c_str());
+  comm->aborted = true;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommRegister(const ncclComm_t, void *, size_t bytes, void **handle) {
+  record("ncclCommRegister %zu", bytes);
+  *handle = handle;
+  return static_cast<ncclResult_t>(failure("ncclCommRegister"));
+}
+ncclResult_t ncclCommDeregister(const ncclComm_t, void *) {
+  record("ncclCommDeregister");
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  grouped = true;
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  grouped = false;
+  if (const int code = failure("ncclGroupEnd"))
+    return static_cast<ncclResult_t>(code);
+  if (calls.empty())
+    return ncclSuccess;
+  enqueue([comm = groupComm, list = std::move(calls)] {
+    for (const Call &call : list)
+      if (!comm->aborted)
+        comm->perform(call);
+  }, groupStream);
+  calls.clear();
+  groupComm->unsettled = 1;
+  return ncclInProgress;
+}
+
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add(comm, stream, {"ncclAllReduce", AllReduce, from, to, count, type, op, 0});
+}
+ncclResult_t ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  return add(comm, stream, {"ncclReduce", Reduce, from, to, count, type, op, root});
+}
+ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add(comm, stream, {"ncclBroadcast", Broadcast, from, to, count, type, ncclSum, root});
+}
+ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return add(comm, stream, {"ncclReduceScatter", ReduceScatter, from, to, count, type, op, 0});
+}
+ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
+  return add(comm, stream, {"ncclAllGather", AllGather, from, to, count, type, ncclSum, 0});
+}
+
+} // extern "C"
