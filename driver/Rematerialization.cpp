@@ -64,7 +64,7 @@ void Compilation::noteWithoutEffect() {
 void Compilation::checkBudget() {
   if (options.memoryBudget.empty() || !fitsDevice(*ir))
     return;
-  int64_t bytes = analysis::sumOf(analysis::reservationsOf(analysis::targetOf(*ir).str(), rt::physicalCores()));
+  int64_t bytes = analysis::sumOf(analysis::reservationsOf(*ir, rt::physicalCores()));
   for (auto arena : ir->getOps<exec::ArenaOp>())
     bytes += arena.getBytes();
   if (bytes > fact(*ir, "budget_bytes"))

@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -60,6 +60,14 @@ try:
 except OSError:
     if not any(glob.glob(f"{folder}/lib*/libcudnn.so.9") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
         config.available_features.add("no-cudnn")
+try:
+    ctypes.CDLL("libnccl.so.2")
+except OSError:
+    if not any(glob.glob(f"{folder}/lib*/libnccl.so.2") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
+        config.available_features.add("no-nccl")
+# The stand-in for NCCL is made with its header.
+if os.path.exists(os.path.join(config.kedge_binary_dir, "test/unit/cuda/stubs/libnccl.so.2")):
+    config.available_features.add("nccl")
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if chromium:
     config.available_features.add("chromium")

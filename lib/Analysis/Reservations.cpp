@@ -1,4 +1,6 @@
 #include "kedge/Analysis/Reservations.h"
+#include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 
 namespace kedge::analysis {
 namespace {
@@ -6,14 +8,19 @@ constexpr int64_t kKernelObjects = 64 << 10; ///< launch tables and kernel objec
 constexpr int64_t kThread = 16 << 10;        ///< the part of a stack that kernels touch
 constexpr int64_t kCudaContext = 512 << 20;  ///< not measured: no GPU was at hand
 constexpr int64_t kCudaLibraries = 192 << 20; ///< the same
+constexpr int64_t kNccl = 384 << 20;          ///< the same; buffers of its channels, for each GPU that it talks to
 } // namespace
 
-std::vector<Reservation> cudaReservations() {
-  return {{"cuda_context", kCudaContext, "allowance"}, {"cuda_code_and_libraries", kCudaLibraries, "allowance"}};
+std::vector<Reservation> cudaReservations(int64_t ranks) {
+  std::vector<Reservation> list{{"cuda_context", kCudaContext, "allowance"},
+                                {"cuda_code_and_libraries", kCudaLibraries, "allowance"}};
+  if (ranks > 1)
+    list.push_back({"nccl", kNccl, "allowance"});
+  return list;
 }
 
-std::vector<Reservation> reservationsOf(const std::string &target, int threads) {
-  return target == "cuda" ? cudaReservations() : cpuReservations(threads);
+std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads) {
+  return targetOf(module) == "cuda" ? cudaReservations(dist::dataRanks(module)) : cpuReservations(threads);
 }
 
 std::vector<Reservation> cpuReservations(int threads) {

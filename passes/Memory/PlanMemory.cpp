@@ -141,7 +141,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   ArrayAttr reservations(Builder &builder) {
     SmallVector<Attribute> list;
-    for (const analysis::Reservation &entry : analysis::reservationsOf(target, threads > 0 ? threads.getValue() : rt::physicalCores()))
+    for (const analysis::Reservation &entry : analysis::reservationsOf(getOperation(), threads > 0 ? threads.getValue() : rt::physicalCores()))
       list.push_back(exec::ReservationAttr::get(&getContext(), entry.name, entry.bytes, entry.source));
     return builder.getArrayAttr(list);
   }

@@ -115,7 +115,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   /// Held all the time, whatever is recomputed.
   int64_t persistentBytes() {
     return analysis::persistentBytes(getOperation()) +
-           analysis::sumOf(analysis::reservationsOf(analysis::targetOf(getOperation()).str(), team()));
+           analysis::sumOf(analysis::reservationsOf(getOperation(), team()));
   }
 
   int team() const { return threads > 0 ? threads.getValue() : rt::physicalCores(); }

@@ -42,9 +42,9 @@ NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gp
 }
 
 NcclRanks::~NcclRanks() {
-  gpu.setWatch(nullptr);
   if (group && !leave())
     nccl.commAbort(group);
+  gpu.setWatch(nullptr);
 }
 
 void NcclRanks::refuseSharedGpus() const {
@@ -158,9 +158,11 @@ void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {
 
 /// Whether it went well. Every rank comes here, unless it has failed.
 bool NcclRanks::leave() {
-  if (std::uncaught_exceptions() != 0 || gpu.driver().streamQuery(gpu.stream()) != CUDA_SUCCESS)
+  if (std::uncaught_exceptions() != 0)
     return false;
   try {
+    if (gpu.waitForStream() != CUDA_SUCCESS) // the last step's end
+      return false;
     if (registered)
       nccl.commDeregister(group, registered);
     nccl::Status status = nccl.commFinalize(group);

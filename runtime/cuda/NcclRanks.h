@@ -12,7 +12,7 @@ public:
   /// Joins the others; all ranks come here. Throws rt::Error when NCCL is missing or refuses, or two ranks have one GPU;
   /// Stopped when another rank is gone.
   NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks);
-  /// Leaves in order where nothing is under way and nothing has gone wrong; else breaks off what is.
+  /// Leaves in order, behind what is under way, where nothing has gone wrong; else breaks it off.
   ~NcclRanks() override;
   NcclRanks(const NcclRanks &) = delete;
   NcclRanks &operator=(const NcclRanks &) = delete;

@@ -2,6 +2,7 @@
 """Compiles and trains the project's golden models and compares with PyTorch's traces:
 check.py FOLDER OUT [OPTION OF COMPILE...].
 
+With `--ranks N` among the options N ranks share the trace's rows, started by mpirun.
 Needs only Python's standard library. Loss within `relative` of the trace at each step, gradient norm within ten times
 that and 1e-4, learning rate within 1e-6; L2 norms of all parameters and buffers after the last step within 1e-4.
 """
@@ -26,12 +27,25 @@ def safetensors_norms(path):
     return norms
 
 
+def shared_among(ranks, words):
+    """The options of compile with each rank's share of the rows."""
+    shared = list(words)
+    for at in range(1, len(words)):
+        if words[at - 1] == "--shape":
+            name, sizes = words[at].split("=")
+            rows, *rest = sizes.split("x")
+            shared[at] = f"{name}={'x'.join([str(int(rows) // ranks), *rest])}"
+    return shared
+
+
 def train(folder, trace, out, options):
+    ranks = int(options[options.index("--ranks") + 1]) if "--ranks" in options else 1
+    launcher = [] if ranks == 1 else ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks)]
     out.mkdir(parents=True, exist_ok=True)
     program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
-    subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], *options, "-o", program], check=True)
+    subprocess.run(["kedge", "compile", folder / "model.onnx", *shared_among(ranks, trace["compile"]), *options, "-o", program], check=True)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
-    subprocess.run([program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
+    subprocess.run([*launcher, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
     return [json.loads(line) for line in log.read_text().splitlines()], safetensors_norms(weights)
 
 

@@ -1,5 +1,6 @@
 // What a program holds on its device beside its arena.
 #pragma once
+#include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,11 +18,11 @@ struct Reservation {
 /// 20 KiB with two threads (docs/results.md); a test keeps the report of each below the allowance.
 std::vector<Reservation> cpuReservations(int threads);
 
-/// Of a CUDA program: the context with the code of kernels and libraries.
-std::vector<Reservation> cudaReservations();
+/// Of a CUDA program: the context with the code of kernels and libraries; NCCL where there are several ranks.
+std::vector<Reservation> cudaReservations(int64_t ranks);
 
-/// By the name of the target.
-std::vector<Reservation> reservationsOf(const std::string &target, int threads);
+/// By the module's target and ranks.
+std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads);
 
 int64_t sumOf(const std::vector<Reservation> &reservations);
 

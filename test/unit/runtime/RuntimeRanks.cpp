@@ -1,5 +1,6 @@
-// The engine of ranks under real mpirun.
+// The engine of ranks under real mpirun, and as torchrun starts them.
 #include "RuntimeTest.h"
+#include "Torchrun.h"
 #include "runtime/comm/Collective.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/Rounds.h"
@@ -8,12 +9,15 @@
 namespace kedge::test {
 namespace {
 
-class RuntimeRanks : public RuntimeTest {
+class RuntimeRanks : public RuntimeTest, public ::testing::WithParamInterface<const char *> {
 protected:
   RunResult check(int ranks, const std::string &what) {
     const auto begin = std::chrono::steady_clock::now();
-    RunResult result = runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
-                                  std::to_string(ranks) + " " KEDGE_RANK_CHECKS " " + what);
+    const std::string program = KEDGE_RANK_CHECKS " " + what;
+    RunResult result = runCommand(GetParam() == std::string("mpirun")
+                                      ? "timeout 120 mpirun --allow-run-as-root --oversubscribe -np " + std::to_string(ranks) +
+                                            " " + program
+                                      : torchrun(ranks, program));
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
   }
@@ -33,7 +37,7 @@ protected:
   double seconds = 0;
 };
 
-TEST_F(RuntimeRanks, EveryCollectiveAtEverySize) {
+TEST_P(RuntimeRanks, EveryCollectiveAtEverySize) {
   for (int ranks : {2, 3, 4}) {
     const RunResult result = check(ranks, "collectives");
     EXPECT_EQ(result.code, 0) << ranks << " ranks\n" << result.err;
@@ -41,21 +45,24 @@ TEST_F(RuntimeRanks, EveryCollectiveAtEverySize) {
   }
 }
 
-TEST_F(RuntimeRanks, ARankThatIsBusyKillsNobody) {
+TEST_P(RuntimeRanks, ARankThatIsBusyKillsNobody) {
   const RunResult result = check(3, "pause");
   EXPECT_EQ(result.code, 0) << result.err;
 }
 
-TEST_F(RuntimeRanks, ARankThatFailsEndsAll) {
+TEST_P(RuntimeRanks, ARankThatFailsEndsAll) {
   const RunResult result = check(3, "fail");
   EXPECT_EQ(result.code, 1);
   EXPECT_NE(result.err.find("kedge: error: rank 2: the disk is full"), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find("the disk"), result.err.rfind("the disk")) << result.err;
 }
 
-TEST_F(RuntimeRanks, ARankThatIsKilled) { expectLoss("kill", "rank 2 is gone"); }
-TEST_F(RuntimeRanks, ARankThatIsStopped) { expectLoss("stop", "rank 2 has not been heard of for 1.5 s"); }
-TEST_F(RuntimeRanks, ARankThatLeavesEarly) { expectLoss("leave", "rank 2 is gone"); }
+TEST_P(RuntimeRanks, ARankThatIsKilled) { expectLoss("kill", "rank 2 is gone"); }
+TEST_P(RuntimeRanks, ARankThatIsStopped) { expectLoss("stop", "rank 2 has not been heard of for 1.5 s"); }
+TEST_P(RuntimeRanks, ARankThatLeavesEarly) { expectLoss("leave", "rank 2 is gone"); }
+
+INSTANTIATE_TEST_SUITE_P(By, RuntimeRanks, ::testing::Values("mpirun", "torchrun"),
+                         [](const auto &info) { return std::string(info.param); });
 
 TEST(RuntimeRounds, EveryElementIsInOneRound) {
   for (int64_t ranks : {2, 3, 7, 64})

@@ -29,10 +29,22 @@ void moveToGpu(json &launch) {
                         {"operands", operands}}};
 }
 
+/// Every collective of a step runs on the stream of ranks, as compiled programs have it.
+void moveToRankStream(json &launches) {
+  constexpr int kEvent = 9;
+  for (size_t i = 0; i + 1 < launches.size(); ++i)
+    if (launches[i].value("library", "") == "dist.all_reduce") {
+      launches[i].update({{"stream", 3}, {"records", kEvent}});
+      launches[i + 1]["waits"].push_back(kEvent);
+    }
+}
+
 std::string cudaProgram(const std::string &spec) {
   json program = json::parse(kedge::tiny::programJson(spec));
   program["target"] = {
       {"kind", "cuda"}, {"arch", "sm_90"}, {"ptx", {{"offset", 0}, {"length", 16}}}, {"cubin", {{"offset", 16}, {"length", 16}}}};
+  for (auto &[name, function] : program["functions"].items())
+    moveToRankStream(function["launches"]);
   for (auto &[name, function] : program["functions"].items())
     for (json &launch : function["launches"])
       if (launch.contains("kernel"))

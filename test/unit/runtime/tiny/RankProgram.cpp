@@ -76,6 +76,9 @@ std::string rankProgramJson(int64_t ranks, int64_t batch) {
   json forward = launches[0];
   forward["args"][1] = wholeW;
   json scatter = collective(tail, "dist.reduce_scatter", ranks, desc({2, 3}), gw, desc({part}), scattered);
+  json backward = launches[4];
+  backward["records"] = 2;
+  scatter["waits"] = {2};
   json reduce = collective(tail, "dist.all_reduce", ranks, desc({2}), gb, desc({2}), reduced);
   json update = launches[5];
   update["kernel"] = "rank_update";
@@ -86,7 +89,7 @@ std::string rankProgramJson(int64_t ranks, int64_t batch) {
   update["waits"] = {1};
   json gatherAtOnce = gather;
   forward["waits"] = {0};
-  step["launches"] = {onRankStream(gather, 0), forward, launches[1], launches[2], launches[3], launches[4],
+  step["launches"] = {onRankStream(gather, 0), forward, launches[1], launches[2], launches[3], backward,
                       onRankStream(scatter, 1), reduce, update};
   step["loss_ready"] = 3;
   step["buffers"] = json::array();
