@@ -97,7 +97,7 @@ private:
 
   void expect(nccl::Status status) const {
     if (status != nccl::Status::InProgress)
-      ranks.library().check(status, launch.library, ranks.handle());
+      ranks.library().check(status, launch.library.c_str(), ranks.handle());
   }
 
   Gpu &gpu;

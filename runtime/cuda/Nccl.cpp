@@ -36,7 +36,7 @@ Library::Library()
   commDeregister = reinterpret_cast<decltype(commDeregister)>(library.trySymbol("ncclCommDeregister"));
 }
 
-void Library::check(Status status, const std::string &what, Handle group) const {
+void Library::check(Status status, const char *what, Handle group) const {
   if (status == Status::Success)
     return;
   const char *last = getLastError(group);

@@ -36,8 +36,8 @@ public:
 
   const std::string &name() const { return library.name(); }
   int version() const { return found; } ///< 22809 of 2.28.9
-  /// Throws rt::Error with NCCL's words unless `status` is success.
-  void check(Status status, const std::string &what, Handle group) const;
+  /// Throws rt::Error with NCCL's words unless `status` is success. Allocates nothing where it is.
+  void check(Status status, const char *what, Handle group) const;
 
   Status (*getVersion)(int *) = nullptr;
   const char *(*getErrorString)(Status) = nullptr;

@@ -142,12 +142,13 @@ void NcclRanks::end() { settle(nccl.groupEnd(), "a collective does not start"); 
 
 void NcclRanks::look() {
   const int32_t number = *current;
-  ranks.noteWait(number == kNone ? "NCCL's first collectives" : names[static_cast<size_t>(number)].c_str());
+  const char *name = number == kNone ? "NCCL's first collectives" : names[static_cast<size_t>(number)].c_str();
+  ranks.noteWait(name);
   ranks.check();
   nccl::Status status = nccl::Status::Success;
   nccl.check(nccl.commGetAsyncError(group, &status), "the group of ranks cannot be asked", group);
   if (status != nccl::Status::InProgress)
-    nccl.check(status, number == kNone ? std::string("the first collectives") : names[static_cast<size_t>(number)], group);
+    nccl.check(status, name, group);
 }
 
 void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {
