@@ -1,7 +1,7 @@
 #include "runtime/data/Dataset.h"
 #include "runtime/data/Shuffle.h"
 #include "runtime/format/Convert.h"
-#include "runtime/io/Error.h"
+#include "runtime/io/MapGuard.h"
 #include <algorithm>
 #include <cstring>
 
@@ -130,6 +130,7 @@ void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&
   for (const InputSpec &input : program.inputs)
     if (!bound(input) && takesInput(program, function, input.name))
       std::memset(executor.input(function, input.name), 0, input.desc.bytes());
+  failIfLost();
 }
 
 void Dataset::fill(Executor &executor, const std::string &function, RowRange rows) const {

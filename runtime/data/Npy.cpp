@@ -1,9 +1,9 @@
 #include "runtime/data/Bounds.h"
+#include "runtime/data/NpyHeader.h"
 #include "runtime/data/Source.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include <cstring>
-#include <regex>
 
 namespace kedge::rt {
 namespace {
@@ -17,16 +17,11 @@ constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", D
                              {"|u1", DType::U8},  {"<i4", DType::I32}, {"<i8", DType::I64},
                              {"|b1", DType::Bool}};
 
+constexpr size_t kShownHeader = 200;
+
 /// The shape without its rows.
 std::string rowShape(const std::vector<int64_t> &shape) {
   return shapeText(std::span(shape).subspan(std::min<size_t>(1, shape.size())));
-}
-
-std::string field(const std::string &header, const std::string &pattern, const std::string &path) {
-  std::smatch match;
-  if (!std::regex_search(header, match, std::regex(pattern)))
-    fail("{}: damaged npy header: {}", path, header);
-  return match[1];
 }
 
 bool isInteger(DType type) { return !isFloat(type); }
@@ -82,35 +77,32 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
     length |= size_t(bytes[10]) << 16 | size_t(bytes[11]) << 24;
   if (length > file.size() - prefix)
     fail("{}: truncated: its header of {} bytes does not fit into {} bytes", path, length, file.size());
-  const std::string header(file.data() + prefix, length);
-  const std::string descr = field(header, "'descr'\\s*:\\s*'([^']*)'", path);
-  if (field(header, "'fortran_order'\\s*:\\s*(True|False)", path) == "True")
+  const std::string_view text(file.data() + prefix, length);
+  const std::optional<NpyHeader> header = parseNpyHeader(text);
+  if (!header)
+    fail("{}: damaged npy header, expected 'descr', 'fortran_order' and 'shape' as numpy.save writes them: {}{}", path,
+         text.substr(0, kShownHeader), text.size() > kShownHeader ? "..." : "");
+  if (header->fortranOrder)
     fail("{}: in Fortran order; save numpy.ascontiguousarray(x)", path);
   const Descr *known = nullptr;
   for (const Descr &entry : kDescrs)
-    if (descr == entry.text || (entry.text[0] == '|' && descr == std::string("<") + (entry.text + 1)))
+    if (header->descr == entry.text || (entry.text[0] == '|' && header->descr == std::string("<") + (entry.text + 1)))
       known = &entry;
   if (!known)
     fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian; convert "
          "it "
          "with numpy's astype",
-         path, descr);
+         path, header->descr);
   type = known->type;
-  const std::string dims = field(header, "'shape'\\s*:\\s*\\(([^)]*)\\)", path);
-  const std::regex digits("[0-9]+");
-  for (auto it = std::sregex_iterator(dims.begin(), dims.end(), digits); it != std::sregex_iterator(); ++it) {
-    if (it->str().size() > 15)
-      fail("{}: damaged npy header: {}", path, header);
-    shape.push_back(std::stoll(it->str()));
-  }
+  shape = header->shape;
   data = file.data() + prefix + length;
   const size_t have = file.size() - prefix - length;
-  unsigned __int128 need = dtypeSize(type);
-  for (int64_t extent : shape)
-    need = extent != 0 && need > (size_t(1) << 60) ? need : need * static_cast<uint64_t>(extent);
-  if (need > have)
-    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape),
-         dtypeName(type), static_cast<uint64_t>(need), have);
+  const std::optional<uint64_t> need = checkedBytes({type, shape});
+  if (!need)
+    fail("{}: shape {} of {} is more than any file holds", path, shapeText(shape), dtypeName(type));
+  if (*need > have)
+    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape), dtypeName(type), *need,
+         have);
 }
 
 std::string npyHeader(DType type, const std::vector<int64_t> &shape) {

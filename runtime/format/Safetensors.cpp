@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace kedge::rt {
 namespace {
+
+constexpr std::string_view kMetadata = "__metadata__"; // no tensor: the format keeps texts there
+constexpr int kMostNested = 16;
 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
     {"F32", DType::F32},  {"F64", DType::F64}, {"F16", DType::F16}, {"BF16", DType::BF16},
@@ -42,7 +46,39 @@ TensorView viewOf(const std::string &name, const nlohmann::json &entry, const ch
   return view;
 }
 
+/// A second entry of a name would take the place of the first without a word.
+nlohmann::json parseUnique(std::string_view text, const std::string &path) {
+  std::set<std::string> names;
+  const auto notice = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json &parsed) {
+    if (depth > kMostNested)
+      fail("{}: damaged safetensors header: nested {} deep", path, depth);
+    if (event == nlohmann::json::parse_event_t::key && depth == 1 && !names.insert(parsed.get<std::string>()).second)
+      fail("{}: holds two tensors named '{}'", path, parsed.get<std::string>());
+    return true;
+  };
+  nlohmann::json header = nlohmann::json::parse(text, notice);
+  if (!header.is_object())
+    fail("{}: damaged safetensors header: no object", path);
+  return header;
+}
+
+void checkRanges(const std::map<std::string, TensorView> &views, const std::string &path) {
+  std::vector<std::pair<const char *, std::string>> places; // empty tensors lie nowhere
+  for (const auto &[name, view] : views)
+    if (view.desc.bytes() != 0)
+      places.emplace_back(view.data, name);
+  std::sort(places.begin(), places.end());
+  for (size_t at = 1; at < places.size(); ++at)
+    if (places[at - 1].first + views.at(places[at - 1].second).desc.bytes() > places[at].first)
+      fail("{}: the tensors '{}' and '{}' share bytes", path, places[at - 1].second, places[at].second);
+}
+
 } // namespace
+
+std::string safetensorsName(const std::string &name) {
+  const bool taken = name.rfind(kMetadata, 0) == 0 && name.find_first_not_of('_', kMetadata.size()) == std::string::npos;
+  return taken ? name + "_" : name;
+}
 
 TensorFile TensorFile::open(const std::string &path) {
   const auto endsWith = [&](std::string_view end) {
@@ -61,6 +97,7 @@ TensorFile TensorFile::open(const std::string &path) {
 
 TensorFile TensorFile::openSafetensors(const std::string &path) {
   TensorFile result;
+  result.isSafetensors = true;
   result.maps.emplace_back(path, "safetensors file");
   const FileMap &file = result.maps.front();
   uint64_t length = 0;
@@ -71,11 +108,12 @@ TensorFile TensorFile::openSafetensors(const std::string &path) {
     fail("{}: truncated or no safetensors file: a header of {} bytes in a file of {}", path, length,
          file.size());
   try {
-    const auto header = nlohmann::json::parse(std::string_view(file.data() + 8, length));
+    const auto header = parseUnique(std::string_view(file.data() + 8, length), path);
     const char *data = file.data() + 8 + length;
     for (const auto &[name, entry] : header.items())
-      if (name != "__metadata__")
+      if (name != kMetadata)
         result.views.emplace(name, viewOf(name, entry, data, file.size() - 8 - length, path));
+    checkRanges(result.views, path);
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged safetensors header: {}", path, error.what());
   }
@@ -91,17 +129,17 @@ std::function<void(const char *, size_t)> TensorFile::releaser() const {
 }
 
 const TensorView *TensorFile::find(const std::string &name) const {
-  auto found = views.find(name);
+  auto found = views.find(isSafetensors ? safetensorsName(name) : name);
   return found == views.end() ? nullptr : &found->second;
 }
 
 void writeSafetensors(FileWriter &writer, const std::vector<TensorOut> &tensors) {
   nlohmann::ordered_json header;
-  header["__metadata__"] = {{"producer", "kedge"}};
+  header[kMetadata] = {{"producer", "kedge"}};
   uint64_t offset = 0;
   for (const TensorOut &tensor : tensors) {
     const uint64_t end = offset + tensor.desc.bytes();
-    header[tensor.name] = {
+    header[safetensorsName(tensor.name)] = {
         {"dtype", typeText(tensor.desc.type)}, {"shape", tensor.desc.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }

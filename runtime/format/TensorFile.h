@@ -35,6 +35,7 @@ public:
 private:
   friend class OnnxInitializers;
   std::vector<FileMap> maps;
+  bool isSafetensors = false;
   std::map<std::string, TensorView> views;
 };
 
@@ -48,6 +49,10 @@ struct TensorOut {
   /// Where `data` is null: gives it when its turn comes; valid until the next tensor's turn.
   std::function<const void *()> fetch = {};
 };
+
+/// The name that a tensor has in a safetensors file: its own, but for __metadata__, which the format keeps for texts, and
+/// for what would then collide: one underscore more.
+std::string safetensorsName(const std::string &name);
 
 void writeSafetensors(FileWriter &writer, const std::vector<TensorOut> &tensors);
 

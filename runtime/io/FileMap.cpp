@@ -1,5 +1,6 @@
 #include "runtime/io/FileMap.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/MapGuard.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -11,7 +12,8 @@
 namespace kedge::rt {
 
 FileMap::FileMap(const std::string &path, const std::string &what) : name(path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: opening a pipe must not wait for its writer before it can be refused.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     fail("cannot open the {} '{}': {}", what, path, std::strerror(errno));
   struct stat status {};
@@ -27,14 +29,17 @@ FileMap::FileMap(const std::string &path, const std::string &what) : name(path) 
     if (mapped == MAP_FAILED)
       fail("cannot map the {} '{}': {}", what, path, std::strerror(reason));
     bytes = static_cast<const char *>(mapped);
+    noteMap(bytes, length, path);
   } else {
     close(descriptor);
   }
 }
 
 FileMap::~FileMap() {
-  if (bytes)
-    munmap(const_cast<char *>(bytes), length);
+  if (!bytes)
+    return;
+  forgetMap(bytes);
+  munmap(const_cast<char *>(bytes), length);
 }
 
 void FileMap::letGo(size_t offset, size_t count) const {

@@ -26,10 +26,10 @@ uint64_t hashWords(uint64_t hash, const char *bytes, size_t count) {
 
 FileWriter::FileWriter(const std::string &path, const std::string &meantFor)
     : name(path), shown(meantFor.empty() ? path : meantFor), hash(kHashSeed) {
+  buffer.reserve(kBufferBytes); // first: what fails leaves no file
   descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0)
     fail("cannot create '{}': {}", shown, std::strerror(errno));
-  buffer.reserve(kBufferBytes);
 }
 
 FileWriter::~FileWriter() {

@@ -1,9 +1,9 @@
 #include "runtime/program/Options.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/NamePattern.h"
+#include "runtime/program/NumberFlags.h"
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <limits>
-#include <regex>
 #include <sstream>
 
 namespace kedge::rt {
@@ -32,17 +32,11 @@ std::vector<NamedFile> namedFiles(const std::string &flag, const std::vector<std
   return result;
 }
 
+/// A number within an option's text, in the flag's range.
 double number(const std::string &flag, const std::string &text) {
-  size_t used = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception &) {
-    used = 0;
-  }
-  if (used == 0 || used != text.size())
-    fail("{}: '{}' is not a number", flag, text);
-  return value;
+  if (const std::string wrong = outOfRange(*rangeOf(flag), text); !wrong.empty())
+    fail("{}: {}", flag, wrong);
+  return std::stod(text);
 }
 
 InitSpec initSpec(const std::string &text) {
@@ -68,7 +62,7 @@ InitSpec initSpec(const std::string &text) {
   if (amount)
     spec.amount = number("--init", value.substr(colon + 1));
   try {
-    std::regex check(spec.pattern);
+    NamePattern check(spec.pattern);
   } catch (const std::regex_error &error) {
     fail("--init {}: '{}' is not an ECMAScript regular expression: {}", text, spec.pattern, error.what());
   }
@@ -86,10 +80,7 @@ void parseInjections(const std::vector<std::string> &texts, std::map<int64_t, do
       injected = std::numeric_limits<double>::quiet_NaN();
     else
       fail("--inject-gradient {}: expected STEP=inf, STEP=-inf or STEP=nan", text);
-    const double step = number("--inject-gradient", text.substr(0, split));
-    if (step < 0 || step != std::floor(step))
-      fail("--inject-gradient {}: a step is a whole number from 0", text);
-    inject[static_cast<int64_t>(step)] = injected;
+    inject[static_cast<int64_t>(number("--inject-gradient", text.substr(0, split)))] = injected;
   }
 }
 
@@ -98,25 +89,21 @@ void addDataFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--tokens", t.tokens, "[INPUT=]FILE: token file (raw uint16, or with llm.c's header)");
   app.add_option("--eval-data", t.evalData, "INPUT=FILE.npy: rows to evaluate on");
   app.add_option("--eval-tokens", t.evalTokens, "[INPUT=]FILE: tokens to evaluate on");
-  app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--metric", o.metrics, "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
-      ->delimiter(',');
+  app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end");
   app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
 }
 
 void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   ScalarOptions &s = o.scalars;
-  app.add_option("--steps", s.steps, "optimizer steps in all")->check(CLI::NonNegativeNumber);
+  app.add_option("--steps", s.steps, "optimizer steps in all");
   app.add_option("--lr", s.lr, "learning rate");
   app.add_option("--min-lr", s.minLr, "where a schedule ends (0)");
   app.add_option("--schedule", t.schedule, "constant, linear, cosine or wsd")
       ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
-  app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)")->check(CLI::NonNegativeNumber);
+  app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)");
   app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
   app.add_option("--decay-steps", s.decaySteps,
-                 "step where a schedule ends (--steps); wsd: length of the decay")
-      ->check(CLI::NonNegativeNumber);
+                 "step where a schedule ends (--steps); wsd: length of the decay");
   app.add_option("--weight-decay", s.weightDecay, "weight decay");
   app.add_option("--betas", t.betas, "B1,B2: decay of Adam's moments");
   app.add_option("--eps", s.eps, "epsilon of Adam");
@@ -129,9 +116,8 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_flag("--weights-partial", o.weightsPartial, "parameters that --weights lacks keep the model's values");
   app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
   app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
-  app.add_option("--checkpoint-every", o.checkpointEvery, "checkpoint after every N-th step (and at the end)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--keep", o.keep, "checkpoints to keep (2)")->check(CLI::PositiveNumber);
+  app.add_option("--checkpoint-every", o.checkpointEvery, "checkpoint after every N-th step (and at the end)");
+  app.add_option("--keep", o.keep, "checkpoints to keep (2)");
   app.add_option("--resume", o.resumeDir, "[DIR]: go on from the newest checkpoint")->expected(0, 1);
   app.add_option("--export-onnx", o.exportOnnx, "write the trained model");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
@@ -144,14 +130,13 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--profile", o.profile, "FILE.json: Chrome trace of the launches");
   app.add_option("--memory-report", o.memoryReport, "FILE.json: the plan with what was measured");
   app.add_flag("--plan", o.plan, "print the plan and exit");
-  app.add_option("--threads", o.threads, "threads (physical cores)")->check(CLI::Range(1, 4096));
-  app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--on-nan", t.onNan, "when loss or gradients are not finite: stop, or continue without that step's update")
+  app.add_option("--threads", o.threads, "threads (physical cores)");
+  app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)");
+  app.add_option("--on-nan", t.onNan, "stop or continue when the loss is not finite")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
-  app.add_option("--dump-step", o.dumpStep, "step of --dump-gradients (0)")->check(CLI::NonNegativeNumber);
+  app.add_option("--dump-step", o.dumpStep, "step of --dump-gradients (0)");
   app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
 }
 
@@ -227,6 +212,7 @@ std::optional<int> parseOptions(int argc, char **argv, const std::string &progra
   addScalarFlags(app, options, texts);
   addStateFlags(app, options, texts);
   addReportFlags(app, options, texts);
+  checkNumbers(app);
   for (CLI::Option *option : app.get_options())
     if (option->get_items_expected_max() > 1 && option->get_name() != "--help")
       option->allow_extra_args(false);

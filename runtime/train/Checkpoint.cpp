@@ -1,10 +1,13 @@
 #include "runtime/train/Checkpoint.h"
+#include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Printable.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -18,24 +21,54 @@ std::optional<int64_t> stepOf(const std::string &name) {
   constexpr std::string_view prefix = "step-";
   if (name.rfind(prefix, 0) != 0 || name.size() == prefix.size() || name.size() > 24)
     return std::nullopt;
-  const std::string digits = name.substr(prefix.size());
-  if (digits.find_first_not_of("0123456789") != std::string::npos)
+  const char *end = name.data() + name.size();
+  int64_t step = 0;
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, step);
+  if (error != std::errc() || rest != end || step < 0 || name != fmt::format("{}{}", prefix, step))
     return std::nullopt;
-  return std::stoll(digits);
+  return step;
 }
 
-template <typename T> void get(const ordered_json &json, const char *key, std::optional<T> &value) {
+/// Not what is nested, which may be deep.
+std::string shown(const ordered_json &value) { return value.is_structured() ? value.type_name() : value.dump(); }
+
+/// A manifest is read as its writer meant it: 1.5 is no number of steps, and neither is -1.
+int64_t countIn(const ordered_json &json, const char *key) {
+  constexpr int64_t kMost = int64_t(1) << 53;
+  const ordered_json &value = json.at(key);
+  const bool whole = value.is_number_unsigned() ? value.get<uint64_t>() <= kMost
+                                                : value.is_number_integer() && value.get<int64_t>() >= 0;
+  if (!whole)
+    fail("'{}' is {}, expected a whole number from 0 to 2^53", key, shown(value));
+  return value.get<int64_t>();
+}
+
+void get(const ordered_json &json, const char *key, std::optional<double> &value) {
   if (auto found = json.find(key); found != json.end() && !found->is_null())
-    value = found->template get<T>();
+    value = found->get<double>();
+}
+
+void get(const ordered_json &json, const char *key, std::optional<int64_t> &value) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null())
+    return;
+  if (!found->is_number_integer() || (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX))
+    fail("'{}' is {}, expected a whole number", key, shown(*found));
+  value = found->get<int64_t>();
+}
+
+void getCount(const ordered_json &json, const char *key, std::optional<int64_t> &value) {
+  if (auto found = json.find(key); found != json.end() && !found->is_null())
+    value = countIn(json, key);
 }
 
 ScalarOptions scalarsOf(const ordered_json &json) {
   ScalarOptions s;
-  get(json, "steps", s.steps);
-  get(json, "decay_steps", s.decaySteps);
+  getCount(json, "steps", s.steps);
+  getCount(json, "decay_steps", s.decaySteps);
   get(json, "lr", s.lr);
   get(json, "min_lr", s.minLr);
-  get(json, "warmup", s.warmup);
+  getCount(json, "warmup", s.warmup);
   get(json, "warmup_start", s.warmupStart);
   get(json, "weight_decay", s.weightDecay);
   get(json, "eps", s.eps);
@@ -49,8 +82,12 @@ ScalarOptions scalarsOf(const ordered_json &json) {
 
 /// Why the checkpoint is not whole; empty when it is.
 std::string damage(const std::string &folder, const ordered_json &manifest) {
+  std::set<std::string> names;
   for (const ordered_json &file : manifest.at("files")) {
-    const std::string path = folder + "/" + file.at("name").get<std::string>();
+    const std::string name = file.at("name");
+    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." || !names.insert(name).second)
+      return fmt::format("'{}' is no name of a file in the folder, or stands twice", name);
+    const std::string path = folder + "/" + name;
     std::error_code failed;
     const uint64_t bytes = fs::file_size(path, failed);
     if (failed || bytes != file.at("bytes").get<uint64_t>())
@@ -59,14 +96,20 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
     if (checksumOf(map.data(), map.size()) != file.at("checksum").get<std::string>())
       return fmt::format("'{}' is damaged: its checksum differs", path);
   }
+  for (const char *needed : {kModelFile, kOptimizerFile})
+    if (!names.count(needed))
+      return fmt::format("'{}' does not stand in its list of files", needed);
   return "";
 }
 
 std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
   if (!manifest.contains("hysteresis"))
     return std::nullopt;
-  return LossScale{manifest.at("loss_scale"), manifest.at("growth_counter"), manifest.at("hysteresis"),
-                   manifest.at("optimizer_steps")};
+  const double scale = manifest.at("loss_scale");
+  if (!std::isfinite(scale) || scale <= 0)
+    fail("'loss_scale' is {}, expected a positive number", scale);
+  return LossScale{scale, countIn(manifest, "growth_counter"), countIn(manifest, "hysteresis"),
+                   countIn(manifest, "optimizer_steps")};
 }
 
 std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
@@ -76,31 +119,47 @@ std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
   return frozen;
 }
 
+PartLayout layoutIn(const ordered_json &json, const std::string &name) {
+  PartLayout layout{json.at("shape"), json.at("perm")};
+  std::vector<int> axes = layout.perm;
+  std::sort(axes.begin(), axes.end());
+  bool fits = axes.empty() || axes.size() == layout.shape.size();
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    fits &= axes[axis] == static_cast<int>(axis);
+  if (!fits || !checkedBytes({DType::F64, layout.shape}))
+    fail("the parts of '{}' have no possible layout", name);
+  return layout;
+}
+
 CheckpointParts partsOf(const ordered_json &manifest) {
   CheckpointParts parts;
   const auto found = manifest.find("parts");
   if (found == manifest.end())
     return parts;
-  parts.ranks = found->at("ranks");
+  parts.ranks = countIn(*found, "ranks");
   for (const auto &[file, tensors] : found->at("tensors").items())
     for (const auto &[name, layout] : tensors.items())
-      parts.tensors[file][name] = {layout.at("shape"), layout.at("perm")};
+      parts.tensors[file][name] = layoutIn(layout, name);
   return parts;
 }
 
-/// `checks`: the content of the files, too.
-Checkpoint readManifest(const std::string &folder, bool checks) {
+} // namespace
+
+Checkpoint readCheckpoint(const std::string &folder, bool files) {
   const std::string path = folder + "/" + kManifest;
   const FileMap map(path, "checkpoint manifest");
   try {
     const auto manifest = ordered_json::parse(std::string_view(map.data(), map.size()));
+    if (!manifest.is_object())
+      fail("no object stands in it");
     if (manifest.at("format") != kCheckpointFormat && manifest.at("format") != kPartedFormat)
-      fail("{}: checkpoint format {}, this program reads formats {} and {}", path, manifest.at("format").dump(),
-           kCheckpointFormat, kPartedFormat);
-    if (const std::string reason = checks ? damage(folder, manifest) : ""; !reason.empty())
+      fail("checkpoint format {}, this program reads formats {} and {}", shown(manifest.at("format")), kCheckpointFormat,
+           kPartedFormat);
+    if (const std::string reason = files ? damage(folder, manifest) : ""; !reason.empty())
       fail("{}", reason);
     return {folder,
-            {manifest.at("step"), manifest.at("optimizer_steps"), manifest.at("samples")},
+            manifest.value("run", std::string()),
+            {countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples")},
             manifest.at("optimizer"),
             scalarsOf(manifest.at("scalars")),
             frozenOf(manifest.at("frozen")),
@@ -108,19 +167,26 @@ Checkpoint readManifest(const std::string &folder, bool checks) {
             partsOf(manifest)};
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged: {}", path, error.what());
+  } catch (const Error &error) {
+    fail("{}: {}", path, error.what());
   }
 }
+
+namespace {
 
 Checkpoint newestWhole(const std::string &dir) {
   std::error_code failed;
   if (fs::exists(dir + "/" + kManifest, failed))
-    return readManifest(dir, true);
+    return readCheckpoint(dir, /*files=*/true);
   std::string reasons;
   for (int64_t step : stepsIn(dir)) {
     try {
-      return readManifest(folderOfStep(dir, step), true);
+      Checkpoint found = readCheckpoint(folderOfStep(dir, step), /*files=*/true);
+      if (found.progress.step == step)
+        return found;
+      fail("'{}' holds the checkpoint of step {}", folderOfStep(dir, step), found.progress.step);
     } catch (const Error &error) {
-      fmt::print(stderr, "kedge: warning: checkpoint step-{} is passed over: {}\n", step, error.what());
+      fmt::print(stderr, "kedge: warning: checkpoint step-{} is passed over: {}\n", step, printable(error.what()));
       reasons += std::string("; ") + error.what();
     }
   }
@@ -163,7 +229,7 @@ Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks) {
     found->folder.copy(folder.data(), folder.size() - 1);
   }
   ranks->broadcast(folder.data(), folder.size());
-  return found ? *found : readManifest(folder.c_str(), false);
+  return found ? *found : readCheckpoint(folder.c_str(), /*files=*/false);
 }
 
 } // namespace kedge::rt

@@ -5,6 +5,7 @@
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
 #include "runtime/train/StateValues.h"
+#include <set>
 
 namespace kedge::rt {
 
@@ -28,6 +29,7 @@ struct CheckpointParts {
 
 struct Checkpoint {
   std::string folder;
+  std::string run; ///< alike in all checkpoints of a run; empty in those of older programs
   Progress progress;
   std::string optimizer;
   ScalarOptions scalars;
@@ -40,12 +42,24 @@ struct Checkpoint {
 struct CheckpointRun {
   World world;
   std::vector<FrozenTensor> frozen;
+  std::string id;
+  std::set<int64_t> whole; ///< steps whose folders in --checkpoint-dir this process has checked, file by file
 };
 
-/// Writes DIR/step-N and removes older ones beyond `keep`. On any failure throws and leaves nothing visible. Ranks write
-/// their parts, rank 0 the rest.
+/// The name of a run that begins now.
+std::string newRunId();
+
+/// Writes DIR/step-N, checks what the disk holds, and removes older whole ones of this run beyond `keep`. On any failure
+/// throws and leaves nothing visible. Ranks write their parts, rank 0 the rest.
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
-                     const RunScalars &scalars, const CheckpointRun &run, int64_t keep);
+                     const RunScalars &scalars, CheckpointRun &run, int64_t keep);
+
+/// Reads DIR/step-N; throws rt::Error with the reason where it is no checkpoint. `files`: every byte of its files is
+/// looked at, too.
+Checkpoint readCheckpoint(const std::string &folder, bool files);
+
+/// Before a run goes on from `step`: later checkpoints in `dir` are of another course, and are never to be taken.
+void setAsideLater(const std::string &dir, int64_t step);
 
 /// The newest whole checkpoint in `dir`, or `dir` itself when it is one; rank 0 looks for all. Throws when there is none.
 Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks = nullptr);

@@ -69,7 +69,7 @@ public:
     for (const auto &[name, view] : whole.tensors())
       all.push_back(name);
     for (const auto &[name, layout] : layouts)
-      all.push_back(name);
+      all.push_back(safetensorsName(name));
     return all;
   }
 
@@ -123,7 +123,7 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
     if (found->shape != expected.shape || isFloat(found->type) != isFloat(expected.type))
       fail("{}: a checkpoint of another model: '{}' is {}, the program has {}; {}", file.path, entry.name,
            describe(*found), describe(expected), kRemedy);
-    used.insert(entry.name);
+    used.insert(safetensorsName(entry.name));
   }
   for (const std::string &found : file.names())
     if (!used.count(found))

@@ -53,6 +53,7 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   ordered_json json;
   json["format"] = isParted(executor.program()) ? kPartedFormat : kCheckpointFormat;
   json["program"] = executor.program().name;
+  json["run"] = run.id;
   json["step"] = progress.step;
   json["optimizer_steps"] = progress.optimizerSteps;
   json["samples"] = progress.samples;
@@ -179,15 +180,6 @@ uint64_t bytesOf(const Executor &executor) {
   return bytes;
 }
 
-/// Out of sight by a rename first, so that no half-removed checkpoint can be seen.
-void removeCheckpoint(const std::string &dir, int64_t step) {
-  const std::string hidden = fmt::format("{}/{}{}-old", dir, kTemporary, step);
-  std::error_code ignored;
-  fs::remove_all(hidden, ignored);
-  fs::rename(folderOfStep(dir, step), hidden, ignored);
-  fs::remove_all(hidden, ignored);
-}
-
 void makeFolder(const std::string &folder) {
   std::error_code failed;
   fs::remove_all(folder, failed);
@@ -196,29 +188,28 @@ void makeFolder(const std::string &folder) {
     fail("cannot create the checkpoint folder '{}': {}", folder, failed.message());
 }
 
-void putInPlace(const std::string &dir, const std::string &temporary, int64_t step, int64_t keep) {
+void putInPlace(const std::string &dir, const std::string &temporary, int64_t step) {
   const std::string target = folderOfStep(dir, step);
   std::error_code failed;
   if (fs::exists(target, failed))
-    removeCheckpoint(dir, step);
+    setAside(dir, step, "something else stands where this run's checkpoint belongs");
   fs::rename(temporary, target, failed);
   if (failed)
     fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
   syncFolder(dir);
-  const std::vector<int64_t> steps = stepsIn(dir);
-  for (size_t i = static_cast<size_t>(keep); i < steps.size(); ++i)
-    removeCheckpoint(dir, steps[i]);
 }
 
 } // namespace
 
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
-                     const RunScalars &scalars, const CheckpointRun &run, int64_t keep) {
+                     const RunScalars &scalars, CheckpointRun &run, int64_t keep) {
   const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
   if (run.world.isFirst())
     makeFolder(temporary);
   try {
     writeFolder(temporary, executor, progress, scalars, run);
+    if (run.world.isFirst())
+      readCheckpoint(temporary, /*files=*/true); // as the disk has it: older ones go because this one is whole
   } catch (const std::exception &error) {
     std::error_code ignored;
     if (run.world.isFirst())
@@ -227,8 +218,11 @@ void writeCheckpoint(const std::string &dir, const Executor &executor, const Pro
       throw;
     fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());
   }
-  if (run.world.isFirst())
-    putInPlace(dir, temporary, progress.step, keep);
+  if (!run.world.isFirst())
+    return;
+  putInPlace(dir, temporary, progress.step);
+  run.whole.insert(progress.step);
+  removeOlder(dir, progress.step, run, keep);
 }
 
 } // namespace kedge::rt

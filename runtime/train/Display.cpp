@@ -1,5 +1,7 @@
 #include "runtime/train/Display.h"
+#include "runtime/train/Signals.h"
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -13,9 +15,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Progress that nobody can see ends the run as a signal would: with a checkpoint.
 void show(const char *text, int count) {
-  if (count > 0 && write(STDERR_FILENO, text, static_cast<size_t>(count)) < 0)
-    return; // nobody is looking
+  if (count > 0 && write(STDERR_FILENO, text, static_cast<size_t>(count)) < 0 && errno != EINTR && errno != EAGAIN)
+    noteLostDisplay();
 }
 
 /// "loss 3.2104  lr 0.0003  41200 tokens/s  1.21 GB[  eval 3.4]"

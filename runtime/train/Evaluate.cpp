@@ -1,6 +1,7 @@
 #include "runtime/train/Evaluate.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/Signals.h"
 #include <algorithm>
 #include <cstring>
 
@@ -43,14 +44,12 @@ Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &
          rest, batch, batch, data.rows() - rest, data.rows() - rest + batch);
 }
 
-double Evaluator::loss(const Progress &progress) {
+std::optional<double> Evaluator::loss(const Progress &progress) {
   const int64_t batch = program.options.batch;
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);
   Sums sums;
-  if (metrics)
-    metrics->begin();
-  for (int64_t round = 0; round < rounds.count(); ++round) {
+  for (int64_t round = 0; round < rounds.count() && caughtSignal() == 0; ++round) {
     const RowRange rows = rounds.ownRows(round);
     const int64_t valid = rows.count;
     data.fillMasked(executor, "eval", rows);
@@ -69,6 +68,9 @@ double Evaluator::loss(const Progress &progress) {
     else
       addBatch(weight, sums);
   }
+  signal = static_cast<int>(maxOverRanks(executor.communicator(), caughtSignal()));
+  if (signal != 0)
+    return std::nullopt;
   double both[] = {sums.loss, sums.items};
   sumOverRanks(executor.communicator(), both, 2);
   const double loss = both[1] == 0 ? 0 : both[0] / both[1];

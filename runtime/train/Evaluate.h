@@ -10,12 +10,12 @@ public:
   /// Throws when the program cannot evaluate, or cannot mask a last partial batch.
   Evaluator(Executor &executor, const Dataset &data, const RunScalars &scalars);
 
-  /// The loss over all rows, weighted by items. Ranks take batches in turn, and all run equally often.
-  double loss(const Progress &progress);
-  /// Measures these, too, from the next evaluation on; throws when the program cannot.
-  void measure(const std::vector<MetricKind> &kinds) { metrics = std::make_unique<Metrics>(executor, kinds); }
-  /// Of the last evaluation.
-  const std::vector<MetricValue> &values() const { return measured; }
+  /// The loss over all rows, weighted by items; nothing when a signal came. Ranks take batches in turn, and all run
+  /// equally often.
+  std::optional<double> loss(const Progress &progress);
+
+  /// The signal that ended the last evaluation, of any rank; 0: none.
+  int stoppedBy() const { return signal; }
 
 private:
   struct Sums {
@@ -31,8 +31,7 @@ private:
   const RunScalars &scalars;
   ScalarWriter writer;
   const ResultSlot *lossRows, *itemRows, *lossSum, *items;
-  std::unique_ptr<Metrics> metrics;
-  std::vector<MetricValue> measured;
+  int signal = 0;
 };
 
 /// Whose turn a batch is in evaluation: in round i rank r takes batch i W + r.
@@ -53,8 +52,9 @@ private:
 /// Running statistics are each rank's own while it trains; evaluation and files take those of rank 0.
 void takeBuffersOfFirstRank(Executor &executor);
 
-/// Writes output `name` over all rows as FILE.npy (fp16 and bf16 as fp32).
-void predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+/// Writes output `name` over all rows as FILE.npy (fp16 and bf16 as fp32). Returns the signal that ended it before its
+/// end, of any rank, and then there is no file; else 0.
+int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
              const std::string &name, const std::string &path);
 
 /// Throws unless the program has this output in evaluation mode.

@@ -21,6 +21,9 @@ struct LogLine {
   std::vector<MetricValue> metrics; ///< beside evalLoss
 };
 
+/// Throws rt::Error where the path is a device, a pipe or a folder.
+void checkLogFile(const std::string &path);
+
 class Log {
 public:
   /// Without `resumeAt` the file is truncated; with it, lines of that step and later ones and a torn last

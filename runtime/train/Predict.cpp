@@ -3,7 +3,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Evaluate.h"
-#include "runtime/train/OutputReader.h"
+#include "runtime/train/Signals.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -24,7 +24,7 @@ const char *functionThatPredicts(const Program &program, const std::string &name
 
 void checkPredictable(const Program &program, const std::string &name) { functionThatPredicts(program, name); }
 
-void predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
              const std::string &name, const std::string &path) {
   const Program &program = executor.program();
   const char *function = functionThatPredicts(program, name);
@@ -45,6 +45,8 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   const ScalarWriter writer(program);
   std::vector<char> theirs;
   for (int64_t round = 0; round < rounds.count(); ++round) {
+    if (const int64_t signal = maxOverRanks(executor.communicator(), caughtSignal()))
+      return static_cast<int>(signal);
     data.fillMasked(executor, function, rounds.ownRows(round));
     StepPoint point;
     point.step = progress.step;
@@ -63,6 +65,7 @@ void predict(Executor &executor, const Dataset &data, const RunScalars &scalars,
   }
   if (file)
     file->commit();
+  return 0;
 }
 
 } // namespace kedge::rt

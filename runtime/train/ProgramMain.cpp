@@ -3,9 +3,14 @@
 #include "runtime/comm/mpi/Connect.h"
 #include "runtime/comm/tcp/Connect.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Printable.h"
+#include "runtime/io/StandardFiles.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
+#include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <new>
 #include <unistd.h>
 
@@ -22,6 +27,15 @@ Ranks connect(const Program &program, const Launched &launched, double timeout) 
   return launched.meeting ? connectByTcp(launched.world, *launched.meeting, timeout) : connectByMpi(launched.world, timeout);
 }
 
+/// What nobody could read was not said.
+int withOutput(int code) {
+  if (const char *reason = lostOutput(); *reason)
+    fail("standard output takes no more text: {}", reason);
+  if (caughtSignal() == SIGPIPE)
+    fail("standard error takes no more text");
+  return code;
+}
+
 int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
   Program program = parseProgram(image.json);
   Options options;
@@ -29,14 +43,14 @@ int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
   std::exception_ptr wrong;
   try {
     if (const auto code = parseOptions(argc, argv, program.name, options, speaks))
-      return *code;
+      return withOutput(*code);
   } catch (const Error &) {
     wrong = std::current_exception(); // told among the ranks: it may be one alone that has it
   }
   if (options.plan && !wrong) {
     if (speaks)
-      fmt::print("{}\n", program.plan.dump(1));
-    return 0;
+      std::puts(program.plan.dump(1).c_str());
+    return withOutput(0);
   }
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
@@ -46,7 +60,7 @@ int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
   checkSameProgram(ranks.get(), image, options);
   placeShards(program, launched.world);
   catchSignals();
-  const int code = Session(image, program, options, launched, ranks.get()).run();
+  const int code = withOutput(Session(image, program, options, launched, ranks.get()).run());
   if (ranks)
     ranks->close();
   return code;
@@ -55,22 +69,45 @@ int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
 /// Once for the job.
 void say(Communicator *ranks, const std::string &text, bool agreed) {
   if (ranks)
-    ranks->announce(agreed && !ranks->world().isFirst() ? "" : text);
+    ranks->announce(agreed && !ranks->world().isFirst() ? "" : printable(text));
   else if (rankForMessages() == 0)
-    fmt::print(stderr, "kedge: error: {}\n", text);
+    std::fprintf(stderr, "kedge: error: %s\n", printable(text).c_str());
+}
+
+
+} // namespace
+
+namespace {
+
+/// A failed allocation in code that cannot throw is an error, too, not a crash.
+void endWithoutMemory() {
+  try {
+    if (const std::exception_ptr current = std::current_exception())
+      std::rethrow_exception(current);
+  } catch (const std::bad_alloc &) {
+    std::fputs("kedge: error: out of memory\n", stderr);
+    _exit(1);
+  } catch (...) {
+  }
+  std::abort();
 }
 
 } // namespace
 
 int programMain(int argc, char **argv, const ProgramImage &image) {
   Ranks ranks;
+  prepareStandardFiles();
+  std::set_terminate(endWithoutMemory);
   try {
     return runProgram(argc, argv, image, ranks);
   } catch (const Stopped &) { // it has been said
   } catch (const AgreedError &error) {
     say(ranks.get(), error.what(), true);
   } catch (const std::bad_alloc &) {
-    say(ranks.get(), "out of memory", false);
+    if (ranks)
+      say(ranks.get(), "out of memory", false);
+    else if (rankForMessages() == 0)
+      std::fputs("kedge: error: out of memory\n", stderr); // allocates nothing
   } catch (const std::exception &error) {
     say(ranks.get(), error.what(), false);
   }

@@ -1,12 +1,12 @@
 #include "runtime/train/Session.h"
 #include "runtime/io/AtomicFile.h"
-#include "runtime/io/Error.h"
+#include "runtime/io/MapGuard.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Effects.h"
 #include "runtime/train/Export.h"
-#include "runtime/train/FiniteStates.h"
+#include "runtime/train/OutputFiles.h"
 #include "runtime/train/Weights.h"
-#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +24,13 @@ void checkWritable(const char *flag, const std::string &path) {
     fail("{} {}: cannot write into '{}': {}", flag, path, folder, std::strerror(errno));
 }
 
+/// Beside the file itself, wherever links lead from.
+std::string lockOf(const std::string &path) {
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::canonical(path, failed);
+  return (failed ? path : file.string()) + ".lock";
+}
+
 /// Reports are a file a rank: "memory.json", "memory.rank-1.json".
 std::string ofRank(const std::string &path, const World &world) {
   if (world.isFirst() || path.empty())
@@ -39,7 +46,8 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
                  Communicator *ranks)
     : image(image), program(program), options(options), launched(launched), world(launched.world), ranks(ranks) {}
 
-void Session::checkOptions() const {
+void Session::checkOptions() {
+  checkOutputFiles(options, program);
   checkWritable("--export-onnx", options.exportOnnx);
   checkWritable("--export-safetensors", options.exportSafetensors);
   checkWritable("--log", options.log);
@@ -56,12 +64,18 @@ void Session::checkOptions() const {
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
-  checkOnNan();
+  if (!options.log.empty())
+    checkLogFile(options.log);
+  if (!options.log.empty() && world.isFirst())
+    logLock = std::make_unique<FileLock>(lockOf(options.log), fmt::format("--log '{}'", options.log));
   if (options.checkpointDir.empty())
     return;
   std::error_code failed;
   std::filesystem::create_directories(options.checkpointDir, failed);
   checkWritable("--checkpoint-dir", options.checkpointDir + "/");
+  if (world.isFirst())
+    folderLock = std::make_unique<FileLock>(options.checkpointDir + "/.lock",
+                                            fmt::format("--checkpoint-dir '{}'", options.checkpointDir));
   if (!options.resume && holdsCheckpoints(options.checkpointDir))
     fail(
         "--checkpoint-dir '{}' holds checkpoints already: give --resume to go on from the newest, or another "
@@ -122,6 +136,7 @@ void Session::setStates() {
   const WeightSources sources{options.model, options.weights, options.weightsPartial, options.init, scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
   checkpoints.world = world;
+  checkpoints.id = checkpoint ? checkpoint->run : newRunId();
   if (checkpoint || !options.checkpointDir.empty())
     checkpoints.frozen = frozenTensors(*executor);
   if (checkpoint)
@@ -160,11 +175,13 @@ void Session::makeEvaluator() {
 }
 
 int Session::run() {
+  guardMaps();
   checkOptions();
   resume();
   openData();
   makeExecutor();
   setStates();
+  failIfLost();
   if (evalData && evalData->hasLabels())
     makeEvaluator();
   if (!options.profile.empty()) {
@@ -173,12 +190,17 @@ int Session::run() {
   }
   if (!options.log.empty() && world.isFirst())
     log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.step) : std::nullopt);
-  if (!options.checkpointDir.empty() && world.isFirst())
+  if (!options.checkpointDir.empty() && world.isFirst()) {
     removeLeftovers(options.checkpointDir);
-  if (train() != 0)
-    return 128 + signal;
-  finish();
-  return 0;
+    if (checkpoint && progress.step < scalars.steps)
+      setAsideLater(options.checkpointDir, progress.step);
+  }
+  if (train() == SIGPIPE)
+    throw AgreedError(fmt::format("standard error takes no more text: the run ended after {} of {} steps", progress.step,
+                                  scalars.steps));
+  if (signal == 0)
+    finish();
+  return signal == 0 ? 0 : 128 + signal;
 }
 
 void Session::printExportNotes() const {
@@ -190,7 +212,8 @@ void Session::finish() {
   if (stepsRun > 0 && !(options.exportOnnx.empty() && options.exportSafetensors.empty()))
     checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   for (const NamedFile &wanted : options.predict)
-    predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
+    if ((signal = predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file)) != 0)
+      return;
   if (!options.exportOnnx.empty()) {
     exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode);
     if (world.isFirst())

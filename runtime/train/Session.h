@@ -4,6 +4,7 @@
 #include "runtime/comm/Launcher.h"
 #include "runtime/exec/Memory.h"
 #include "runtime/exec/Profile.h"
+#include "runtime/io/FileLock.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/Gradients.h"
@@ -21,8 +22,7 @@ public:
   int run();
 
 private:
-  void checkOptions() const;
-  void checkOnNan() const;
+  void checkOptions();
   void openData();
   void resume();
   void makeExecutor();
@@ -35,6 +35,7 @@ private:
   int threadCount() const;
   std::optional<double> evaluateIfDue();
   void checkpointIfDue(bool interrupted);
+  void saveBefore(const StepNotBegun &reason);
   void finish();
   void printExportNotes() const;
 
@@ -56,7 +57,9 @@ private:
   std::unique_ptr<GradientTools> gradients;
   std::unique_ptr<Profile> profile;
   std::unique_ptr<Log> log;
+  std::unique_ptr<FileLock> folderLock, logLock; ///< held by rank 0
   int64_t stepsRun = 0; ///< by this process
+  int64_t savedStep = -1; ///< of the newest checkpoint
   int signal = 0;       ///< that any rank has caught
   bool warnedEmpty = false;
 };

@@ -29,6 +29,11 @@ void catchSignals() {
   install(SIGXFSZ, SIG_IGN);
 }
 
+void noteLostDisplay() {
+  if (signalNumber == 0)
+    signalNumber = SIGPIPE;
+}
+
 int caughtSignal() { return signalNumber; }
 
 void forgetSignals() { signalNumber = 0; }

@@ -1,7 +1,7 @@
 #include "runtime/train/Step.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
-#include "runtime/io/Error.h"
+#include "runtime/io/MapGuard.h"
 #include "runtime/train/Signals.h"
 #include <algorithm>
 #include <cmath>
@@ -138,8 +138,14 @@ StepPoint StepRunner::pointOf(const Progress &progress, int64_t micro) const {
 
 void StepRunner::fill(const Progress &progress, int64_t micro) {
   const RowRange rows = rowsOf(progress, micro);
-  if (stagedRow != rows.first)
-    data.fill(executor, forward, rows);
+  try {
+    if (stagedRow != rows.first)
+      data.fill(executor, forward, rows);
+  } catch (const LostFile &lost) {
+    if (micro == 0)
+      throw StepNotBegun(lost.what());
+    throw;
+  }
   stagedRow.reset();
 }
 

@@ -6,6 +6,11 @@
 
 namespace kedge::rt {
 
+/// The step's first rows cannot be read: nothing of the step has run yet.
+struct StepNotBegun : Error {
+  using Error::Error;
+};
+
 struct StepResult {
   double loss = 0; ///< contract, section 2; NaN when the program has none
   double items = 0; ///< of all ranks

@@ -1,5 +1,6 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
+#include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Display.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/LossScaler.h"
@@ -77,21 +78,24 @@ void Session::checkpointIfDue(bool interrupted) {
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
   if (options.checkpointDir.empty() || !due)
     return;
-  checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
   writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
+  savedStep = progress.step;
 }
 
-NonFiniteStep Session::whenNonFinite() const {
-  if (scaler->isActive())
-    return NonFiniteStep::Passes;
-  return options.continueOnNan ? NonFiniteStep::Skips : NonFiniteStep::Ends;
+/// What was trained is not lost with a data file. Ranks cannot agree on it any more: the others wait in the step.
+void Session::saveBefore(const StepNotBegun &reason) {
+  if (ranks || options.checkpointDir.empty() || stepsRun == 0)
+    fail("{}", reason.what());
+  if (savedStep != progress.step)
+    checkpointIfDue(/*interrupted=*/true);
+  fail("{}; what was trained is in '{}'", reason.what(), folderOfStep(options.checkpointDir, progress.step));
 }
 
 int Session::train() {
   if (progress.step >= scalars.steps) {
     if (evaluator)
-      if (const double loss = evaluator->loss(progress); world.isFirst())
-        printEvaluation(loss, evaluator->values());
+      if (const std::optional<double> loss = evaluator->loss(progress); loss && world.isFirst())
+        std::puts(fmt::format("eval loss {}", *loss).c_str());
     return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   }
   StepRunner runner(*executor, *data, scalars, world, whenNonFinite());
@@ -104,6 +108,9 @@ int Session::train() {
     LogLine line;
     try {
       line = runStep(runner);
+    } catch (const StepNotBegun &reason) {
+      display.finish();
+      saveBefore(reason);
     } catch (...) {
       display.finish();
       throw;
@@ -112,17 +119,18 @@ int Session::train() {
     meter.noteStep(done);
     ++stepsRun;
     line.evalLoss = evaluateIfDue();
-    if (line.evalLoss)
-      line.metrics = evaluator->values();
+    if (evaluator)
+      signal = std::max(signal, evaluator->stoppedBy());
     if (log)
       log->write(line);
     display.step(line);
     if (!ranks)
-      signal = caughtSignal();
+      signal = caughtSignal(); // a rank's display that is lost is agreed on in the next step
     checkpointIfDue(signal != 0);
   }
   display.finish();
-  return signal = progress.step < scalars.steps ? signal : 0;
+  const bool evaluated = !evaluator || evaluator->stoppedBy() == 0;
+  return signal = progress.step < scalars.steps || !evaluated ? signal : 0;
 }
 
 } // namespace kedge::rt

@@ -6,11 +6,11 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/format/WeightHash.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/NamePattern.h"
 #include "runtime/train/StateValues.h"
 #include "runtime/train/WeightNames.h"
 #include <cstring>
 #include <memory>
-#include <regex>
 
 namespace kedge::rt {
 namespace {
@@ -116,7 +116,7 @@ private:
   const InitSpec *specFor(const std::string &name) const {
     const InitSpec *last = nullptr;
     for (const InitSpec &spec : sources.init)
-      if (std::regex_search(name, std::regex(spec.pattern)))
+      if (NamePattern(spec.pattern).isIn(name))
         last = &spec;
     return last;
   }
@@ -190,10 +190,7 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
     bool used = false;
     std::vector<std::string> names;
     for (const State &state : program.states)
-      if (isModelTensor(state)) {
-        names.push_back(state.onnxName);
-        used |= std::regex_search(state.onnxName, std::regex(spec.pattern));
-      }
+      used |= isModelTensor(state) && NamePattern(spec.pattern).isIn(state.onnxName);
     if (!used)
       fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern, nearMisses(spec.pattern, names));
   }

@@ -69,7 +69,7 @@ protected:
   }
 
   rt::Checkpoint save(const RecordedProgram &recorded) const {
-    const rt::CheckpointRun run{{}, rt::frozenTensors(*recorded.executor)};
+    rt::CheckpointRun run{{}, rt::frozenTensors(*recorded.executor), "a run", {}};
     rt::writeCheckpoint(path(""), *recorded.executor, {1, 1, 2}, {}, run, 2);
     return rt::newestCheckpoint(path(""));
   }

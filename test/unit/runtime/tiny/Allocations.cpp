@@ -2,6 +2,7 @@
 #include "tiny/Tiny.h"
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,23 @@ std::atomic<long> calls{0};
 long counts[kIntervals];
 int intervals = 0;
 
+bool started = false; ///< main() has begun
+
+/// TINY_FAIL_ALLOCATION=N: the N-th allocation of main(), and every N-th after it, fails. 0: none.
+long failing() {
+  static const long every = [] {
+    const char *text = getenv("TINY_FAIL_ALLOCATION");
+    return text ? atol(text) : 0;
+  }();
+  return every;
+}
+
+bool fails() {
+  static std::atomic<long> number{0};
+  const long every = started ? failing() : 0;
+  return every != 0 && number.fetch_add(1, std::memory_order_relaxed) % every == every - 1;
+}
+
 } // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -23,15 +41,15 @@ void *__libc_realloc(void *, size_t);
 
 void *malloc(size_t size) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
+  return fails() ? nullptr : __libc_malloc(size);
 }
 void *calloc(size_t count, size_t size) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  return __libc_calloc(count, size);
+  return fails() ? nullptr : __libc_calloc(count, size);
 }
 void *realloc(void *old, size_t size) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(old, size);
+  return fails() ? nullptr : __libc_realloc(old, size);
 }
 void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) noexcept {
   calls.fetch_add(1, std::memory_order_relaxed);
@@ -41,6 +59,8 @@ void *mmap(void *address, size_t length, int protection, int flags, int descript
 #endif
 
 namespace kedge::tiny {
+
+void startFailing() { started = true; }
 
 void markAllocations() {
   if (intervals < kIntervals)

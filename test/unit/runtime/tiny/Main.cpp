@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
   image.json = json;
   image.kernel = kedge::tiny::kernelByName;
   argv[1] = argv[0];
+  kedge::tiny::startFailing();
   const int code = kedge::rt::programMain(argc - 1, argv + 1, image);
   if (std::getenv("TINY_COUNT_ALLOCATIONS"))
     kedge::tiny::printAllocations();

@@ -24,5 +24,7 @@ KedgeKernel kernelByName(const std::string &name);
 void markAllocations();
 /// Prints "allocations: A B C ..." of the intervals so far.
 void printAllocations();
+/// From here on TINY_FAIL_ALLOCATION counts.
+void startFailing();
 
 } // namespace kedge::tiny

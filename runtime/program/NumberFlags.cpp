@@ -1,0 +1,122 @@
+#include "runtime/program/NumberFlags.h"
+#include "runtime/io/Error.h"
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+
+namespace kedge::rt {
+namespace {
+
+constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
+constexpr double kSteps = 1e12; // more than a run ever does; sums of them stay whole
+
+constexpr NumberRange kRanges[] = {
+    // Steps, and what happens every so many.
+    {"--steps", true, 0, kSteps},
+    {"--warmup", true, 0, kSteps},
+    {"--decay-steps", true, 0, kSteps},
+    {"--eval-every", true, 1, kSteps},
+    {"--checkpoint-every", true, 1, kSteps},
+    {"--dump-step", true, 0, kSteps},
+    {"--inject-gradient", true, 0, kSteps},
+    {"--keep", true, 1, 1e6},
+    {"--accumulate", true, 1, 1e6},
+    // The optimizer.
+    {"--lr", false, 0, 1e12},
+    {"--min-lr", false, 0, 1e12},
+    {"--warmup-start", false, 0, 1},
+    {"--lr-scale", false, 0, 1e12},
+    {"--weight-decay", false, 0, 1e12},
+    {"--betas", false, 0, 1, RangeEnds::Below},
+    {"--eps", false, 0, 1e12},
+    {"--momentum", false, 0, 1},
+    {"--clip-norm", false, 0, 1e30},
+    // The loss.
+    {"--label-smoothing", false, 0, 1},
+    {"--class-axis", true, -64, 63},
+    {"--ignore-index", true, -kAny, kAny},
+    {"--loss-scale", false, 0, 1e38, RangeEnds::Above, "dynamic"},
+    {"--loss-scale-init", false, 0, 1e38, RangeEnds::Above},
+    {"--loss-scale-growth", false, 0, 1e38, RangeEnds::Above},
+    {"--loss-scale-backoff", false, 0, 1e38, RangeEnds::Above},
+    {"--loss-scale-min", false, 0, 1e38, RangeEnds::Above},
+    {"--loss-scale-window", true, 1, kSteps},
+    {"--loss-scale-hysteresis", true, 1, kSteps},
+    // Random numbers and initial values.
+    {"--seed", true, -kAny, kAny},
+    {"--shuffle", true, -kAny, kAny},
+    {"--init", false, 0, 1e12},
+    // Machines.
+    {"--threads", true, 1, 4096},
+    {"--ranks", true, 1, 1e6},
+    {"--zero", true, 0, 3},
+    {"--effort", true, 0, kSteps},
+    {"--comm-timeout", false, 0, 1e9, RangeEnds::Above},
+};
+
+bool isAbove(const NumberRange &range) { return range.ends == RangeEnds::Above; }
+bool isBelow(const NumberRange &range) { return range.ends == RangeEnds::Below; }
+
+std::string numberText(double value) {
+  return std::abs(value) < 1e7 ? fmt::format("{}", value) : fmt::format("{:g}", value);
+}
+
+/// Decimals only: no hexadecimal numbers, no nan, no inf, no sign in front but '-'.
+std::optional<double> realIn(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+bool isWhole(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+} // namespace
+
+const NumberRange *rangeOf(std::string_view flag) {
+  for (const NumberRange &range : kRanges)
+    if (flag == range.flag)
+      return &range;
+  return nullptr;
+}
+
+std::string rangeText(const NumberRange &range) {
+  const char *kind = range.whole ? "a whole number" : "a number";
+  const std::string also = range.also ? fmt::format(", or {}", range.also) : "";
+  if (range.high == kAny)
+    return fmt::format("{} from -2^63 to 2^63 - 1", kind);
+  if (isAbove(range))
+    return fmt::format("{} above {}, at most {}{}", kind, numberText(range.low), numberText(range.high), also);
+  return fmt::format("{} from {}{} {}{}", kind, numberText(range.low), isBelow(range) ? ", below" : " to",
+                     numberText(range.high), also);
+}
+
+std::string outOfRange(const NumberRange &range, std::string_view text) {
+  if (range.also && text == range.also)
+    return "";
+  const std::optional<double> value = realIn(text);
+  const bool inside = value && (isAbove(range) ? *value > range.low : *value >= range.low) &&
+                      (isBelow(range) ? *value < range.high : *value <= range.high);
+  if (inside && (!range.whole || isWhole(text)))
+    return "";
+  return fmt::format("expected {}, found '{}'", rangeText(range), text);
+}
+
+void checkNumbers(CLI::App &app) {
+  for (CLI::Option *option : app.get_options()) {
+    const std::string name = option->get_name(), type = option->get_type_name();
+    if (type.find("INT") == std::string::npos && type.find("FLOAT") == std::string::npos)
+      continue; // a text with a number in it: who takes it apart asks outOfRange
+    const NumberRange *range = rangeOf(name);
+    if (!range)
+      fail("{} takes numbers and has no range: the table in NumberFlags.cpp lacks a row", name);
+    option->check([range](const std::string &text) { return outOfRange(*range, text); });
+  }
+}
+
+} // namespace kedge::rt

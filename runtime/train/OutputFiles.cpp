@@ -1,0 +1,99 @@
+#include "runtime/train/OutputFiles.h"
+#include "runtime/io/Error.h"
+#include "runtime/io/FileWriter.h"
+#include "runtime/io/SameFile.h"
+#include "runtime/train/CheckpointFolder.h"
+#include <filesystem>
+
+namespace kedge::rt {
+namespace {
+
+/// A file, and the option or the thing that names it.
+struct Use {
+  std::string what, path;
+};
+using Uses = std::vector<Use>;
+
+void add(Uses &uses, const std::string &what, const std::string &path) {
+  if (!path.empty())
+    uses.push_back({what, path});
+}
+
+void addAll(Uses &uses, const std::string &flag, const std::vector<NamedFile> &files) {
+  for (const NamedFile &file : files)
+    add(uses, file.name.empty() ? flag : fmt::format("{} {}", flag, file.name), file.file);
+}
+
+/// The model file and its external data, where they were compiled and where --model says they are now.
+void addModel(Uses &uses, const Options &options, const Program &program) {
+  add(uses, "--model", options.model);
+  for (const ModelFile &file : program.files) {
+    add(uses, "the model", file.path);
+    const std::string folder = folderOf(program.files[0].path) + "/";
+    if (!options.model.empty() && file.path.rfind(folder, 0) == 0)
+      add(uses, "the model's data", folderOf(options.model) + "/" + file.path.substr(folder.size()));
+  }
+}
+
+Uses inputsOf(const Options &options, const Program &program) {
+  Uses uses;
+  addAll(uses, "--data", options.data);
+  addAll(uses, "--tokens", options.tokens);
+  addAll(uses, "--eval-data", options.evalData);
+  addAll(uses, "--eval-tokens", options.evalTokens);
+  add(uses, "--weights", options.weights);
+  addModel(uses, options, program);
+  add(uses, "the program", "/proc/self/exe");
+  return uses;
+}
+
+bool exportsData(const Options &options, const Program &program) {
+  const auto skeleton = program.exportSkeleton.find(options.exportTrainingMode ? "training" : "inference");
+  return skeleton != program.exportSkeleton.end() && !skeleton->value("external", nlohmann::json::array()).empty();
+}
+
+Uses outputsOf(const Options &options, const Program &program) {
+  Uses uses;
+  add(uses, "--log", options.log);
+  add(uses, "--profile", options.profile);
+  add(uses, "--memory-report", options.memoryReport);
+  add(uses, "--dump-gradients", options.dumpGradients);
+  add(uses, "--export-onnx", options.exportOnnx);
+  if (!options.exportOnnx.empty() && exportsData(options, program))
+    add(uses, "--export-onnx", options.exportOnnx + ".data");
+  add(uses, "--export-safetensors", options.exportSafetensors);
+  addAll(uses, "--predict", options.predict);
+  return uses;
+}
+
+/// Checkpoints are files that a later run reads.
+bool isOfCheckpoint(const std::string &path) {
+  std::error_code failed;
+  return std::filesystem::exists(path, failed) && std::filesystem::exists(folderOf(path) + "/" + kManifest, failed);
+}
+
+std::string placeOf(const std::string &path) {
+  std::error_code failed;
+  const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
+  return failed ? path : place.string();
+}
+
+} // namespace
+
+void checkOutputFiles(const Options &options, const Program &program) {
+  const Uses inputs = inputsOf(options, program), outputs = outputsOf(options, program);
+  for (size_t at = 0; at < outputs.size(); ++at) {
+    const Use &output = outputs[at];
+    for (const Use &input : inputs)
+      if (isSameFile(output.path, input.path))
+        fail("{} {}: would overwrite {} ('{}'), which this run reads; name another file", output.what, output.path,
+             input.what, input.path);
+    if (isOfCheckpoint(output.path))
+      fail("{} {}: would overwrite a file of a checkpoint; name another file", output.what, output.path);
+    for (size_t other = 0; other < at; ++other)
+      if (placeOf(outputs[other].path) == placeOf(output.path))
+        fail("{} {}: {} writes that file, too; name another one", output.what, output.path, outputs[other].what);
+  }
+}
+
+} // namespace kedge::rt

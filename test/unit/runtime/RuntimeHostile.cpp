@@ -1,0 +1,192 @@
+// Damaged and hostile files, closed descriptors, options beyond reason: errors, never crashes or waits.
+#include "RuntimeTest.h"
+#include "runtime/data/NpyHeader.h"
+#include "runtime/io/NamePattern.h"
+#include "runtime/io/Printable.h"
+#include "runtime/program/NumberFlags.h"
+#include <filesystem>
+#include <sys/stat.h>
+
+namespace kedge::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RuntimeHostile : public RuntimeTest {
+protected:
+  void SetUp() override {
+    RuntimeTest::SetUp();
+    writeLineData(10);
+  }
+  /// A safetensors file with this header and as many bytes of data.
+  void writeSafetensors(const std::string &name, const std::string &header, size_t bytes) const {
+    const uint64_t length = header.size();
+    write(name, std::string(reinterpret_cast<const char *>(&length), 8) + header + std::string(bytes, '\0'));
+  }
+};
+
+constexpr const char *kFlags = "line --threads 1 --data x=x.npy --data labels=y.npy ";
+
+TEST_F(RuntimeHostile, NpyHeaders) {
+  const auto fits = [](const std::string &text) { return rt::parseNpyHeader(text).has_value(); };
+  EXPECT_TRUE(fits("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   \n"));
+  EXPECT_TRUE(fits("{\"shape\":(3L,),\"descr\":\"<f4\",\"fortran_order\":True}"));
+  EXPECT_EQ(rt::parseNpyHeader("{'descr': '<f4', 'fortran_order': False, 'shape': ()}")->shape.size(), 0u);
+  for (const char *shape : {"(-3, 4)", "(1.5,)", "(3 4)", "(,)", "(3,,)", "3", "(0x3,)", "(99999999999999999999,)", "(3"})
+    EXPECT_FALSE(fits(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + "}")) << shape;
+  EXPECT_FALSE(fits("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'shape': (9,)}"));
+  EXPECT_FALSE(fits("{'descr': '<f4', 'shape': (3,)}"));
+  EXPECT_FALSE(fits("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x"));
+  // What std::regex answered with a stack overflow.
+  std::string npy("\x93NUMPY\x01\x00\xff\xff", 10);
+  npy += "{'descr': '" + std::string(65524, 'a');
+  write("long.npy", npy);
+  expectError("line --steps 1 --data x=long.npy --data labels=y.npy", "long.npy: damaged npy header");
+  writeNpy<float>("many.npy", "<f4", {int64_t(1) << 62, 3}, {});
+  expectError("line --steps 1 --data x=many.npy --data labels=y.npy", "is more than any file holds");
+}
+
+TEST_F(RuntimeHostile, Safetensors) {
+  const auto weights = [&](const std::string &header, const std::string &part) {
+    writeSafetensors("w.safetensors", header, 64);
+    expectError("line --steps 0 --weights w.safetensors", part);
+  };
+  const std::string w = R"("w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]})", b = R"("b":{"dtype":"F32","shape":[2],"data_offsets":)";
+  weights("{" + w + "," + w + "}", "holds two tensors named 'w'");
+  weights("{" + w + "," + b + "[16,24]}}", "the tensors 'w' and 'b' share bytes");
+  weights("{" + w + "," + b + "[-8,24]}}", "does not fit its shape");
+  weights(R"({"w":{"dtype":"F32","shape":[-3,-2],"data_offsets":[0,24]}})", "does not fit its shape");
+  weights(std::string(100000, '['), "damaged safetensors header");
+  weights(std::string(100000, '{'), "damaged safetensors header");
+}
+
+TEST_F(RuntimeHostile, Manifests) {
+  ASSERT_EQ(run(std::string(kFlags) + "--steps 2 --checkpoint-dir ck").code, 0);
+  const auto good = nlohmann::ordered_json::parse(read("ck/step-2/manifest.json"));
+  const auto refused = [&](const char *key, const nlohmann::ordered_json &value, const std::string &part) {
+    auto manifest = good;
+    manifest[key] = value;
+    write("ck/step-2/manifest.json", manifest.dump());
+    expectError(std::string(kFlags) + "--steps 4 --shuffle 1 --resume ck", part);
+  };
+  for (const char *counter : {"step", "optimizer_steps", "samples"})
+    for (const nlohmann::ordered_json &value : {nlohmann::ordered_json(-1), nlohmann::ordered_json(1.5), nlohmann::ordered_json(uint64_t(1) << 63),
+                                               nlohmann::ordered_json("2"), nlohmann::ordered_json::array()})
+      refused(counter, value, std::string("'") + counter + "' is ");
+  refused("files", nlohmann::ordered_json::array(), "'model.safetensors' does not stand in its list of files");
+  auto outside = good["files"];
+  outside[0]["name"] = "../../x.npy";
+  refused("files", outside, "is no name of a file in the folder");
+  refused("format", 9, "checkpoint format 9");
+  write("ck/step-2/manifest.json", std::string(200000, '['));
+  expectError(std::string(kFlags) + "--steps 4 --resume ck", "damaged");
+  // A folder that says another step than its name.
+  write("ck/step-2/manifest.json", good.dump());
+  fs::rename(path("ck/step-2"), path("ck/step-5"));
+  expectError(std::string(kFlags) + "--steps 4 --resume ck", "holds the checkpoint of step 2");
+}
+
+TEST_F(RuntimeHostile, PipesAndDevicesAreNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", path("pipe.safetensors"));
+  for (const char *flags : {"--steps 1 --data x=pipe --data labels=y.npy", "--steps 0 --weights pipe.safetensors",
+                            "--steps 1 --data x=/dev/zero --data labels=y.npy", "--steps 0 --model pipe"})
+    expectError(std::string("line ") + flags, "is not a regular file");
+  for (const char *log : {"pipe", "/dev/null", "."})
+    expectError(std::string(kFlags) + "--steps 1 --log " + log, "is no regular file");
+  fs::create_directories(path("ck/step-1"));
+  fs::create_symlink(path("pipe"), path("ck/step-1/manifest.json"));
+  expectError(std::string(kFlags) + "--steps 1 --resume ck", "holds no whole checkpoint");
+}
+
+TEST_F(RuntimeHostile, ClosedAndFullOutputs) {
+  // A closed standard error is no reason to write progress into the log.
+  EXPECT_EQ(runCommand("sh -c '" KEDGE_TINY_PROGRAM " " + std::string(kFlags) + "--steps 3 --log log.jsonl 0<&- 1>&- 2>&-'").code, 0);
+  EXPECT_EQ(readLog("log.jsonl").size(), 3u);
+  const std::string evaluates = "line --steps 0 --eval-data x=x.npy --eval-data labels=y.npy";
+  RunResult result = runCommand("sh -c '" KEDGE_TINY_PROGRAM " " + evaluates + " >/dev/full'");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("standard output takes no more text: No space left on device"), std::string::npos) << result.err;
+  // Progress that nobody sees ends the run with a checkpoint.
+  result = runCommand("bash -c '" KEDGE_TINY_PROGRAM " " + std::string(kFlags) +
+                      "--steps 10000 --checkpoint-dir ck 2> >(exec 0<&-; sleep 1); echo $?'");
+  EXPECT_EQ(result.out, "1\n");
+  EXPECT_TRUE(fs::exists(path("ck"))) << result.err;
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("ck")), {}), 1);
+}
+
+TEST_F(RuntimeHostile, DataThatShrinks) {
+  std::vector<float> x(3 << 20, 0.5f), y(2 << 20, 0.5f);
+  writeNpy<float>("x.npy", "<f4", {1 << 20, 3}, x);
+  writeNpy<float>("y.npy", "<f4", {1 << 20, 2}, y);
+  const RunResult result = runCommand("bash -c '" KEDGE_TINY_PROGRAM " " + std::string(kFlags) +
+                                      "--steps 100000000 --shuffle 1 --checkpoint-dir ck & sleep 0.3; truncate -s 1000 x.npy; wait $!; echo $?'");
+  EXPECT_EQ(result.out, "1\n");
+  EXPECT_NE(result.err.find("'x.npy' cannot be read any more: it has become shorter"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("what was trained is in 'ck/step-"), std::string::npos) << result.err;
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("ck")), {}), 1);
+}
+
+TEST_F(RuntimeHostile, LoopsOnDataEndOnSignals) {
+  std::vector<float> x(3 << 20, 0.5f), y(2 << 20, 0.5f);
+  writeNpy<float>("x.npy", "<f4", {1 << 20, 3}, x);
+  writeNpy<float>("y.npy", "<f4", {1 << 20, 2}, y);
+  const std::string data = "--threads 1 --eval-data x=x.npy --eval-data labels=y.npy ";
+  for (const std::string &loop : {data + "--steps 0", data + "--steps 0 --predict y=p.npy"}) {
+    const RunResult result = runCommand("bash -c '" KEDGE_TINY_PROGRAM " line " + loop + " & sleep 0.05; kill -TERM $!; wait $!; echo $?'");
+    EXPECT_EQ(result.out, "143\n") << loop << result.err;
+    EXPECT_FALSE(fs::exists(path("p.npy")));
+  }
+}
+
+TEST_F(RuntimeHostile, NumbersBeyondReason) {
+  const auto refused = [&](const std::string &flag, std::initializer_list<const char *> values) {
+    for (const char *value : values)
+      expectError(std::string(kFlags) + "--steps 1 " + flag + "=" + value, flag + ": expected " + rt::rangeText(*rt::rangeOf(flag)));
+  };
+  for (const char *flag : {"--lr", "--min-lr", "--weight-decay", "--eps", "--warmup-start", "--comm-timeout"})
+    refused(flag, {"nan", "inf", "-1", "1e300", "0x10", "1e"});
+  for (const char *flag : {"--steps", "--warmup", "--decay-steps", "--eval-every", "--checkpoint-every", "--keep", "--threads", "--dump-step"})
+    refused(flag, {"nan", "-1", "1.5", "1e3", "9223372036854775808", "99999999999999999999"});
+  refused("--seed", {"nan", "9223372036854775808"});
+  refused("--betas", {"nan,0.9", "0.9,1", "-0.1,0.9"});
+  refused("--inject-gradient", {"1e300=nan", "-1=inf", "0.5=inf"});
+  expectError("line --steps 0 --init w=normal:inf", "--init: expected a number from 0 to 1e+12, found 'inf'");
+}
+
+TEST_F(RuntimeHostile, RegularExpressionsAndNames) {
+  const std::string name(100000, 'a');
+  EXPECT_FALSE(rt::NamePattern("(a|b)*c").isIn(name));
+  EXPECT_FALSE(rt::NamePattern("(a*)*b").isIn(name));
+  EXPECT_TRUE(rt::NamePattern("(a|aa)+$").isIn(name));
+  const rt::NamePattern ends("bias$|norm"), notNorm("^(?!.*norm).*weight$");
+  EXPECT_TRUE(ends.isIn("h.0.bias") && ends.isIn("norm.weight") && !ends.isIn("bias.weight"));
+  EXPECT_TRUE(notNorm.isIn("h.weight") && !notNorm.isIn("norm.weight"));
+  EXPECT_FALSE(rt::NamePattern("^b").isIn("ab"));
+  for (const std::string &wrong : {std::string("a)(b"), std::string("("), std::string("(a)\\1"), std::string(5000, '('), std::string("a{99999}")})
+    EXPECT_THROW(rt::NamePattern{wrong}, std::regex_error) << wrong;
+  expectError("line --steps 0 --init '(=zeros'", "is not an ECMAScript regular expression");
+  EXPECT_EQ(rt::printable("a\x1b[31m\n\xe9\xc2\x9b ü"), "a\\x1b[31m\n\\xe9\\xc2\\x9b ü");
+  EXPECT_EQ(rt::printable(std::string("a\0b", 3)), "a\\x00b");
+  const RunResult result = run("line --steps 1 --data x=$(printf 'caf\\351\\033[31m')");
+  EXPECT_NE(result.err.find("cannot open the data file 'caf\\xe9\\x1b[31m'"), std::string::npos) << result.err;
+}
+
+TEST_F(RuntimeHostile, EveryAllocationMayFail) {
+  const std::string command = std::string(kFlags) + "--steps 2 --log log.jsonl --checkpoint-dir ck --export-safetensors o.safetensors";
+  int errors = 0;
+  for (long every = 1; every < 100000; every += 1 + every / 5) {
+    fs::remove_all(path("ck"));
+    fs::remove(path("o.safetensors"));
+    const RunResult result = run(command, "TINY_FAIL_ALLOCATION=" + std::to_string(every));
+    ASSERT_TRUE(result.code == 0 || result.code == 1) << "allocation " << every << ": " << result.code << "\n" << result.err;
+    errors += result.code;
+    for (const auto &entry : fs::recursive_directory_iterator(path("")))
+      EXPECT_EQ(entry.path().filename().string().find(".tmp"), std::string::npos) << entry.path() << " of allocation " << every;
+    EXPECT_TRUE(result.code == 1 || fs::exists(path("o.safetensors"))) << every;
+  }
+  EXPECT_GT(errors, 20);
+}
+
+} // namespace
+} // namespace kedge::test
