@@ -1,7 +1,7 @@
 #include "driver/Compilation.h"
 #include "driver/Algorithms.h"
 #include "driver/GpuTarget.h"
-#include "driver/LossChoice.h"
+#include "driver/OutputFiles.h"
 #include "driver/ProgramOptions.h"
 #include "driver/RoundTrip.h"
 #include "kedge/Analysis/Communication.h"
@@ -19,9 +19,11 @@
 #include "kedge/Support/Error.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "runtime/exec/Executor.h"
-#include "runtime/format/NearMisses.h"
+#include "runtime/io/Printable.h"
+#include "runtime/io/SameFile.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <cstring>
 #include <filesystem>
 
@@ -58,12 +60,10 @@ std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &st
   return pipeline;
 }
 
-/// A file of IR may be read from another folder.
-void nameFilesAbsolutely(ModuleOp module) {
-  for (auto state : module.getOps<train::StateOp>())
-    if (auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr()))
-      state.setInitAttr(train::WeightAttr::get(module.getContext(), std::filesystem::absolute(weight.getFile().str()).string(),
-                                               weight.getOffset(), weight.getLength()));
+/// The absolute path, alike however it was typed.
+std::string placeOf(const std::string &path) {
+  const std::filesystem::path place = std::filesystem::absolute(path), normal = place.lexically_normal();
+  return rt::isSameFile(normal.string(), place.string()) ? normal.string() : place.string(); // links may make ".." another
 }
 
 void checkRanks(const CompileOptions &options) {
@@ -72,6 +72,20 @@ void checkRanks(const CompileOptions &options) {
     fail("--ranks {}: a program for several numbers of ranks is not available yet; give one", fmt::join(ranks, ","));
   if (options.zero > 0 && ranks.front() == 1 && !options.isTrial)
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
+}
+
+/// Where an op's types cannot be inferred MLIR reports it at the op and ends the process; here the phase fails.
+bool runPasses(PassManager &manager, ModuleOp module) {
+  struct Impossible {};
+  llvm::ScopedFatalErrorHandler handler([](void *, const char *reason, bool) {
+    fprintf(stderr, "%s\n", reason);
+    throw Impossible();
+  });
+  try {
+    return succeeded(manager.run(module));
+  } catch (const Impossible &) {
+    return false;
+  }
 }
 
 /// The sum over the functions of a step.
@@ -92,7 +106,12 @@ void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulat
 Compilation::Compilation(const CompileOptions &options)
     : options(options), context(dialects(), MLIRContext::Threading::DISABLED) {
   context.loadAllAvailableDialects();
+  if (std::string path = std::filesystem::absolute(options.model.model).string(); !rt::isUtf8(path))
+    fail("{}: the path is not UTF-8, and programs and reports note it as text; rename the file or its folder, or name it by "
+         "another path",
+         path);
   model = model::loadModel(options.model.model, {.requireExternalData = false});
+  checkFiles(options, model);
   if (!model.trainingInfo.empty() && !options.trainingOptions.empty())
     fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and --loss-output "
          "NAME can)",
@@ -145,7 +164,7 @@ void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) c
 void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
   build(phase, withKernels, manager);
-  if (failed(manager.run(*ir)))
+  if (!runPasses(manager, *ir))
     fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
   checkRoundTrip(*ir, nameOf(phase));
 }
@@ -218,6 +237,14 @@ void Compilation::resume() {
   if (saved.threads != rt::physicalCores())
     fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
          options.resumedFrom, saved.threads, rt::physicalCores());
+  // What was edited is proved again: a buffer laid over a weight would train, wrongly.
+  PassManager checks(&context);
+  pipelines::addChecks(checks);
+  if (!runPasses(checks, *ir))
+    fail("{}: not compiled: its memory or its order is wrong (above)", options.resumedFrom);
+  for (auto state : ir->getOps<train::StateOp>())
+    if (!state->hasAttr("exec.offset"))
+      fail("{}: the state '{}' has no 'exec.offset', its place in the arena", options.resumedFrom, state.getSymName().str());
   kernelModule = pipelines::takeKernels(*ir);
   if (!kernelModule)
     fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
@@ -261,12 +288,14 @@ void Compilation::applyParameterOptions() {
   auto excluded = patterns(options.weightDecayExclude, "--weight-decay-exclude");
   auto scales = scaledPatterns(options.lrScale);
   Builder builder(&context);
-  for (size_t i = 0; i < excluded.size(); ++i)
-    forParameters("--weight-decay-exclude", options.weightDecayExclude[i], excluded[i],
-                  [&](train::StateOp state) { state.setDecayAttr(builder.getBoolAttr(false)); });
-  for (size_t i = 0; i < scales.size(); ++i)
-    forParameters("--lr-scale", options.lrScale[i], scales[i].first,
-                  [&](train::StateOp state) { state.setLrScaleAttr(builder.getF64FloatAttr(scales[i].second)); });
+  for (auto state : ir->getOps<train::StateOp>()) {
+    std::string name = state.getOnnxName().value_or(state.getSymName()).str();
+    if (matchesAny(excluded, name))
+      state.setDecayAttr(builder.getBoolAttr(false));
+    for (const auto &[pattern, scale] : scales)
+      if (pattern.isIn(name))
+        state.setLrScaleAttr(builder.getF64FloatAttr(scale));
+  }
 }
 
 pipelines::StepOptions Compilation::stepOptions() const {
@@ -437,8 +466,8 @@ Compilation::Objects Compilation::compileObjects() {
       if (!options.onGpu() && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
         names.push_back(launch.getKernel().str());
   ProgramFacts program;
-  program.name = std::filesystem::path(options.output).filename().string();
-  program.modelPath = std::filesystem::absolute(options.model.model).string();
+  program.name = rt::printable(std::filesystem::path(options.output).filename().string());
+  program.modelPath = placeOf(options.model.model);
   program.embedWeights = options.embedWeights;
   program.options = programOptions(options, facts, *ir);
   program.plan = report();

@@ -29,6 +29,10 @@ private:
 } // namespace
 
 DeepSpeedFile::DeepSpeedFile(std::string path) : path(std::move(path)) {
+  std::error_code ignored;
+  if (std::filesystem::file_status status = std::filesystem::status(this->path, ignored);
+      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status))
+    refuse("expected a file, found a pipe or a device");
   std::ifstream stream(this->path);
   if (!stream || std::filesystem::is_directory(this->path))
     refuse("the file cannot be read; name a DeepSpeed configuration");

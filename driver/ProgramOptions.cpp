@@ -7,6 +7,7 @@
 #include "kedge/Export/Skeleton/ModelDiff.h"
 #include "kedge/Export/Skeleton/Skeleton.h"
 #include "kedge/Support/Error.h"
+#include "runtime/program/NumberFlags.h"
 #include "mlir/IR/AsmState.h"
 #include <filesystem>
 #include <unistd.h>
@@ -16,28 +17,33 @@ using nlohmann::json;
 
 namespace kedge::driver {
 
-std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option) {
-  std::vector<std::regex> result;
+std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option) {
+  std::vector<rt::NamePattern> result;
   for (const std::string &text : texts)
     try {
-      result.emplace_back(text, std::regex::ECMAScript);
+      result.emplace_back(text);
     } catch (const std::regex_error &error) {
       fail("{} '{}': not a regular expression: {}", option, text, error.what());
     }
   return result;
 }
 
-std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std::string> &texts) {
-  std::vector<std::pair<std::regex, double>> result;
+std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts) {
+  std::vector<std::pair<rt::NamePattern, double>> result;
   for (const std::string &text : texts) {
     size_t equals = text.rfind('=');
-    char *end = nullptr;
-    double scale = equals == std::string::npos ? 0 : strtod(text.c_str() + equals + 1, &end);
-    if (!end || *end || end == text.c_str() + equals + 1)
+    if (equals == std::string::npos)
       fail("--lr-scale '{}': expected REGEX=X with a number X", text);
+    if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1)); !wrong.empty())
+      fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
+    double scale = std::stod(text.substr(equals + 1));
     result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
   }
   return result;
+}
+
+bool matchesAny(const std::vector<rt::NamePattern> &patterns, const std::string &name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const rt::NamePattern &p) { return p.isIn(name); });
 }
 
 namespace {

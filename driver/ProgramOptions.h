@@ -5,15 +5,16 @@
 #include "kedge/Support/TextFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/io/NamePattern.h"
 #include <nlohmann/json.hpp>
-#include <regex>
 
 namespace kedge::driver {
 
 /// ECMAScript expressions of an option; an error names the option and the expression.
-std::vector<std::regex> patterns(const std::vector<std::string> &texts, const char *option);
+std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option);
 /// REGEX=X of --lr-scale.
-std::vector<std::pair<std::regex, double>> scaledPatterns(const std::vector<std::string> &texts);
+std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts);
+bool matchesAny(const std::vector<rt::NamePattern> &patterns, const std::string &name);
 
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
 nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);

@@ -99,6 +99,10 @@ SavedIr SavedIr::of(const std::string &path) {
 OwningOpRef<ModuleOp> parseIr(MLIRContext &context, const std::string &path) {
   // Of kernels, which no registry of ours holds.
   context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, mlir::gpu::GPUDialect, scf::SCFDialect, vector::VectorDialect>();
+  std::error_code ignored;
+  if (std::filesystem::file_status status = std::filesystem::status(path, ignored);
+      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail("{}: expected a file, found a folder, a pipe or a device", path);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     fail("{}: no IR that can be read (above); expected a file of --save-ir", path);

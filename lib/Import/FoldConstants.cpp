@@ -1,6 +1,7 @@
 #include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Import/GraphImporter.h"
+#include "kedge/Support/TensorLimits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -15,7 +16,7 @@ static void removeDead(Block &block) {
 
 static bool isSmall(Value value, int64_t limit) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getNumElements() <= limit;
+  return type && saturatedCount(type.getShape()) <= limit;
 }
 
 void kedge::foldConstants(Operation *function, int64_t limit) {

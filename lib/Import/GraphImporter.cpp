@@ -10,6 +10,7 @@
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/TensorLimits.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -98,7 +99,11 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
     scope->values[input.name].tensor = onnx::ConstantOp::create(builder, loc, value);
     return;
   }
-  auto type = RankedTensorType::get(inputShape(input), element);
+  SmallVector<int64_t> shape = inputShape(input);
+  if (std::string why = tooLarge(shape); !why.empty())
+    fail("{}: input {} of shape {} cannot be: {}; give a smaller --shape", source.path, input.describe(),
+         fmt::join(shape, "x"), why);
+  auto type = RankedTensorType::get(shape, element);
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   scope->values[input.name].tensor = value;
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::Input, input.name)});

@@ -3,6 +3,7 @@
 #include "GraphPlaces.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -28,6 +29,14 @@ private:
   ScopedDiagnosticHandler diagnostics;
   llvm::ScopedFatalErrorHandler fatal;
 };
+
+void checkSizes(const model::Node &node, const ImportScope &target, GraphNode &context) {
+  for (const std::string &name : node.outputs)
+    if (const ImportedValue *value = name.empty() ? nullptr : target.find(name); value && value->tensor)
+      if (auto type = dyn_cast<RankedTensorType>(value->tensor.getType()))
+        if (std::string why = tooLarge(type.getShape()); !why.empty())
+          context.fail("output '{}' cannot be computed: {}", name, why);
+}
 
 bool isUnknown(const ImportedValue &value) {
   auto unknown = [](Value v) { return v && isa<NoneType>(v.getType()); };
@@ -97,6 +106,7 @@ void GraphImporter::importKnownNode(const model::Node &node, NodeImporter import
   try {
     InferenceErrors errors(this->context);
     importer(context);
+    checkSizes(node, target, context);
   } catch (const UnsupportedNode &unsupported) {
     report(describePlace(node), node.opType + ": " + unsupported.why);
     markUnsupported(node, target, loc);

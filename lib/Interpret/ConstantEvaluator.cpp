@@ -6,6 +6,7 @@
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/ViewOpInterface.h"
 #include "kedge/Support/AttrJson.h"
+#include "kedge/Support/TensorLimits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -109,7 +110,7 @@ bool ConstantEvaluator::evaluateOp(Operation *op) {
   if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
     return false;
   for (Type type : op->getResultTypes())
-    if (!isa<RankedTensorType>(type) || cast<RankedTensorType>(type).getNumElements() > limit)
+    if (!isa<RankedTensorType>(type) || saturatedCount(cast<RankedTensorType>(type).getShape()) > limit)
       return false;
   SmallVector<const HostTensor *> operands;
   for (Value operand : op->getOperands()) {

@@ -1,5 +1,6 @@
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/TemporaryFiles.h"
 #include "kedge/Support/TextFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -71,7 +72,14 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
   llvm::SmallVector<StringRef> command(arguments.begin(), arguments.end());
   std::string message;
   const std::optional<StringRef> redirects[] = {StringRef(""), log, log};
-  int status = llvm::sys::ExecuteAndWait(driver, command, std::nullopt, redirects, 0, 0, &message);
+  // A group of its own: with a signal to us the linker behind the driver ends, too.
+  const llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(driver, command, std::nullopt, redirects, 0, &message, nullptr,
+                                                                nullptr, /*DetachProcess=*/true);
+  if (child.Pid == llvm::sys::ProcessInfo::InvalidPid)
+    fail("cannot start {}: {}", driver, message);
+  endWithProcess(child.Pid);
+  const int status = llvm::sys::Wait(child, std::nullopt, &message).ReturnCode;
+  endWithProcess(0);
   if (status == 0)
     return;
   if (auto text = llvm::MemoryBuffer::getFile(log))
@@ -87,6 +95,9 @@ void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> input
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
     fail("no temporary folder for linking: {}", error.message());
   auto cleanup = llvm::make_scope_exit([&] { fs::remove_directories(folder); });
+  std::vector<std::unique_ptr<TemporaryFile>> temporary;
+  auto note = [&](StringRef file) { temporary.push_back(std::make_unique<TemporaryFile>(file.str())); };
+  note(folder);
 
   // Beside the output, so that putting it in place is one rename.
   SmallString<256> linked;
@@ -95,6 +106,7 @@ void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> input
   for (size_t at = 0; at < objects.size(); ++at) {
     SmallString<128> file(folder);
     path::append(file, "object" + std::to_string(at) + ".o");
+    note(file);
     writeFile(file, StringRef(objects[at].data(), objects[at].size()));
     command.push_back(file.str().str());
   }
@@ -105,6 +117,8 @@ void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> input
 
   SmallString<128> log(folder);
   path::append(log, "log");
+  note(log);
+  note(linked);
   auto discard = llvm::make_scope_exit([&] { fs::remove(linked); });
   runDriver(driver, command, log);
   if (std::error_code error = fs::rename(linked, output))

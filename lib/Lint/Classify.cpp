@@ -1,10 +1,9 @@
 #include "Classify.h"
 #include "OperatorFacts.h"
 #include "kedge/Support/Error.h"
-#include "runtime/format/NearMisses.h"
+#include "runtime/io/NamePattern.h"
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 namespace kedge::lint {
 using model::Model;
@@ -13,53 +12,21 @@ using model::Tensor;
 using model::trainingDomain;
 
 namespace {
-std::vector<std::regex> compileAll(const std::vector<std::string> &patterns, const char *option) {
-  std::vector<std::regex> compiled;
+std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns, const char *option) {
+  std::vector<rt::NamePattern> compiled;
   for (const std::string &pattern : patterns)
     try {
-      compiled.emplace_back(pattern, std::regex::ECMAScript);
+      compiled.emplace_back(pattern);
     } catch (const std::regex_error &error) {
       fail("{} '{}' is no ECMAScript expression: {}", option, pattern, error.what());
     }
   return compiled;
 }
 
-/// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
-class NameOption {
-public:
-  NameOption(const char *option, const std::vector<std::string> &texts)
-      : option(option), texts(texts), patterns(compileAll(texts, option)), used(texts.size(), false) {}
-
-  bool fits(const Initializer &tensor) {
-    bool any = false;
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      const bool found = std::regex_search(tensor.name, patterns[i]) || std::regex_search(tensor.original, patterns[i]);
-      used[i] = used[i] || found;
-      any |= found;
-    }
-    return any;
-  }
-
-  /// `all`: every initializer; `candidates`: those that the option can do something about.
-  void checkUsed(const std::string &model, const std::vector<Initializer> &all, const std::vector<std::string> &candidates,
-                 const char *what) const {
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      if (used[i])
-        continue;
-      for (const Initializer &tensor : all)
-        if (std::regex_search(tensor.original, patterns[i]) || std::regex_search(tensor.name, patterns[i]))
-          fail("{}: {} '{}' fits '{}', which is a {} ({}), and nothing {}", model, option, texts[i], tensor.original,
-               verdictName(tensor.verdict), tensor.reason, what);
-      fail("{}: {} '{}' fits nothing {}{}", model, option, texts[i], what, rt::nearMisses(texts[i], candidates));
-    }
-  }
-
-private:
-  const char *option;
-  std::vector<std::string> texts;
-  std::vector<std::regex> patterns;
-  std::vector<bool> used;
-};
+bool matches(const std::vector<rt::NamePattern> &patterns, const std::string &name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const rt::NamePattern &p) { return p.isIn(name); });
+}
 
 /// training_info: bound and derived is a parameter, bound otherwise is state.
 std::map<std::string, Verdict> trainingVariables(const Model &model) {
@@ -200,8 +167,7 @@ private:
   }
 
   const Evidence &evidence;
-  NameOption train, freeze;
-  std::vector<std::string> trainable, trained; ///< names, before options
+  std::vector<rt::NamePattern> train, freeze;
   std::map<std::string, Verdict> variables;
   std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;
 };

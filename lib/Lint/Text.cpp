@@ -1,5 +1,6 @@
 // The report as a reader wants it: one block a code, what is common said once, one aligned line a tensor.
 #include "kedge/Lint/Lint.h"
+#include "runtime/io/Printable.h"
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -45,8 +46,14 @@ Headline headlineOf(const std::string &code) {
 
 class Printer {
 public:
-  Printer(const Report &report, const model::Model &model, const TextOptions &text)
-      : report(report), model(model), text(text) {}
+  Printer(const Report &original, const model::Model &model, const TextOptions &text)
+      : report(original), model(model), text(text) {
+    for (Finding &finding : report.findings)
+      for (std::string *part : {&finding.node, &finding.tensor, &finding.module, &finding.reason, &finding.detail, &finding.remedy})
+        *part = rt::printable(*part); // names are the file's: only our own colours steer the terminal
+    for (std::string &change : report.changes)
+      change = rt::printable(change);
+  }
 
   std::string print() {
     head();
@@ -89,10 +96,10 @@ private:
       }
     auto opset = model.opsets.find("");
     std::string producer =
-        model.producer.empty() ? "" : fmt::format(", by {} {}", model.producer, model.producerVersion);
+        model.producer.empty() ? "" : fmt::format(", by {} {}", rt::printable(model.producer), rt::printable(model.producerVersion));
     out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n",
-                       paint("1", model.path), opset == model.opsets.end() ? 0 : opset->second, producer,
-                       model.graph.nodes.size(), trainedTensors, grouped(trainedElements));
+                       paint("1", rt::printable(model.path)), opset == model.opsets.end() ? 0 : opset->second, producer,
+                       model.graph.nodes.size(), parameters, grouped(elements));
   }
 
   static std::string grouped(int64_t n) {
@@ -241,7 +248,7 @@ private:
     out += paint("1;31", counts) + hope + "\n";
   }
 
-  const Report &report;
+  Report report;
   const model::Model &model;
   const TextOptions &text;
   size_t trainedTensors = 0;

@@ -105,7 +105,7 @@ Attribute parseAttribute(ParseContext &context, Span span) {
       a.i = reader.varint();
       break;
     case 4:
-      a.s = reader.string();
+      a.s = reader.byteString();
       break;
     case 5:
       a.tensors.push_back(std::make_shared<Tensor>(parseTensor(context, reader.bytes())));
@@ -120,7 +120,7 @@ Attribute parseAttribute(ParseContext &context, Span span) {
       reader.varints([&](int64_t v) { a.ints.push_back(v); });
       break;
     case 9:
-      a.strings.push_back(reader.string());
+      a.strings.push_back(reader.byteString());
       break;
     case 10:
       a.tensors.push_back(std::make_shared<Tensor>(parseTensor(context, reader.bytes())));

@@ -155,7 +155,7 @@ void countElements(WireReader &reader, Tensor &tensor, Found &found) {
     reader.doubles([&](double) { ++found.values; });
     break;
   case 6:
-    tensor.strings.push_back(reader.string());
+    tensor.strings.push_back(reader.byteString());
     ++found.values;
     break;
   default:

@@ -1,4 +1,5 @@
 #include "kedge/Model/ModelWire.h"
+#include "runtime/io/Printable.h"
 #include "kedge/Support/Error.h"
 #include <climits>
 
@@ -112,9 +113,16 @@ Span WireReader::bytes() {
   return payload;
 }
 
-std::string WireReader::string() {
+std::string WireReader::byteString() {
   Span span = bytes();
   return {reinterpret_cast<const char *>(at(span.offset)), span.length};
+}
+
+std::string WireReader::string() {
+  std::string text = byteString();
+  if (!rt::isUtf8(text))
+    damaged(fmt::format("the text '{}' is not UTF-8, as ONNX wants names and texts to be", rt::printable(text)));
+  return text;
 }
 
 } // namespace kedge::model

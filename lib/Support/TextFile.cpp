@@ -1,5 +1,6 @@
 #include "kedge/Support/TextFile.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/TemporaryFiles.h"
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +42,7 @@ void writeText(const std::string &path, const std::string &text) {
   if (isOther(path))
     return writeTo(path, path, text);
   std::string target = followed(path), temporary = fmt::format("{}.{}.tmp", target, getpid());
+  TemporaryFile removed(temporary);
   writeTo(temporary, path, text);
   std::error_code error;
   fs::rename(temporary, target, error);

@@ -70,6 +70,10 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (!prediction)
       return false;
     Location loc = NameLoc::get(StringAttr::get(&getContext(), "loss"));
+    if (!isa<FloatType>(elementOf(prediction))) {
+      function.emitError() << "the logits are " << prediction.getType() << ", expected floats: name another output (--logits NAME)";
+      return false;
+    }
     bool classes = kind == "cross-entropy";
     // It reads 16-bit logits as they are and computes in f32: no wider copy of them is needed.
     if (classes)
@@ -82,6 +86,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     Value target = argumentFor(function, BindingKind::Input, labels, type);
     if (!checkLabels(function, target, type, classes))
       return false;
+    // Labels are f32, and so is the loss.
+    if (!classes && !elementOf(prediction).isF32())
+      prediction = onnx::CastOp::create(builder, loc, prediction, TypeAttr::get(builder.getF32Type()));
     Value losses = lossOfItems(builder, loc, prediction, target);
     Value valid = classes ? validItems(builder, loc, target, losses) : Value();
     setSums(function, builder, loc, losses, valid);
@@ -138,7 +145,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   bool checkLabels(func::FuncOp function, Value target, RankedTensorType expected, bool classes) {
     auto found = tensorType(target);
-    bool typeFits = classes ? isa<IntegerType>(found.getElementType()) : isa<FloatType>(found.getElementType());
+    bool typeFits = classes ? isa<IntegerType>(found.getElementType()) && !found.getElementType().isInteger(1)
+                            : found.getElementType() == expected.getElementType();
     if (typeFits && found.getShape() == expected.getShape())
       return true;
     function.emitError() << "the labels input '" << labels.getValue() << "' is " << found << ", expected " << expected

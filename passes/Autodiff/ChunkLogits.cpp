@@ -109,7 +109,9 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
   }
 
   void chunk(LogitsRegion &region) {
-    int64_t count = llvm::divideCeil(region.bytes, maxBytes.getValue());
+    // Each chunk is launches of its own: more of them would only make the plan, not the step, larger.
+    constexpr int64_t mostChunks = 64;
+    int64_t count = std::min<int64_t>(mostChunks, llvm::divideCeil(region.bytes, maxBytes.getValue()));
     int64_t rows = llvm::alignTo(llvm::divideCeil(region.rows, count), region.rows >= 64 * count ? 16 : 1);
     if (rows >= region.rows || !region.gatherOperands())
       return;

@@ -1,6 +1,7 @@
 #include "passes/Levels/Border.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Support/TensorLimits.h"
 
 using namespace mlir;
 
@@ -51,6 +52,9 @@ void Border::checkOp(Operation &op) {
   for (Type type : op.getResultTypes())
     if (!isStatic(type))
       return void(error(&op) << "makes " << type << ": every shape is known on " << level);
+  for (Type type : op.getResultTypes())
+    if (std::string why = tooLarge(cast<RankedTensorType>(type).getShape()); !why.empty())
+      return void(error(&op) << "cannot be computed: " << why);
   checkPlace(op);
 }
 

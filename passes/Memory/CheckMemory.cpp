@@ -1,5 +1,7 @@
 #include "CheckOrder.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
+#include "kedge/Support/StorageBytes.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {
@@ -33,6 +35,9 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
       device = {"arena", static_cast<int64_t>(op.getBytes()), static_cast<int64_t>(op.getAlign())};
     for (auto op : getOperation().getOps<exec::HostArenaOp>())
       host = {"host arena", static_cast<int64_t>(op.getBytes()), static_cast<int64_t>(op.getAlign())};
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (failed(checkState(state)))
+        return signalPassFailure();
     for (auto function : getOperation().getOps<exec::FunctionOp>())
       if (device.bytes < 0 || failed(check(function))) {
         if (device.bytes < 0)
@@ -40,6 +45,17 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
         return signalPassFailure();
       }
     addStatistic("kedge-check-memory", "pairs compared", pairs);
+  }
+
+  LogicalResult checkState(train::StateOp state) {
+    Attribute offset = state->getAttr("exec.offset");
+    if (!offset)
+      return success(); // planned IR that is not to run
+    int64_t at = isa<IntegerAttr>(offset) ? cast<IntegerAttr>(offset).getInt() : -1;
+    int64_t room = std::max(device.bytes, host.bytes), size = bytesOf(state.getType());
+    if (at < 0 || at > room || size > room - at)
+      return state.emitOpError("has the place ") << offset << " ('exec.offset') outside of an arena of " << room << " bytes";
+    return success();
   }
 
   LogicalResult check(exec::FunctionOp function) {
@@ -77,10 +93,10 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
 
   LogicalResult checkBuffer(exec::BufferOp buffer, const Observed &observed, int64_t launches) {
     const Arena &arena = buffer.getHost() ? host : device;
-    int64_t begin = buffer.getOffset(), end = begin + static_cast<int64_t>(buffer.getSize());
-    if (begin < 0 || end > arena.bytes)
-      return buffer.emitOpError("lies at [") << begin << ", " << end << "), outside the " << arena.name << " of "
-                                             << arena.bytes << " bytes";
+    int64_t begin = buffer.getOffset(), size = buffer.getSize();
+    if (begin < 0 || size < 0 || begin > arena.bytes || size > arena.bytes - begin)
+      return buffer.emitOpError("lies at [") << begin << ", " << begin << " + " << size << "), outside the " << arena.name
+                                             << " of " << arena.bytes << " bytes";
     if (begin % arena.align != 0)
       return buffer.emitOpError("lies at ") << begin << ", which is no multiple of " << arena.align;
     int64_t first = buffer.getFirst(), last = buffer.getLast();

@@ -128,6 +128,11 @@ void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &
   manager.addPass(offload::createOffloadStates(moved));
 }
 
+void addChecks(OpPassManager &manager) {
+  manager.addPass(memory::createCheckMemory());
+  manager.addPass(partition::createCheckCollectives());
+}
+
 void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &options) {
   remat::ChooseRecomputeOptions choose;
   choose.policy = options.policy;
@@ -145,8 +150,7 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
 
 static void addPlacement(OpPassManager &manager) {
   manager.addPass(memory::createPlaceCopies());
-  manager.addPass(memory::createCheckMemory());
-  manager.addPass(partition::createCheckCollectives());
+  addChecks(manager);
 }
 
 void addMemoryPipeline(OpPassManager &manager, int threads) {

@@ -68,6 +68,8 @@ struct RecomputeOptions {
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
+/// What holds for level 4, however it was made.
+void addChecks(mlir::OpPassManager &manager);
 /// Level 3 -> 4: one arena, copies beside the launches, all checked.
 void addMemoryPipeline(mlir::OpPassManager &manager, int threads);
 /// The same with kernels, which stand in a module at the end; on a GPU, launches of equal updates are joined.

@@ -34,7 +34,7 @@ bool PolicyFile::Line::fits(Operation *candidate) const {
   if (!op.empty())
     return operatorOf(candidate).equals_insensitive(op);
   PlaceAttr place = placeOf(candidate);
-  return place && (std::regex_search(place.getModule().str(), *node) || std::regex_search(place.getNode().str(), *node));
+  return place && (node->isIn(place.getModule().str()) || node->isIn(place.getNode().str()));
 }
 
 FailureOr<PolicyFile> PolicyFile::read(StringRef path, Operation *where) {
@@ -68,7 +68,7 @@ FailureOr<PolicyFile> PolicyFile::read(StringRef path, Operation *where) {
     } else {
       target.consume_front("node:");
       try {
-        line.node = std::regex(target.str());
+        line.node.emplace(target.str());
       } catch (const std::regex_error &error) {
         return fail(Twine("not a regular expression: ") + error.what()), failure();
       }

@@ -3,7 +3,7 @@
 #include "kedge/Interfaces/PrecisionOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
-#include <regex>
+#include "runtime/io/NamePattern.h"
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ private:
     unsigned number = 0;
     PrecisionClass says = PrecisionClass::Follow;
     std::string op;
-    std::optional<std::regex> node;
+    std::optional<rt::NamePattern> node;
     std::string text;
     bool used = false;
 

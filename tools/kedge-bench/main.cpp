@@ -1,8 +1,10 @@
 // kedge-bench: solvers and steps on benchmark inputs.
 #include "Commands.h"
-#include <cstdio>
+#include "tools/CommandLine.h"
 
 int main(int argc, char **argv) {
+  using namespace kedge::tool;
+  prepareProcess();
   CLI::App app("Runs Kedge's solvers and compiled steps on benchmark inputs.", "kedge-bench");
   app.require_subcommand(1);
   kedge::bench::addArenaCommand(app);
@@ -11,12 +13,12 @@ int main(int argc, char **argv) {
   kedge::bench::addStepCommand(app);
   kedge::bench::addTuneCommand(app);
   try {
+    checkOutputArgument(argc, argv, {"-o", "--output"});
     app.parse(argc, argv);
-    return 0;
+    return withOutput("kedge-bench", 0);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 1;
+    return withOutput("kedge-bench", app.exit(error) == 0 ? 0 : 1);
   } catch (const std::exception &error) {
-    fprintf(stderr, "kedge-bench: error: %s\n", error.what());
-    return 1;
+    return sayError("kedge-bench", error.what());
   }
 }

@@ -3,10 +3,22 @@
 #include "kedge/Support/Statistics.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "tools/CommandLine.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 
 int main(int argc, char **argv) {
+  kedge::tool::prepareProcess();
+  try {
+    kedge::tool::checkOutputArgument(argc, argv, {"-o"});
+  } catch (const kedge::Error &error) {
+    return kedge::tool::sayError("kedge", error.what());
+  }
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    kedge::tool::sayError("kedge", std::string("an op could not be made (above): ") + reason);
+    _exit(1);
+  });
   static llvm::cl::opt<bool> statistics("kedge-statistics", llvm::cl::desc("Print the counters of Kedge's passes"));
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);

@@ -3,6 +3,7 @@
 #include "kedge/Export/Onnx/OnnxGraph.h"
 #include "kedge/Import/GraphImporter.h"
 #include "kedge/Support/Error.h"
+#include "tools/CommandLine.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
@@ -51,6 +52,7 @@ static void write(const std::string &bytes, const std::string &path) {
 }
 
 int main(int argc, char **argv) {
+  kedge::tool::prepareProcess();
   CLI::App app("ONNX models as level 1 of the compiler's IR, and back");
   std::string model, ir, output = "-";
   std::vector<std::string> shapes;
@@ -64,13 +66,14 @@ int main(int argc, char **argv) {
   app.add_flag("--locations", locations, "print where in the model each op came from");
   CLI11_PARSE(app, argc, argv);
   try {
+    kedge::tool::checkOutputArgument(argc, argv, {"-o"});
     if (model.empty() == ir.empty())
       kedge::fail("expected --import-onnx FILE.onnx or --export-onnx FILE.mlir");
     for (const std::string &shape : shapes)
       parseShape(shape, options);
     write(ir.empty() ? readModel(model, options, locations) : readIr(ir), output);
-  } catch (const kedge::Error &error) {
-    llvm::errs() << "kedge: error: " << error.what() << "\n";
-    return 1;
+    return kedge::tool::withOutput("kedge", 0);
+  } catch (const std::exception &error) {
+    return kedge::tool::sayError("kedge", error.what());
   }
 }

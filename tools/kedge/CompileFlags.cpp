@@ -4,7 +4,7 @@
 #include "driver/SavedIr.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
-#include <cmath>
+#include "runtime/program/NumberFlags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
@@ -13,10 +13,10 @@ namespace {
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Optimizer";
   command.add_option("--optimizer", o.optimizer, "update rule")->check(CLI::IsMember({"adamw", "adam", "sgd"}))->group(group)->capture_default_str();
-  command.add_option("--momentum", o.momentum, "of sgd; 0: no buffer")->check(CLI::Range(0.0, 1.0))->group(group)->capture_default_str();
+  command.add_option("--momentum", o.momentum, "of sgd; 0: no buffer")->group(group)->capture_default_str();
   command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
-  command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->check(CLI::NonNegativeNumber)->group(group);
-  command.add_option("--accumulate", o.accumulate, "micro-batches of a step")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
+  command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->group(group);
+  command.add_option("--accumulate", o.accumulate, "micro-batches of a step")->group(group)->capture_default_str();
   command.add_option("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay")->group(group)->allow_extra_args(false);
   command.add_option("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters")->group(group)->allow_extra_args(false);
   command.add_option("--lr", o.lr, "default learning rate of the program")->group(group)->capture_default_str();
@@ -37,7 +37,7 @@ int64_t bytesGiven(const std::string &flag, const std::string &text) {
 void addRankOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Ranks";
   command.add_option("--zero", o.zero, "what ranks share: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 parameters too")
-      ->check(CLI::Range(0, 3))->group(group)->capture_default_str();
+      ->group(group)->capture_default_str();
   auto bytes = [&](const std::string &flag, int64_t &value, const std::string &text) {
     command.add_option_function<std::string>(flag, [flag, &value](const std::string &given) { value = bytesGiven(flag, given); }, text)->group(group);
   };
@@ -56,7 +56,7 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--offload", o.offload, "what goes to host memory: any of optimizer,gradients,params,activations")
       ->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}))->group(group);
   command.add_option("--host-memory-budget", o.hostMemoryBudget, "BYTES or 16GiB of host memory for it (default: no limit)")->group(group);
-  command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->check(CLI::NonNegativeNumber)->group(group);
+  command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->group(group);
 }
 
 void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
@@ -73,10 +73,9 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
 }
 
 double positive(const std::string &flag, const std::string &text) {
-  double value = 0;
-  if (!CLI::detail::lexical_cast(text, value) || !std::isfinite(value) || value <= 0)
-    fail("{} {}: expected a positive finite number{}", flag, text, flag == "--loss-scale" ? ", or dynamic" : "");
-  return value;
+  if (const std::string wrong = rt::outOfRange(*rt::rangeOf(flag), text); !wrong.empty())
+    fail("{}: {}", flag, wrong);
+  return std::stod(text);
 }
 
 void addGradientTypes(CLI::App &command, CompileOptions &o) {
@@ -106,8 +105,8 @@ void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
   number("--loss-scale-growth", o.lossScale.growth, "factor after a window of steps without overflow (2)");
   number("--loss-scale-backoff", o.lossScale.backoff, "factor after an overflow (0.5)");
   number("--loss-scale-min", o.lossScale.minimum, "an overflow at this scale ends the run (default: below 2^-24)");
-  command.add_option("--loss-scale-window", o.lossScale.window, "steps without overflow before the scale grows (2000)")->check(CLI::PositiveNumber)->group(group);
-  command.add_option("--loss-scale-hysteresis", o.lossScale.hysteresis, "overflows before the scale shrinks (1)")->check(CLI::PositiveNumber)->group(group);
+  command.add_option("--loss-scale-window", o.lossScale.window, "steps without overflow before the scale grows (2000)")->group(group);
+  command.add_option("--loss-scale-hysteresis", o.lossScale.hysteresis, "overflows before the scale shrinks (1)")->group(group);
 }
 
 /// A scale that shrinks when it should grow, or the other way round, would only be noticed when training has failed.
@@ -164,6 +163,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       ->check(CLI::IsMember({"cudnn", "generated"}))->group(group);
   command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
   command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);
+  rt::checkNumbers(command);
 }
 
 void addProgramOptions(CLI::App &command, CompileOptions &o) {

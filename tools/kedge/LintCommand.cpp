@@ -3,6 +3,7 @@
 #include "ModelFlags.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Import/LintOps.h"
+#include "runtime/program/NumberFlags.h"
 #include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>
@@ -40,6 +41,7 @@ void addLintCommand(CLI::App &app, int &exitCode) {
   auto options = std::make_shared<ModelOptions>();
   auto json = std::make_shared<bool>(false);
   addModelOptions(*command, *options);
+  rt::checkNumbers(*command);
   command->add_flag("--json", *json, "findings and the verdict on every initializer, for machines");
   command->callback([=, &exitCode] { exitCode = runLint(*options, *json); });
 }

@@ -54,7 +54,6 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
       .add_option("--label-smoothing", options.labelSmoothing,
                   "share of the loss that is spread over all classes")
-      ->check(CLI::Range(0.0, 1.0))
       ->group(group);
   command
       .add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")
@@ -78,8 +77,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--ranks", options.ranks, "N[,M...]: numbers of ranks that the program can run on")
       ->group("Ranks")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber);
+      ->allow_extra_args(false);
 }
 
 } // namespace kedge::tool

@@ -1,9 +1,12 @@
 // kedge: lint an ONNX model, plan its training, compile it to a program.
 #include "Commands.h"
+#include "tools/CommandLine.h"
 #include "kedge/Support/Error.h"
-#include <cstdio>
+#include <new>
 
 int main(int argc, char **argv) {
+  using namespace kedge::tool;
+  prepareProcess();
   CLI::App app("Kedge compiles ONNX models into native training programs.", "kedge");
   app.require_subcommand(1);
   int exitCode = 0;
@@ -12,11 +15,12 @@ int main(int argc, char **argv) {
   kedge::tool::addCompileCommand(app, exitCode);
   try {
     app.parse(argc, argv);
-    return exitCode;
+    return withOutput("kedge", exitCode);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 1;
+    return withOutput("kedge", app.exit(error) == 0 ? 0 : 1);
+  } catch (const std::bad_alloc &) {
+    return sayError("kedge", "out of memory");
   } catch (const std::exception &error) {
-    fprintf(stderr, "kedge: error: %s\n", error.what());
-    return 1;
+    return sayError("kedge", error.what());
   }
 }

@@ -33,7 +33,8 @@ public:
   float fixed32();  // requires Type::Fixed32
   double fixed64(); // requires Type::Fixed64
   Span bytes();     // requires Type::Bytes; never empty of checks: lies within the message
-  std::string string();
+  std::string string();      // requires Type::Bytes, and UTF-8, as names and texts are
+  std::string byteString();  // requires Type::Bytes
 
   /// Values of a repeated scalar field, packed or not: calls `take` for each value of this occurrence.
   template <typename F> void varints(F &&take);

@@ -98,6 +98,8 @@ LogicalResult BufferOp::verify() {
   int64_t first = getFirst(), last = getLast();
   if (first < -1 || last < first)
     return emitOpError() << "lives from launch " << first << " to launch " << last;
+  if (!isa<RankedTensorType>(getType()))
+    return emitOpError() << "holds a " << getType() << ", expected a ranked tensor";
   if (static_cast<int64_t>(getSize()) < bytesOf(getType()))
     return emitOpError() << "has " << getSize() << " bytes, but holds a " << getType();
   if (getStateAttr() && getBindingsAttr())

@@ -1,14 +1,10 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 
-int64_t kedge::elementCount(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t dim : shape)
-    count *= dim;
-  return count;
-}
+int64_t kedge::elementCount(ArrayRef<int64_t> shape) { return saturatedCount(shape); }
 
 FailureOr<SmallVector<int64_t>> kedge::broadcastShapes(std::optional<Location> location,
                                                        ArrayRef<ArrayRef<int64_t>> shapes) {

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -104,6 +105,10 @@ LogicalResult FetchOp::verify() {
 }
 
 LogicalResult ClusterOp::verify() {
+  if (llvm::any_of(getDomain(), [](int64_t size) { return size < 0; }))
+    return emitOpError("has the domain [") << getDomain() << "]: a size is not negative";
+  if (std::string why = tooLarge(getDomain()); !why.empty())
+    return emitOpError("has a domain that no loop walks: ") << why;
   if (failed(checkMaps(*this, getInputMaps(), getInputs(), "input")) ||
       failed(checkMaps(*this, getOutputMaps(), getOutputs(), "output")))
     return failure();

@@ -57,6 +57,8 @@ private:
     if (!state)
       return function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()
                                      << ", which is no train.state of the module";
+    if (!isa<RankedTensorType>(state.getType()))
+      return success(); // the state says so itself
     if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.wholeType()) : state.getType() == type)
       return success();
     InFlightDiagnostic error = function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()

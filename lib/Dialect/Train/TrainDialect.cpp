@@ -6,6 +6,7 @@
 #include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,6 +45,13 @@ RankedTensorType StateOp::wholeType() {
 }
 
 LogicalResult StateOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return emitOpError("is of type ") << getType() << ", expected numbers of a static shape";
+  if (std::string why = tooLarge(wholeType().getShape()); !why.empty())
+    return emitOpError("cannot be held: ") << why;
+  if (auto weight = dyn_cast_or_null<WeightAttr>(getInitAttr()); weight && (weight.getOffset() < 0 || weight.getLength() < 0))
+    return emitOpError("is read from ") << weight << ": a place in a file is not negative";
   if (!getSharding())
     return success();
   Type expected = dist::shardOf(wholeType(), getSharding()->getRanks());

@@ -10,6 +10,7 @@
 #include "kedge/Support/Error.h"
 #include "mlir/IR/Builders.h"
 #include <fmt/ranges.h>
+#include <filesystem>
 #include <fstream>
 
 using namespace mlir;
@@ -29,6 +30,12 @@ model::Tensor ownedTensor(std::string name, RankedTensorType type, const std::ve
 
 std::vector<char> readBytes(train::WeightAttr weight) {
   std::string path = weight.getFile().str();
+  std::error_code missing;
+  const uintmax_t size = std::filesystem::file_size(path, missing);
+  if (missing || weight.getOffset() < 0 || weight.getLength() < 0 || static_cast<uintmax_t>(weight.getOffset()) > size ||
+      static_cast<uintmax_t>(weight.getLength()) > size - static_cast<uintmax_t>(weight.getOffset()))
+    fail("{}: has no {} bytes of weights at {}; expected the model that the IR was imported from", path, weight.getLength(),
+         weight.getOffset());
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes(weight.getLength());
   file.seekg(weight.getOffset());
@@ -48,7 +55,9 @@ HostTensor splatOf(RankedTensorType type, double value) {
 
 model::ValueInfo infoOf(const std::string &name, Value value) {
   model::ValueInfo info;
-  auto type = cast<RankedTensorType>(value.getType());
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    fail("'{}' is no tensor of a static shape in the IR, as level 1 has them", name);
   info.name = name;
   info.kind = model::ValueInfo::Kind::Tensor;
   info.dtype = onnxType(type.getElementType());
@@ -118,7 +127,9 @@ void OnnxWriter::states() {
     if (!symbol)
       continue;
     auto state = module.lookupSymbol<train::StateOp>(symbol.getValue());
-    auto type = cast<RankedTensorType>(argument.getType());
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!state || !type || !type.hasStaticShape())
+      fail("the IR binds an argument of @model to '{}', which is no train.state of a static shape", symbol.getValue().str());
     std::string name = fresh(state.getOnnxName().value_or(state.getSymName()).str());
     Attribute init = state.getInitAttr();
     if (auto weight = dyn_cast_or_null<train::WeightAttr>(init)) {

@@ -255,3 +255,30 @@ func.func @attention_gradient_draws(%q: tensor<3x2x4x8xf32>, %l: tensor<3x2x4xf3
       -> (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>)
   return
 }
+
+// -----
+
+func.func @scores(%x: tensor<4xf32>, %t: tensor<4xi64>) {
+  // expected-error @+2 {{scores are 'tensor<4xf32>', expected floats of [N, C, ...]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.NegativeLogLikelihoodLoss %x, %t : (tensor<4xf32>, tensor<4xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @labels(%x: tensor<4x8xf32>, %t: tensor<5xi64>) {
+  // expected-error @+2 {{labels are 'tensor<5xi64>', expected int32 or int64 of [4], the scores' shape without its classes}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.SoftmaxCrossEntropyLoss %x, %t : (tensor<4x8xf32>, tensor<5xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @class_weights(%x: tensor<4x8xf32>, %t: tensor<4xi64>, %w: tensor<7xf32>) {
+  // expected-error @+2 {{weights are 'tensor<7xf32>', expected one of the scores' type for each of 8 classes}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.SoftmaxCrossEntropyLoss %x, %t, %w : (tensor<4x8xf32>, tensor<4xi64>, tensor<7xf32>) -> tensor<f32>
+  return
+}

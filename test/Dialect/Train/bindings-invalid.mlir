@@ -102,3 +102,18 @@ func.func @part(%x: tensor<2xf32> {train.binding = #train.binding<input "x" part
 func.func @first(%x: tensor<2xf32>) -> (tensor<2xf32> {train.binding = #train.binding<output "x" part -1 of tensor<4xf32>>}) {
   return %x : tensor<2xf32>
 }
+
+// -----
+
+// expected-error @+1 {{is of type 'tensor<?x4xf32>', expected numbers of a static shape}}
+train.state parameter @w tensor<?x4xf32>
+
+// -----
+
+// expected-error @+1 {{cannot be held: it has more than 2^44 elements}}
+train.state parameter @w tensor<4294967296x4294967296xf32>
+
+// -----
+
+// expected-error @+1 {{is read from #train.weight<"model.onnx"[8, + -16]>: a place in a file is not negative}}
+train.state parameter @w tensor<4xf32> from #train.weight<"model.onnx"[8, + -16]>

@@ -1,0 +1,60 @@
+#include "driver/OutputFiles.h"
+#include "driver/SavedIr.h"
+#include "kedge/Support/Error.h"
+#include "runtime/io/SameFile.h"
+#include <filesystem>
+#include <set>
+
+namespace kedge::driver {
+namespace {
+
+/// An option, or what else a file is, and the file.
+using Uses = std::vector<std::pair<std::string, std::string>>;
+
+void addTensors(Uses &uses, const model::Graph &graph) {
+  std::set<std::string> known;
+  for (const model::Tensor &tensor : graph.initializers)
+    if (tensor.storage == model::Tensor::Storage::External && known.insert(tensor.path).second)
+      uses.emplace_back("the model's data", tensor.path);
+}
+
+Uses optionFiles(const CompileOptions &options) {
+  Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.algorithms}};
+  for (const auto &[option, value] : {std::pair("--precision-policy", options.precisionPolicy), std::pair("--device", options.device)})
+    if (std::filesystem::path(value).has_extension() || value.find('/') != std::string::npos)
+      uses.emplace_back(option, value);
+  return uses;
+}
+
+Uses inputsOf(const CompileOptions &options, const model::Model &model) {
+  Uses uses = optionFiles(options);
+  uses.emplace_back("the model", options.model.model);
+  uses.emplace_back("MODEL", options.resumedFrom);
+  addTensors(uses, model.graph);
+  for (const model::TrainingInfo &info : model.trainingInfo)
+    for (const auto &graph : {info.initialization, info.algorithm})
+      if (graph)
+        addTensors(uses, *graph);
+  return uses;
+}
+
+Uses outputsOf(const CompileOptions &options) {
+  return {{"-o", options.output}, {"--report", options.report}, {"--arena", options.arenaFile}, {"--launches", options.launchFile}};
+}
+
+} // namespace
+
+void checkFiles(const CompileOptions &options, const model::Model &model) {
+  for (const auto &[option, path] : optionFiles(options)) {
+    std::error_code ignored;
+    std::filesystem::file_status status = std::filesystem::status(path, ignored);
+    if (!path.empty() && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+      fail("{} {}: expected a file, found a folder, a pipe or a device", option, path);
+  }
+  for (const auto &[option, output] : outputsOf(options))
+    for (const auto &[what, input] : inputsOf(options, model))
+      if (!output.empty() && !input.empty() && rt::isSameFile(output, input))
+        fail("{} {}: would overwrite {} ('{}'), which this command reads; name another file", option, output, what, input);
+}
+
+} // namespace kedge::driver

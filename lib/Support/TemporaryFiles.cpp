@@ -1,0 +1,103 @@
+#include "kedge/Support/TemporaryFiles.h"
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace kedge {
+namespace {
+
+/// Read by a signal handler: fixed places, no locks. Folders come before what lies in them, so the last go first.
+struct Slot {
+  std::atomic<bool> taken{false}, ready{false};
+  char path[1024] = "";
+};
+
+constexpr int kSlots = 64;
+Slot slots[kSlots];
+std::atomic<pid_t> childProcess{0};
+
+void endChild() {
+  const pid_t child = childProcess.load();
+  if (child == 0)
+    return;
+  kill(-child, SIGTERM);
+  // Until its last process is gone it may still write.
+  constexpr int kTries = 200;
+  constexpr timespec pause{0, 10'000'000};
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    waitpid(child, nullptr, WNOHANG);
+    if (kill(-child, 0) != 0)
+      return;
+    nanosleep(&pause, nullptr);
+  }
+  kill(-child, SIGKILL);
+}
+
+void endBySignal(int number) {
+  removeTemporaryFiles();
+  std::signal(number, SIG_DFL);
+  raise(number);
+}
+
+void endByLostPage(int number, siginfo_t *info, void *) {
+  if (info->si_code != BUS_ADRERR)
+    return endBySignal(number);
+  constexpr char text[] = "kedge: error: a file that is being read has become shorter, or its disk failed; leave files alone "
+                          "that the compiler reads\n";
+  if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
+    // nobody is looking
+  }
+  removeTemporaryFiles();
+  _exit(1);
+}
+
+} // namespace
+
+TemporaryFile::TemporaryFile(const std::string &path) : slot(-1) {
+  if (path.size() >= sizeof(Slot::path))
+    return;
+  for (int at = 0; at < kSlots && slot < 0; ++at)
+    if (!slots[at].taken.exchange(true))
+      slot = at;
+  if (slot < 0)
+    return;
+  std::memcpy(slots[slot].path, path.c_str(), path.size() + 1);
+  slots[slot].ready.store(true);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (slot < 0)
+    return;
+  slots[slot].ready.store(false);
+  slots[slot].taken.store(false);
+}
+
+void removeTemporaryFiles() {
+  endChild();
+  for (int at = kSlots - 1; at >= 0; --at)
+    if (slots[at].ready.load() && unlink(slots[at].path) != 0)
+      rmdir(slots[at].path);
+}
+
+void endWithProcess(pid_t child) { childProcess.store(child); }
+
+void catchEndingSignals() {
+  struct sigaction action {};
+  sigfillset(&action.sa_mask);
+  action.sa_handler = endBySignal;
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction before {};
+    // nohup and shells in the background ignore some: that stays so.
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+      sigaction(number, &action, nullptr);
+  }
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = endByLostPage;
+  sigaction(SIGBUS, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+} // namespace kedge

@@ -1,0 +1,27 @@
+"""`kedge compile` ended by signals at moments all over its run: interrupted.py FOLDER COMMAND... The whole program is there, or
+nothing, also of the temporary folder."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+folder, command = sys.argv[1], [*sys.argv[2:], "-o", os.path.join(sys.argv[1], "program")]
+environment = {**os.environ, "TMPDIR": folder}
+begin = time.monotonic()
+subprocess.run(command, env=environment, check=True, capture_output=True)
+length, ended = time.monotonic() - begin, 0
+os.unlink(command[-1])
+MOMENTS = 14
+for moment in range(MOMENTS):
+    number = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[moment % 3]
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(length * (moment + 1) / (MOMENTS + 1))
+    child.send_signal(number)
+    code, left = child.wait(), os.listdir(folder)
+    if code not in (0, -number) or left != ([] if code else ["program"]):
+        sys.exit(f"{number.name} after {moment + 1} of {MOMENTS} parts: exit code {code}, left {left}")
+    ended += code != 0
+    if code == 0:
+        os.unlink(command[-1])
+print("nothing left behind" if ended else "no run was ended")

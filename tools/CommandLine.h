@@ -1,0 +1,65 @@
+// What all of the project's tools do before their options, and when they end.
+#pragma once
+#include "kedge/Support/Error.h"
+#include "kedge/Support/TemporaryFiles.h"
+#include "runtime/io/Printable.h"
+#include "runtime/io/SameFile.h"
+#include "runtime/io/StandardFiles.h"
+#include "llvm/Support/ErrorHandling.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+namespace kedge::tool {
+
+/// Without allocating. What is temporary goes as with a signal.
+[[noreturn]] inline void endWithoutMemory() {
+  constexpr char text[] = "kedge: error: out of memory\n";
+  [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, text, sizeof(text) - 1);
+  removeTemporaryFiles();
+  _exit(1);
+}
+
+/// A failed allocation in code that cannot throw is an error, too, not a crash.
+inline void prepareProcess() {
+  rt::prepareStandardFiles();
+  catchEndingSignals();
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endWithoutMemory(); });
+  std::set_terminate([] {
+    try {
+      if (std::exception_ptr current = std::current_exception())
+        std::rethrow_exception(current);
+    } catch (const std::bad_alloc &) {
+      endWithoutMemory();
+    } catch (...) {
+    }
+    std::abort();
+  });
+}
+
+inline int sayError(const char *tool, const std::string &text) {
+  fprintf(stderr, "%s: error: %s\n", tool, rt::printable(text).c_str());
+  return 1;
+}
+
+/// The exit code, or 1 where standard output did not take everything.
+inline int withOutput(const char *tool, int code) {
+  if (const char *reason = rt::lostOutput(); *reason)
+    return sayError(tool, std::string("standard output takes no more text: ") + reason);
+  return code;
+}
+
+/// Of a tool that reads files as it writes: what stands behind an option of `outputs` is no other argument's file.
+inline void checkOutputArgument(int argc, char **argv, std::initializer_list<const char *> outputs) {
+  for (int at = 1; at + 1 < argc; ++at)
+    for (const char *output : outputs)
+      if (!strcmp(argv[at], output))
+        for (int other = 1; other < argc; ++other)
+          if (other != at + 1 && rt::isSameFile(argv[other], argv[at + 1]))
+            fail("{} {}: would overwrite '{}', which this command reads; name another file", output, argv[at + 1], argv[other]);
+}
+
+} // namespace kedge::tool
