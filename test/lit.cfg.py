@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -51,6 +51,8 @@ for variable in ("CUDA_HOME", "CUDA_PATH"):
 # The runtime of --target cuda is there, and the stand-ins for NVIDIA's libraries that its tests build.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "libkedge_runtime_main_cuda.a")):
     config.available_features.add("cuda")
+if os.path.exists(os.path.join(config.kedge_binary_dir, "test", "fuzz", "libkedge-fail-malloc.so")):
+    config.available_features.add("fail-malloc")
 try:
     ctypes.CDLL("libcuda.so.1")
 except OSError:

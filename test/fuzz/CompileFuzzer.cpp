@@ -1,0 +1,31 @@
+// Any bytes, read as an ONNX model, linted, repaired, imported and folded: level 1, or one error.
+#include "kedge/Dialect/Registration.h"
+#include "kedge/Import/GraphImporter.h"
+#include "kedge/Import/LintOps.h"
+#include "kedge/Support/Error.h"
+#include "mlir/IR/Verifier.h"
+#include <cstdlib>
+
+using namespace kedge;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic &) { return mlir::success(); });
+  context.loadAllAvailableDialects();
+  try {
+    model::Model model = model::parseModel({data, data + size}, "/nowhere/fuzz.onnx", {.requireExternalData = false});
+    lint::Options options;
+    options.repair = options.trainMode = true;
+    options.loss = "none";
+    lint::Report report = lint::prepare(model, options, lint::lintOperators(context));
+    ImportOptions importing;
+    importing.roles = lint::rolesOf(report);
+    mlir::OwningOpRef<mlir::ModuleOp> module = importModel(context, model, importing);
+    if (failed(mlir::verify(*module)))
+      std::abort();
+  } catch (const Error &) {
+  }
+  return 0;
+}
