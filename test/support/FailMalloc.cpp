@@ -1,16 +1,10 @@
-// Preloaded into a tool: the N-th allocation behind the beginning of its main() fails (KEDGE_FAIL_ALLOCATION=N).
+// Preloaded into a tool: the N-th allocation of C++ behind the beginning of its main() fails (KEDGE_FAIL_ALLOCATION=N). Not
+// malloc's: MLIR's headers (InterfaceMap) take its result unasked.
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <dlfcn.h>
-
-extern "C" {
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-}
+#include <new>
 
 namespace {
 
@@ -19,7 +13,6 @@ std::atomic<long> left{-1}; // negative: none fails
 bool fails() {
   if (left.load(std::memory_order_relaxed) < 0 || left.fetch_sub(1, std::memory_order_relaxed) != 1)
     return false;
-  errno = ENOMEM;
   return true;
 }
 
@@ -35,16 +28,14 @@ int countedMain(int argc, char **argv, char **environment) {
 
 } // namespace
 
-extern "C" {
-
-void *malloc(size_t size) { return fails() ? nullptr : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return fails() ? nullptr : __libc_calloc(count, size); }
-void *realloc(void *old, size_t size) { return fails() ? nullptr : __libc_realloc(old, size); }
-void *aligned_alloc(size_t align, size_t size) { return fails() ? nullptr : __libc_memalign(align, size); }
-int posix_memalign(void **place, size_t align, size_t size) {
-  *place = fails() ? nullptr : __libc_memalign(align, size);
-  return *place ? 0 : ENOMEM;
+void *operator new(size_t size) {
+  void *place = fails() ? nullptr : std::malloc(size == 0 ? 1 : size);
+  if (!place)
+    throw std::bad_alloc();
+  return place;
 }
+
+extern "C" {
 
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(), void (*fini)(),
                       void (*loaderEnd)(), void *stackEnd) {
