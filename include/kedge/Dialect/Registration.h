@@ -6,6 +6,7 @@
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Tune/TuneDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,7 +14,7 @@
 
 namespace kedge {
 inline void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<KedgeDialect, onnx::ONNXDialect, dist::DistDialect, train::TrainDialect, sched::SchedDialect, exec::ExecDialect,
+  registry.insert<KedgeDialect, onnx::ONNXDialect, dist::DistDialect, train::TrainDialect, tune::TuneDialect, sched::SchedDialect, exec::ExecDialect,
                   mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
 }
 } // namespace kedge

@@ -1,6 +1,8 @@
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/FewBitOps.h"
 #include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Dialect/Train/MoreOptimizerOps.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Dialect/Train/MovementGradientOps.h"
 #include "kedge/Dialect/Train/OnnxOptimizerOps.h"
@@ -21,6 +23,10 @@ using namespace kedge::train;
 #include "kedge/Dialect/Train/TrainDialect.cpp.inc"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/StateOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Train/FewBitOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Train/MoreOptimizerOps.cpp.inc"
 
 void TrainDialect::initialize() {
   addAttributes<
@@ -30,6 +36,14 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/StateOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/FewBitOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/MoreOptimizerOps.cpp.inc"
       >();
   registerLossOps();
   registerOptimizerOps();

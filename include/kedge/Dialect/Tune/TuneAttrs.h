@@ -1,0 +1,19 @@
+#pragma once
+#include "kedge/Dialect/Tune/TuneDialect.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+#include "kedge/Dialect/Tune/TuneAttrsEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kedge/Dialect/Tune/TuneAttrs.h.inc"
+
+namespace kedge::tune {
+
+// Attributes of a train.state.
+inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
+                                     orthogonalName = "tune.orthogonal", storedName = "tune.stored";
+
+/// Null for a state that is none.
+inline AdapterAttr adapterOf(mlir::Operation *state) { return state->getAttrOfType<AdapterAttr>(adapterName); }
+inline EncodingAttr encodingOf(mlir::Operation *state) { return state->getAttrOfType<EncodingAttr>(encodingName); }
+
+} // namespace kedge::tune
