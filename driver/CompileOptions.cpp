@@ -32,4 +32,18 @@ void checkPrecision(const CompileOptions &options) {
     fail("--master-weights off: not available with --zero {}; expected --zero 0", options.zero);
 }
 
+double CompileOptions::weightDecayOrDefault() const {
+  return weightDecay.value_or(optimizer == "muon" ? 0.1 : optimizer == "adamw" || optimizer == "adamw8bit" ? 0.01 : 0.0);
+}
+
+double CompileOptions::epsOrDefault() const {
+  return eps.value_or(optimizer == "adagrad" ? 1e-10 : optimizer == "adafactor" ? 1e-3 : 1e-8);
+}
+
+std::vector<double> CompileOptions::betasOrDefault() const {
+  if (!betas.empty())
+    return betas;
+  return {0.9, optimizer == "lion" || optimizer == "rmsprop" ? 0.99 : 0.999};
+}
+
 } // namespace kedge::driver

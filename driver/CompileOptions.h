@@ -11,8 +11,9 @@ using SavedArguments = std::vector<std::pair<std::string, std::vector<std::strin
 
 struct CompileOptions {
   ModelOptions model;
-  std::string optimizer = "adamw";
-  double momentum = 0, clipNorm = 0;
+  std::string optimizer = "adamw", muon; ///< `muon`: REGEX of the matrices that it updates
+  std::optional<double> momentum; ///< default: 0.95 for muon, else 0
+  double clipNorm = 0;
   bool nesterov = false;
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
@@ -20,9 +21,9 @@ struct CompileOptions {
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
   std::vector<std::string> weightDecayExclude, lrScale;
-  double lr = 1e-3, eps = 1e-8;
-  std::vector<double> betas = {0.9, 0.999};
-  std::optional<double> weightDecay; ///< default: 0.01 for adamw, else 0
+  double lr = 1e-3;
+  std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
+  std::vector<double> betas;              ///< empty: the optimizer's
   std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
   std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
   std::string gradientType, accumulatorType; ///< --grad-dtype, --accumulate-dtype; empty: not given
@@ -60,7 +61,11 @@ struct CompileOptions {
   bool onGpu() const { return target != "cpu"; }
   /// --device, or what predicted times are of without it; empty: this machine.
   std::string deviceName() const;
-  double weightDecayOrDefault() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
+  // What the optimizers of PyTorch and bitsandbytes have.
+  double weightDecayOrDefault() const;
+  double momentumOrDefault() const { return momentum.value_or(optimizer == "muon" ? 0.95 : 0.0); }
+  double epsOrDefault() const;
+  std::vector<double> betasOrDefault() const;
 };
 
 /// --master-weights off where it means something: bf16 under `master`, parameters whole on every rank. Throws kedge::Error.

@@ -1,5 +1,5 @@
-#include "FunctionEditing.h"
 #include "GradientFolds.h"
+#include "ParameterUpdate.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
@@ -9,7 +9,6 @@
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
-#include "kedge/Support/StorageBytes.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -21,15 +20,10 @@ using namespace mlir;
 using train::BindingKind;
 using train::FunctionKind;
 
-/// What loss scaling brings into the function of the update; null values without it.
-struct Scaler {
-  Value skipped; ///< i1: a gradient of the step is not finite
-  Value steps;   ///< updates done before
-  train::AdamCorrectionsOp corrections;
-};
-
 struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   using Base::Base;
+  UpdateRule rule = nullptr;
+  UpdateSettings settings;
   int64_t stateBytes = 0;
   double nominalItems = 0; // of a step
   llvm::DenseMap<StringAttr, train::StateOp> workingCopies;
@@ -37,10 +31,13 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   bool countsItems = false; // the loss divides by items that are counted as the program runs
 
   void runOnOperation() override {
-    if (optimizer != "adamw" && optimizer != "adam" && optimizer != "sgd") {
-      getOperation().emitError() << "unknown optimizer '" << optimizer.getValue() << "': expected adamw, adam or sgd";
+    rule = updateRule(optimizer.getValue());
+    if (!rule) {
+      getOperation().emitError() << "unknown optimizer '" << optimizer.getValue()
+                                 << "': expected adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit";
       return signalPassFailure();
     }
+    settings = {optimizer, momentum, nesterov};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && backward->hasAttr("train.training_info"))
@@ -68,23 +65,6 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       if (state.getRole() == train::Role::WorkingCopy)
         found[state.getOfAttr().getAttr()] = state;
     return found;
-  }
-
-  std::string makeState(train::StateOp parameter, train::Role role, StringRef suffix) {
-    train::StateOp made = makeStateOf(parameter, role, suffix);
-    stateBytes += bytesOf(made.getType());
-    return made.getSymName().str();
-  }
-
-  /// The parameter's new value, rounded into its working copy, too.
-  void returnParameter(func::FuncOp function, OpBuilder &builder, train::StateOp parameter, Value value) {
-    returnState(function, parameter.getSymName(), value);
-    train::StateOp working = workingCopies.lookup(parameter.getSymNameAttr());
-    if (!working)
-      return;
-    Type element = cast<RankedTensorType>(working.getType()).getElementType();
-    Value rounded = onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(element));
-    returnState(function, working.getSymName(), rounded);
   }
 
   static Value stateArgument(func::FuncOp function, StringRef name, Type type) {
@@ -155,25 +135,6 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return onnx::MulOp::create(builder, loc, train::InverseScaleOp::create(builder, loc, lossScale), scale);
   }
 
-  /// The old value in a skipped step.
-  Value unlessSkipped(OpBuilder &builder, Value before, Value after) {
-    return scaler.skipped ? onnx::WhereOp::create(builder, after.getLoc(), scaler.skipped, before, after).getResult() : after;
-  }
-
-  /// Adam's step size and second correction: the host knows the step's number unless steps may be skipped.
-  Value adamCorrection(func::FuncOp function, OpBuilder &builder, Location loc, StringRef which) {
-    if (!scaler.steps)
-      return scalar(function, which);
-    if (!scaler.corrections) {
-      auto exact = [&](StringRef name) {
-        return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF64Type()));
-      };
-      scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"),
-                                                            exact("exact_beta1"), exact("exact_beta2"));
-    }
-    return which == "step_size" ? scaler.corrections.getStepSize() : scaler.corrections.getBiasCorrection2Sqrt();
-  }
-
   /// nominal / actual items of the step.
   Value itemScale(func::FuncOp function, OpBuilder &builder, Location loc, bool itemsInFunction) {
     Value items = findResult(function, BindingKind::Result, "items");
@@ -210,48 +171,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {
     builder.enter(updateOf(one.state.getOnnxName().value_or(one.state.getSymName())));
-    Location loc = one.state.getLoc();
-    Value param = stateArgument(function, one.state.getSymName(), one.state.getType());
-    if (optimizer == "sgd")
-      return updateSGD(function, builder, loc, one, param, scale);
-    std::string first = makeState(one.state, train::Role::Moment1, "moment1");
-    std::string second = makeState(one.state, train::Role::Moment2, "moment2");
-    Value moment1 = stateArgument(function, first, param.getType());
-    Value moment2 = stateArgument(function, second, param.getType());
-    Value decay = scalar(function, optimizer == "adamw" ? "lr_decay" : "weight_decay");
-    SmallVector<Value> operands = {param, moment1, moment2, one.gradient, scale, decay};
-    operands.push_back(adamCorrection(function, builder, loc, "step_size"));
-    for (StringRef name : {"one_minus_beta1", "beta2", "one_minus_beta2"})
-      operands.push_back(scalar(function, name));
-    operands.push_back(adamCorrection(function, builder, loc, "bias_correction2_sqrt"));
-    operands.push_back(scalar(function, "eps"));
-    SmallVector<NamedAttribute> attributes = settings(builder, one.state);
-    Operation *op = optimizer == "adamw" ? train::AdamWOp::create(builder, loc, operands, attributes).getOperation()
-                                         : train::AdamOp::create(builder, loc, operands, attributes).getOperation();
-    returnParameter(function, builder, one.state, unlessSkipped(builder, param, op->getResult(0)));
-    returnState(function, first, unlessSkipped(builder, moment1, op->getResult(1)));
-    returnState(function, second, unlessSkipped(builder, moment2, op->getResult(2)));
-  }
-
-  SmallVector<NamedAttribute> settings(OpBuilder &builder, train::StateOp state) {
-    return {builder.getNamedAttr("decay", builder.getBoolAttr(state.getDecay())),
-            builder.getNamedAttr("lr_scale", builder.getF64FloatAttr(state.getLrScale().convertToDouble()))};
-  }
-
-  void updateSGD(func::FuncOp function, OpBuilder &builder, Location loc, Trained &one, Value param, Value scale) {
-    Value decay = scalar(function, "weight_decay"), rate = scalar(function, "lr");
-    SmallVector<NamedAttribute> attributes = settings(builder, one.state);
-    if (momentum == 0) {
-      auto sgd = train::SGDOp::create(builder, loc, ValueRange{param, one.gradient, scale, decay, rate}, attributes);
-      return returnParameter(function, builder, one.state, unlessSkipped(builder, param, sgd.getNewParam()));
-    }
-    std::string buffer = makeState(one.state, train::Role::Momentum, "momentum");
-    attributes.push_back(builder.getNamedAttr("nesterov", builder.getBoolAttr(nesterov)));
-    Value before = stateArgument(function, buffer, param.getType());
-    SmallVector<Value> operands = {param, before, one.gradient, scale, decay, rate, scalar(function, "momentum")};
-    auto sgd = train::MomentumOp::create(builder, loc, operands, attributes);
-    returnParameter(function, builder, one.state, unlessSkipped(builder, param, sgd.getNewParam()));
-    returnState(function, buffer, unlessSkipped(builder, before, sgd.getNewBuffer()));
+    ParameterUpdate update(function, builder, one, scale, workingCopies.lookup(one.state.getSymNameAttr()), scaler, settings);
+    rule(update);
+    stateBytes += update.stateBytes;
   }
 };
 } // namespace

@@ -287,8 +287,8 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd">,
-    Option<"momentum", "momentum", "double", "0.0", "of sgd; 0: no buffer">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit">,
+    Option<"momentum", "momentum", "double", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
     Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"scaleGrowth", "scale-growth", "double", "2.0", "of the loss scale, after a window of clean steps">,
@@ -298,6 +298,31 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">,
     Option<"ranks", "ranks", "int64_t", "1", "that train together: items, norm and overflow are of all">
   ];
+}
+
+def ChooseMatrices : StepPass<"kedge-choose-matrices", "mlir::ModuleOp"> {
+  let summary = "Which parameters Muon updates as matrices";
+  let description = [{
+    Marks as `tune.orthogonal` the trained matrices of @model that `weights` names, or all that a MatMul or Gemm multiplies by and
+    nothing else reads, but the head: a product behind which there is no other. Statistic: matrices.
+
+    Example: `--kedge-choose-matrices`
+    ```mlir
+    train.state parameter @w tensor<4x6xf32>
+    train.state parameter @head tensor<6x5xf32>
+    func.func @model(%x: tensor<2x4xf32>, %w: tensor<4x6xf32> {train.binding = #train.binding<state @w>}, %head: tensor<6x5xf32> {train.binding = #train.binding<state @head>}) -> tensor<2x5xf32> attributes {train.kind = #train.kind<model>} {
+      %0 = onnx.MatMul %x, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
+      %1 = onnx.MatMul %0, %head : (tensor<2x6xf32>, tensor<6x5xf32>) -> tensor<2x5xf32>
+      return %1 : tensor<2x5xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x6xf32> {tune.orthogonal}
+    train.state parameter @head tensor<6x5xf32>
+    ```
+  }];
+  let options = [Option<"weights", "weights", "std::string", "\"\"", "REGEX (default: all but embeddings and the head)">];
 }
 
 def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {

@@ -50,6 +50,9 @@ constexpr Formula kFormulas[] = {
     {"bias_correction1", [](const Context &c) { return c.correction1(); }},
     {"bias_correction2_sqrt", [](const Context &c) { return std::sqrt(c.correction2()); }},
     {"step_size", [](const Context &c) { return c.lr() / c.correction1(); }},
+    // Adafactor's: how much of the new mean enters, and the largest relative step.
+    {"adafactor_mix", [](const Context &c) { return std::pow(c.update(), -0.8); }},
+    {"inverse_sqrt_step", [](const Context &c) { return 1 / std::sqrt(c.update()); }},
     {"rank", [](const Context &c) { return static_cast<double>(c.point.world.rank); }},
     {"micro", [](const Context &c) { return static_cast<double>(c.point.micro); }},
     {"row_base",

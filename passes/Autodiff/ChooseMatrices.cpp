@@ -1,0 +1,94 @@
+#include "FunctionEditing.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/Passes.h"
+#include <regex>
+
+namespace kedge::autodiff {
+#define GEN_PASS_DEF_CHOOSEMATRICES
+#include "passes/Autodiff/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
+  using Base::Base;
+  DenseSet<Operation *> heads;
+
+  void runOnOperation() override {
+    auto model = train::functionOf(getOperation(), train::FunctionKind::Model);
+    if (!model) {
+      getOperation().emitError("has no function @model with matrices to choose from");
+      return signalPassFailure();
+    }
+    findHeads(model);
+    int64_t chosen = 0;
+    for (BlockArgument argument : model.getArguments()) {
+      FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
+      auto state = symbol ? getOperation().lookupSymbol<train::StateOp>(symbol) : train::StateOp();
+      FailureOr<bool> wanted = state ? isWanted(state, argument) : false;
+      if (failed(wanted))
+        return signalPassFailure();
+      if (!*wanted)
+        continue;
+      state->setAttr(tune::orthogonalName, UnitAttr::get(&getContext()));
+      ++chosen;
+    }
+    if (chosen == 0 && !weights.empty()) {
+      getOperation().emitError() << "--muon '" << weights << "': no trained matrix has such a name";
+      return signalPassFailure();
+    }
+    addStatistic("kedge-choose-matrices", "matrices", chosen);
+  }
+
+  FailureOr<bool> isWanted(train::StateOp state, BlockArgument argument) {
+    std::string name = state.getOnnxName().value_or(state.getSymName()).str();
+    const bool isTrained = state.getRole() == train::Role::Parameter;
+    if (weights.empty())
+      return isTrained && rankOf(argument) == 2 && !argument.use_empty() && onlyMultiplies(argument);
+    try {
+      if (!isTrained || !std::regex_search(name, std::regex(weights.getValue(), std::regex::ECMAScript)))
+        return false;
+    } catch (const std::regex_error &error) {
+      getOperation().emitError() << "--muon '" << weights << "': not a regular expression: " << error.what();
+      return failure();
+    }
+    if (rankOf(argument) == 2)
+      return true;
+    getOperation().emitError() << "--muon '" << weights << "': '" << name << "' (" << argument.getType()
+                               << ") is no matrix: Muon updates matrices alone";
+    return failure();
+  }
+
+  static bool isProduct(Operation *op) { return isa<onnx::MatMulOp, onnx::GemmOp>(op); }
+
+  /// Products behind which no other stands: of language models the head.
+  void findHeads(func::FuncOp model) {
+    heads.clear();
+    SmallVector<Value> pending(returnOf(model)->getOperands());
+    DenseSet<Value> seen;
+    while (!pending.empty()) {
+      Value value = pending.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || !seen.insert(value).second)
+        continue;
+      if (isProduct(op))
+        heads.insert(op);
+      else
+        pending.append(op->operand_begin(), op->operand_end());
+    }
+  }
+
+  bool onlyMultiplies(Value value) {
+    return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+      if (auto transpose = dyn_cast<onnx::TransposeOp>(use.getOwner()))
+        return onlyMultiplies(transpose.getResult());
+      return isProduct(use.getOwner()) && use.getOperandNumber() == 1 && !heads.contains(use.getOwner());
+    });
+  }
+};
+} // namespace
+} // namespace kedge::autodiff

@@ -1,0 +1,73 @@
+// The update of one parameter: its states, the host's scalars, what is kept in a skipped step; and the rules.
+#pragma once
+#include "FunctionEditing.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/LossScaleOps.h"
+
+namespace kedge::autodiff {
+
+/// What loss scaling brings into the function of the update; null values without it.
+struct Scaler {
+  mlir::Value skipped; ///< i1: a gradient of the step is not finite
+  mlir::Value steps;   ///< updates done before
+  train::AdamCorrectionsOp corrections;
+};
+
+struct UpdateSettings {
+  std::string optimizer;
+  double momentum = 0;
+  bool nesterov = false;
+};
+
+class ParameterUpdate {
+public:
+  ParameterUpdate(mlir::func::FuncOp function, PlacedBuilder &builder, Trained &one, mlir::Value scale,
+                  train::StateOp workingCopy, Scaler &scaler, const UpdateSettings &settings);
+
+  mlir::func::FuncOp function;
+  PlacedBuilder &builder;
+  mlir::Location loc;
+  train::StateOp state;
+  mlir::Value param, gradient;
+  mlir::Value scale; ///< of the gradient
+  const UpdateSettings &settings;
+  int64_t stateBytes = 0; ///< of what was made
+
+  /// A value that the host writes before the step, f32.
+  mlir::Value scalar(llvm::StringRef name) const;
+  /// Adam's step size and second correction: the host knows the step's number unless steps may be skipped.
+  mlir::Value adamCorrection(llvm::StringRef which);
+  /// Number of this update from 1, f32; null where the host knows it.
+  mlir::Value countedStep();
+  /// The value before the step of a state beside the parameter, made here; of the parameter's type unless another is given.
+  mlir::Value makeState(train::Role role, llvm::StringRef suffix, mlir::Type type = {});
+  /// The new value of a state that makeState gave.
+  void keep(mlir::Value before, mlir::Value after);
+  /// The parameter's new value, rounded into its working copy, too.
+  void finish(mlir::Value value);
+  /// `decay` and `lr_scale` of the parameter, as the optimizers' ops have them.
+  llvm::SmallVector<mlir::NamedAttribute> attributes();
+  double lrScale();
+
+private:
+  mlir::Value unlessSkipped(mlir::Value before, mlir::Value after);
+
+  train::StateOp workingCopy;
+  Scaler &scaler;
+  llvm::DenseMap<mlir::Value, std::string> made;
+};
+
+using UpdateRule = void (*)(ParameterUpdate &);
+/// Null for an optimizer that is none.
+UpdateRule updateRule(llvm::StringRef optimizer);
+
+void updateAdam(ParameterUpdate &update);
+void updateSGD(ParameterUpdate &update);
+void updateLion(ParameterUpdate &update);
+void updateRMSprop(ParameterUpdate &update);
+void updateAdagrad(ParameterUpdate &update);
+void updateAdafactor(ParameterUpdate &update);
+void updateMuon(ParameterUpdate &update);
+void updateAdam8bit(ParameterUpdate &update);
+
+} // namespace kedge::autodiff
