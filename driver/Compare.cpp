@@ -75,6 +75,22 @@ nlohmann::json comparePrecisions(const CompileOptions &options) {
   return rows;
 }
 
+nlohmann::json compareTuning(const CompileOptions &options) {
+  nlohmann::json rows = nlohmann::json::array();
+  CompileOptions changed = trialOf(options);
+  changed.model.adapters = {};
+  rows.push_back(rowOf("all parameters", changed));
+  changed.model.adapters = options.model.adapters;
+  changed.model.adapters.quantize.clear();
+  changed.model.adapters.doubleQuantize = false;
+  rows.push_back(rowOf("adapters", changed));
+  if (options.model.adapters.quantize.empty())
+    return rows;
+  changed.model.adapters = options.model.adapters;
+  rows.push_back(rowOf("+ few bits", changed));
+  return rows;
+}
+
 nlohmann::json compareStages(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
   // Weights without masters are whole on every rank.

@@ -16,6 +16,8 @@ nlohmann::json comparePrecisions(const CompileOptions &options);
 /// rows below are worth making.
 bool severalRanks(const CompileOptions &options);
 
+/// With adapters: training all parameters, adapters over the weights as they are, and over those in few bits.
+nlohmann::json compareTuning(const CompileOptions &options);
 /// The same for each ZeRO stage, with everything else as given.
 nlohmann::json compareStages(const CompileOptions &options);
 

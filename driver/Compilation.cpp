@@ -151,7 +151,11 @@ void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) c
   switch (phase) {
   case Phase::None:
   case Phase::Import: return;
-  case Phase::Model: return pipelines::addRaisePipeline(manager);
+  case Phase::Model:
+    pipelines::addRaisePipeline(manager);
+    if (options.model.adapters.given())
+      pipelines::addAdapterPipeline(manager, options.model.adapters);
+    return;
   case Phase::Step: return pipelines::addStepPipeline(manager, stepOptions());
   case Phase::Schedule: return pipelines::addSchedulePipeline(manager, targetOptions());
   case Phase::Rematerialize: return buildRematerialize(manager);
@@ -263,6 +267,8 @@ void Compilation::import() {
   if (done >= Phase::Model)
     return;
   run(Phase::Model);
+  if (options.model.adapters.given())
+    applyParameterOptions(); // to adapters, too
   save(Phase::Model);
 }
 
@@ -320,8 +326,9 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.persistBytes = options.persistBytes;
   step.syncBatchNorm = options.syncBatchNorm;
   step.optimizer = options.optimizer;
-  step.momentum = options.momentum;
-  step.nesterov = options.nesterov;
+  step.muon = options.muon;
+  step.momentum = options.momentumOrDefault();
+  step.nesterov = options.nesterov || options.optimizer == "muon";
   step.clipNorm = options.clipNorm;
   step.logitsChunk = options.logitsChunk;
   step.precision = options.precision;

@@ -1,4 +1,5 @@
 #include "driver/ModelOptions.h"
+#include "driver/Adapters.h"
 #include <algorithm>
 
 namespace kedge::driver {
@@ -11,6 +12,11 @@ lint::Options ModelOptions::lintOptions() const {
   options.lossOutput = lossOutput;
   options.train = train;
   options.freeze = freeze;
+  if (adapters.inserts()) { // what --train does not name stays as it is
+    options.freeze.push_back("");
+    const std::vector<std::string> beside = trainedBeside(adapters);
+    options.train.insert(options.train.end(), beside.begin(), beside.end());
+  }
   options.trainMode = trainMode;
   options.repair = repair;
   options.allow.insert(allow.begin(), allow.end());

@@ -1,10 +1,16 @@
 // What lint, plan and compile are told about the model, as plain values.
 #pragma once
 #include "kedge/Lint/Lint.h"
+#include "passes/Pipelines/Pipelines.h"
 #include <map>
 #include <optional>
 
 namespace kedge::driver {
+
+/// --lora, --adapter and their kin.
+struct AdapterOptions : pipelines::AdapterOptions {
+  bool given() const { return inserts() || !quantize.empty(); }
+};
 
 struct ModelOptions {
   std::string model;
@@ -18,6 +24,7 @@ struct ModelOptions {
   bool trainMode = false, repair = false;
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1};
+  AdapterOptions adapters;
 
   lint::Options lintOptions() const;
 };

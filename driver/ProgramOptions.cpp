@@ -1,14 +1,18 @@
 #include "driver/ProgramOptions.h"
+#include "driver/AdapterGraph.h"
+#include "driver/Adapters.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/LossOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Export/Skeleton/ModelDiff.h"
 #include "kedge/Export/Skeleton/Skeleton.h"
 #include "kedge/Support/Error.h"
 #include "runtime/program/NumberFlags.h"
 #include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringSet.h"
 #include <filesystem>
 #include <unistd.h>
 
@@ -56,11 +60,25 @@ const model::Tensor *findInitializer(const model::Model &model, const std::strin
   return found;
 }
 
+/// Frozen weights that adapters, or few bits, have changed.
+llvm::StringSet<> adaptedWeights(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state))
+      names.insert(adapter.getBase().getValue());
+    else if (auto encoding = tune::encodingOf(state); encoding && encoding.getPart() == tune::Part::Codes)
+      names.insert(state.getSymName());
+  return names;
+}
+
 /// Elements of trained tensors come from the program's states, wherever an edit or the file puts them.
 void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edits &edits) {
+  const llvm::StringSet<> adapted = adaptedWeights(module);
   for (auto state : module.getOps<train::StateOp>()) {
     auto name = state.getOnnxName();
-    if (!name || !llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State}, state.getRole()))
+    bool changes = llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State}, state.getRole()) ||
+                   adapted.contains(state.getSymName());
+    if (!name || !changes)
       continue;
     const model::Tensor *tensor = findInitializer(changed, name->str());
     if (!tensor)
@@ -113,13 +131,15 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
   json result = {{"accumulate", options.accumulate}, {"ranks", options.model.ranks}, {"optimizer", options.optimizer}, {"lr", options.lr},
-                 {"betas", options.betas}, {"eps", options.eps}, {"weight_decay", options.weightDecayOrDefault()},
-                 {"momentum", options.momentum}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
+                 {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
+                 {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
   if (options.lossScale.minimum > 0)
     result["loss_scale_min"] = options.lossScale.minimum;
   if (options.lossScale.fixed)
     result["loss_scale_fixed"] = true;
+  if (options.model.adapters.inserts())
+    result["adapter"] = adapterFacts(options.model.adapters, module);
   result.update(lossFacts);
   int64_t parameters = 0;
   for (auto state : module.getOps<train::StateOp>())
@@ -127,6 +147,21 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
       parameters += state.wholeType().getNumElements();
   result["parameters"] = parameters;
   return result;
+}
+
+/// With the adapters as nodes; null where the model's form does not allow it.
+static json adapterSkeleton(ModuleOp module, const lint::Report &report, const exporter::SkeletonOptions &options,
+                            std::vector<uint8_t> &data) {
+  const model::Model &original = *report.loaded;
+  const model::Model changed = withAdapterNodes(*report.exported, module);
+  try {
+    exporter::Edits edits = exporter::editsBetween(original, changed);
+    takeFromStates(module, changed, edits);
+    exporter::setInferenceMode(original, edits);
+    return exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  } catch (const Error &) { // products in functions that several nodes call
+    return nullptr;
+  }
 }
 
 json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
@@ -139,6 +174,8 @@ json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, st
   result["training"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
   exporter::setInferenceMode(original, edits);
   result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  if (llvm::any_of(module.getOps<train::StateOp>(), [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
+    result["adapters"] = adapterSkeleton(module, report, options, data);
   return result;
 }
 

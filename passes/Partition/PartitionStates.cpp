@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/Statistics.h"
 #include "kedge/Support/StorageBytes.h"
 #include "passes/Partition/Passes.h"
@@ -55,6 +56,9 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   bool isSharded(train::StateOp state) {
+    // Blocks of moments in 8 bits lie on the whole tensor, which is updated as one; weights in few bits are not gathered.
+    if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) || tune::encodingOf(state))
+      return false;
     bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;
     switch (state.getRole()) {
     case Role::Moment1:

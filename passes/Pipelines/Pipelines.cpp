@@ -1,4 +1,5 @@
 #include "passes/Pipelines/Pipelines.h"
+#include "passes/Adapters/Passes.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Levels/Passes.h"
@@ -34,6 +35,26 @@ void addRaisePipeline(OpPassManager &manager) {
   manager.addPass(levels::createVerifyModel());
 }
 
+void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
+  adapters::InsertAdaptersOptions insert;
+  insert.weights = options.weights;
+  insert.folder = options.folder;
+  insert.rank = options.rank;
+  insert.alpha = options.alpha;
+  insert.dropout = options.dropout;
+  insert.scaling = options.scaling;
+  insert.init = options.init;
+  if (options.inserts())
+    manager.addPass(adapters::createInsertAdapters(insert));
+  if (!options.quantize.empty()) {
+    adapters::QuantizeWeightsOptions quantize;
+    quantize.weights.assign(options.quantize.begin(), options.quantize.end());
+    quantize.doubleQuantize = options.doubleQuantize;
+    manager.addPass(adapters::createQuantizeWeights(quantize));
+  }
+  manager.addPass(levels::createVerifyModel());
+}
+
 void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(precision::createJoinBias());
   if (options.precision == "fp32")
@@ -49,6 +70,8 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+  if (options.optimizer == "muon")
+    manager.addPass(autodiff::createChooseMatrices({options.muon}));
   addPrecisionPipeline(manager, options);
   autodiff::AddLossOptions loss;
   loss.kind = options.loss;
@@ -108,6 +131,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
+  functions.addPass(schedule::createDequantizeAgain());
   if (!target.keepsGathered)
     functions.addPass(partition::createGatherAgain());
   functions.addPass(memory::createBindResults());

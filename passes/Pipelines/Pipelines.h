@@ -31,10 +31,21 @@ struct StepOptions {
   int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
   int64_t persistBytes = 0;        ///< parameters that stay whole in stage 3
   bool syncBatchNorm = false;      ///< statistics of BatchNormalization are of all ranks
-  std::string optimizer = "adamw";
+  std::string optimizer = "adamw", muon; ///< `muon`: REGEX of its matrices
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+};
+
+/// Low-rank adapters: by a REGEX on weights, or those of a folder.
+struct AdapterOptions {
+  std::string weights, folder;
+  int64_t rank = 8;
+  double alpha = 8, dropout = 0;
+  std::string scaling = "standard", init = "kaiming";
+  std::vector<std::string> quantize; ///< REGEX=FORMAT
+  bool doubleQuantize = false;
+  bool inserts() const { return !weights.empty() || !folder.empty(); }
 };
 
 /// What a schedule is for.
@@ -47,6 +58,8 @@ struct TargetOptions {
 
 /// Level 1: composites back from primitives.
 void addRaisePipeline(mlir::OpPassManager &manager);
+/// Level 1: adapters beside frozen weights, weights in few bits.
+void addAdapterPipeline(mlir::OpPassManager &manager, const AdapterOptions &options);
 /// Level 1: what is 16-bit, and the casts; nothing for fp32.
 void addPrecisionPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 1 -> 2: precision, loss, functions of a run, gradients, optimizer.

@@ -1,3 +1,4 @@
+#include "passes/Adapters/Passes.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Levels/Passes.h"
@@ -40,6 +41,7 @@ void registerPasses() {
   levels::registerLevelsPasses();
   raise::registerImportPasses();
   lower::registerLowerPasses();
+  adapters::registerAdaptersPasses();
   precision::registerPrecisionPasses();
   autodiff::registerAutodiffPasses();
   partition::registerPartitionPasses();

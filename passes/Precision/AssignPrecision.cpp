@@ -4,6 +4,7 @@
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
@@ -76,7 +77,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     unsigned index = argument.getArgNumber();
     bool input = bool(train::bindingOfArgument(function, index, train::BindingKind::Input));
     train::StateOp state = stateOf(function, index);
-    bool parameter = state && (state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen);
+    bool parameter = state && !tune::encodingOf(state) && (state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen);
     if (!isMaster() || !(input || parameter))
       return;
     bool isFloat = isa<FloatType>(elementOf(argument));

@@ -135,4 +135,43 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
     ```
   }];
 }
+
+def DequantizeAgain : Pass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
+  let summary = "Drop the values of a weight in few bits after their readers, and make them again for later ones";
+  let description = [{
+    On level 3: readers more than four launches behind the one before (backward behind forward) get the launches that make the
+    values once more, right in front of them, with a number (`clone`) so that nothing merges them with the first ones. So no
+    whole copy of the weights lives from forward to backward. Statistic: clones.
+
+    Example:
+    ```mlir
+    train.state frozen @c tensor<4xui8> {tune.encoding = #tune.encoding<int8 codes of tensor<4xf32> double false>}
+    func.func @f(%c: tensor<4xui8> {train.binding = #train.binding<state @c>}, %x: tensor<4xf32>) -> tensor<4xf32> {
+      %w = sched.library "dequantise"(%c) {} {} : (tensor<4xui8>) -> tensor<4xf32>
+      %a = sched.library "a"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %b = sched.library "b"(%a) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %d = sched.library "b"(%b) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %e = sched.library "b"(%d) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %f = sched.library "b"(%e) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %g = sched.library "c"(%f, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %g : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%c: ..., %x: tensor<4xf32>) -> tensor<4xf32> {
+      %w = sched.library "dequantise"(%c) {...} : (tensor<4xui8>) -> tensor<4xf32>
+      %a = sched.library "a"(%x, %w) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %b = sched.library "b"(%a) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %d = sched.library "b"(%b) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %e = sched.library "b"(%d) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %f = sched.library "b"(%e) {} : (tensor<4xf32>) -> tensor<4xf32>
+      %v = sched.library "dequantise"(%c) {...} {clone = 1 : i64} : (tensor<4xui8>) -> tensor<4xf32>
+      %g = sched.library "c"(%f, %v) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %g : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect", "kedge::train::TrainDialect"];
+}
 #endif

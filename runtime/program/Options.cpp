@@ -112,14 +112,16 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
 
 void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--model", o.model, "where the compiled model file is now");
-  app.add_option("--weights", o.weights, "FILE.onnx, FILE.safetensors, INDEX.json of shards or a Hugging Face folder: initial values by name and shape");
-  app.add_flag("--weights-partial", o.weightsPartial, "parameters that --weights lacks keep the model's values");
+  app.add_option("--weights", o.weights, "FILE.onnx or FILE.safetensors: initial values by name and shape");
+  app.add_option("--adapter", o.adapter, "DIR: first values of the adapters, as peft saves them");
   app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
   app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
   app.add_option("--checkpoint-every", o.checkpointEvery, "checkpoint after every N-th step (and at the end)");
   app.add_option("--keep", o.keep, "checkpoints to keep (2)");
   app.add_option("--resume", o.resumeDir, "[DIR]: go on from the newest checkpoint")->expected(0, 1);
-  app.add_option("--export-onnx", o.exportOnnx, "write the trained model");
+  app.add_option("--export-onnx", o.exportOnnx, "write the trained model; adapters are merged into their weights");
+  app.add_option("--export-onnx-adapters", o.exportOnnxAdapters, "write the model with its adapters as nodes of their own");
+  app.add_option("--export-adapter", o.exportAdapter, "DIR: write the adapters as peft loads them");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
                "keep Dropout and BatchNormalization training");
   app.add_option("--export-safetensors", o.exportSafetensors, "FILE[:bf16|fp16]: write the trained weights (as they are held: fp32 masters)");

@@ -36,13 +36,12 @@ struct Options {
   int64_t evalEvery = 0;
   std::vector<std::string> metrics; ///< --metric
   ScalarOptions scalars;
-  std::string model, weights;
-  bool weightsPartial = false;
+  std::string model, weights, adapter;
   std::vector<InitSpec> init;
   std::string checkpointDir, resumeDir;
   int64_t checkpointEvery = 0, keep = 2;
   bool resume = false;
-  std::string exportOnnx, exportSafetensors;
+  std::string exportOnnx, exportOnnxAdapters, exportSafetensors, exportAdapter;
   std::optional<DType> exportType; ///< of floats in --export-safetensors; nothing: as they are held
   bool exportTrainingMode = false;
   std::string log, profile, memoryReport;

@@ -1,6 +1,7 @@
 // A compiled program as structs: what runtime/abi/program.md describes.
 #pragma once
 #include "runtime/abi/kedge_abi.h"
+#include "runtime/format/FewBits.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
 #include "runtime/program/World.h"
@@ -48,14 +49,22 @@ enum class StateRole : uint8_t {
 };
 
 struct StateInit {
-  enum class Kind : uint8_t { File, Data, Zeros, Fill } kind = Kind::Zeros;
+  enum class Kind : uint8_t { File, Data, Zeros, Fill, Uniform, Normal } kind = Kind::Zeros;
   int file = 0;
   uint64_t offset = 0;
   uint64_t length = 0;
   DType type = DType::F32; ///< of the bytes at that place
   std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: as they are
-  double value = 0;        ///< Fill
-  std::string hash;        ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes when it was compiled; empty: unknown
+  double value = 0;        ///< Fill; Uniform: in [-value, value); Normal: its standard deviation
+};
+
+/// Which factor of a low-rank adapter a state is: the frozen weight `base` acts as base + scale B A.
+struct AdapterFactor {
+  bool isB = false;
+  std::string base; ///< name of the weight's state
+  double scale = 0;
+  bool transposed = false; ///< the weight lies as [in, out]
+  std::string path;        ///< of its module, in a folder of adapters
 };
 
 /// Where bytes lie: in the arena that kernels work on, or in the arena of host memory (--offload), which launches of
@@ -79,6 +88,8 @@ struct State {
   uint64_t offset = 0;
   std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
   StateInit init;
+  std::optional<AdapterFactor> adapter;
+  std::optional<Encoding> encoding; ///< it is part of a weight in few bits, whose values `init` gives
   /// The state is each rank's part of a tensor of this shape: shardOf (runtime/program/World.h) says which.
   std::optional<std::vector<int64_t>> shard;
   std::optional<StateView> view; ///< absent: the state is the whole tensor; of a shard once the rank is known
@@ -217,6 +228,7 @@ struct CompileOptions {
   int64_t seed = 0;
   int64_t parameters = 0;
   bool trainingInfo = false;
+  nlohmann::json adapter; ///< of a folder of adapters: "config" as peft has it, "whole": states beside them; null without
 };
 
 struct Program {

@@ -49,6 +49,11 @@ StateInit initOf(const json &value) {
     init.value = value.at("value");
     return init;
   }
+  if (kind == "uniform" || kind == "normal") {
+    init.kind = kind == "uniform" ? StateInit::Kind::Uniform : StateInit::Kind::Normal;
+    init.value = value.at("value");
+    return init;
+  }
   if (kind != "file" && kind != "data")
     fail("unknown initial value of a state: '{}'", kind);
   init.kind = kind == "file" ? StateInit::Kind::File : StateInit::Kind::Data;
@@ -80,6 +85,20 @@ StateView viewOf(const json &value, const State &state) {
   return view;
 }
 
+template <size_t N> size_t indexOf(const std::string &name, const char *const (&names)[N]) {
+  for (size_t k = 0; k < N; ++k)
+    if (name == names[k])
+      return k;
+  fail("unknown way to hold a weight in few bits: '{}'", name);
+}
+
+Encoding encodingOf(const json &value) {
+  constexpr const char *formats[] = {"nf4", "fp4", "int8"};
+  constexpr const char *parts[] = {"codes", "absmax", "absmax_codes", "nested_absmax", "offset"};
+  return {static_cast<FewBitFormat>(indexOf(value.at("format"), formats)),
+          static_cast<EncodedPart>(indexOf(value.at("part"), parts)), value.at("double"), value.at("shape"), value.at("axis")};
+}
+
 State stateOf(const json &value) {
   State state;
   state.name = value.at("name");
@@ -92,6 +111,11 @@ State stateOf(const json &value) {
   state.perm = permOf(value);
   if (auto init = value.find("init"); init != value.end())
     state.init = initOf(*init);
+  if (auto adapter = value.find("adapter"); adapter != value.end())
+    state.adapter = AdapterFactor{adapter->at("factor") == "B", adapter->at("base"), adapter->at("scale"),
+                                  adapter->at("transposed"), adapter->at("path")};
+  if (auto encoding = value.find("encoding"); encoding != value.end())
+    state.encoding = encodingOf(*encoding);
   state.shard = shardIn(value);
   if (auto view = value.find("view"); view != value.end())
     state.view = viewOf(*view, state);
@@ -232,6 +256,7 @@ CompileOptions optionsOf(const json &value) {
   options.lossScaleFixed = value.value("loss_scale_fixed", false);
   options.seed = value.value("seed", int64_t(0));
   options.parameters = value.value("parameters", int64_t(0));
+  options.adapter = value.value("adapter", json());
   options.trainingInfo = value.value("training_info", false);
   return options;
 }

@@ -2,6 +2,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/Adapters.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Weights.h"
 #include "runtime/train/WholeStates.h"
@@ -16,6 +17,9 @@ constexpr const char *kRemedy =
 bool inModelFile(const State &state) { return isModelTensor(state); }
 
 std::string optimizerName(const Program &program, const State &state) {
+  // A parameter may have several.
+  if (state.role == StateRole::State)
+    return fmt::format("{}/{}", roleName(state.role), state.name);
   const State *owner = state.of.empty() ? nullptr : program.state(state.of);
   const std::string &name = owner && !owner->onnxName.empty() ? owner->onnxName : state.name;
   return fmt::format("{}/{}", roleName(state.role), name);
@@ -177,9 +181,18 @@ void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor
 void exportSafetensors(const std::string &path, const Executor &executor, std::optional<DType> type) {
   onFirstRank(executor, [&](WholeStates &states) {
     std::vector<TensorOut> tensors;
+    MergedWeights merged(executor, states);
     for (const NamedState &entry :
          statesThat(executor.program(), inModelFile, [](const State &state) { return state.onnxName; })) {
-      tensors.push_back(wholeTensor(executor.program(), entry, [&states, entry] { return states.fetch(*entry.state); }));
+      const bool isPart = entry.state->encoding && entry.state->encoding->part != EncodedPart::Codes;
+      if (entry.state->adapter || isPart)
+        continue;
+      const bool merges = merged.has(*entry.state);
+      tensors.push_back(wholeTensor(executor.program(), entry, [&states, &merged, merges, entry]() -> const void * {
+        return merges ? merged.fetch(*entry.state) : states.fetch(*entry.state);
+      }));
+      if (merges)
+        tensors.back().desc = {tensors.back().dataType = DType::F32, merged.shapeOf(*entry.state)};
       if (type && isFloat(tensors.back().desc.type))
         tensors.back().desc.type = *type;
     }

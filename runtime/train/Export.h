@@ -4,11 +4,11 @@
 
 namespace kedge::rt {
 
-/// Throws rt::Error when the program holds no skeleton for this mode.
-const nlohmann::json &exportSkeleton(const Program &program, bool trainingMode);
+/// `mode`: training, inference or adapters. Throws rt::Error when the program holds no skeleton for it.
+const nlohmann::json &exportSkeleton(const Program &program, const char *mode);
 
-/// Writes `path` atomically. `model`: --model, or empty for the place where it was compiled.
+/// Writes `path` atomically; adapters are merged into their weights but in the mode that keeps them. `model`: --model, or empty for the place where it was compiled.
 void exportOnnx(const std::string &path, const Executor &executor, const ProgramImage &image,
-                const std::string &model, bool trainingMode);
+                const std::string &model, const char *mode);
 
 } // namespace kedge::rt

@@ -1,6 +1,7 @@
 #include "runtime/train/Session.h"
 #include "runtime/io/AtomicFile.h"
-#include "runtime/io/MapGuard.h"
+#include "runtime/io/Error.h"
+#include "runtime/train/Adapters.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Effects.h"
 #include "runtime/train/Export.h"
@@ -50,12 +51,14 @@ void Session::checkOptions() {
   checkOutputFiles(options, program);
   checkWritable("--export-onnx", options.exportOnnx);
   checkWritable("--export-safetensors", options.exportSafetensors);
+  checkWritable("--export-onnx-adapters", options.exportOnnxAdapters);
+  checkAdapterOptions(program, options);
   checkWritable("--log", options.log);
   checkWritable("--profile", options.profile);
   checkWritable("--memory-report", options.memoryReport);
   checkWritable("--dump-gradients", options.dumpGradients);
   if (!options.exportOnnx.empty())
-    exportSkeleton(program, options.exportTrainingMode);
+    exportSkeleton(program, options.exportTrainingMode ? "training" : "inference");
   else if (options.exportTrainingMode)
     fail("--export-training-mode needs --export-onnx");
   for (const NamedFile &wanted : options.predict) {
@@ -133,7 +136,7 @@ void Session::makeExecutor() {
 }
 
 void Session::setStates() {
-  const WeightSources sources{options.model, options.weights, options.weightsPartial, options.init, scalars.seed};
+  const WeightSources sources{options.model, options.weights, options.adapter, options.init, scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
   checkpoints.world = world;
   checkpoints.id = checkpoint ? checkpoint->run : newRunId();
@@ -206,6 +209,9 @@ int Session::run() {
 void Session::printExportNotes() const {
   for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
     fmt::print(stderr, "{}: {}\n", options.exportOnnx, note.get<std::string>());
+  if (const int64_t merged = countAdapted(program))
+    fmt::print(stderr, "{}: the adapters of {} weights are merged into them (--export-onnx-adapters keeps them apart)\n",
+               options.exportOnnx, merged);
 }
 
 void Session::finish() {
@@ -215,10 +221,14 @@ void Session::finish() {
     if ((signal = predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file)) != 0)
       return;
   if (!options.exportOnnx.empty()) {
-    exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode);
+    exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode ? "training" : "inference");
     if (world.isFirst())
       printExportNotes();
   }
+  if (!options.exportOnnxAdapters.empty())
+    exportOnnx(options.exportOnnxAdapters, *executor, image, options.model, "adapters");
+  if (!options.exportAdapter.empty())
+    exportAdapter(options.exportAdapter, *executor);
   if (!options.exportSafetensors.empty())
     exportSafetensors(options.exportSafetensors, *executor, options.exportType);
   if (!options.memoryReport.empty()) {

@@ -6,7 +6,8 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/format/WeightHash.h"
 #include "runtime/io/Error.h"
-#include "runtime/io/NamePattern.h"
+#include "runtime/train/Adapters.h"
+#include "runtime/train/EncodedWeights.h"
 #include "runtime/train/StateValues.h"
 #include "runtime/train/WeightNames.h"
 #include <cstring>
@@ -77,6 +78,8 @@ public:
       : executor(executor), image(image), sources(sources), files(executor.program(), sources.model) {
     if (!sources.weights.empty())
       given = std::make_unique<TensorFile>(TensorFile::open(sources.weights));
+    if (!sources.adapter.empty())
+      adapter = std::make_unique<GivenAdapter>(executor.program(), sources.adapter);
   }
 
   /// Which tensors of --weights are those of `states`.
@@ -100,13 +103,17 @@ public:
 
 private:
   void loadInto(const State &state, char *destination) {
+    if (state.encoding)
+      return encodeWeight(state, sourceOfEncoded(state), destination);
     if (isModelTensor(state)) {
       if (const InitSpec *spec = specFor(state.onnxName)) {
         fillFrom(*spec, state, sources.seed, executor.threads(), destination);
         return;
       }
-      if (const auto found = matched.tensors.find(state.onnxName); found != matched.tensors.end()) {
-        loadGiven(state, *found->second, destination);
+      if (adapter && adapter->fill(state, destination))
+        return;
+      if (given && (!state.adapter || given->find(state.onnxName))) {
+        loadGiven(state, destination);
         return;
       }
     }
@@ -121,14 +128,33 @@ private:
     return last;
   }
 
-  void loadGiven(const State &state, const TensorView &view, char *destination) {
+  void loadGiven(const State &state, char *destination) { fillFromTensor(state, givenSource(state), destination); }
+
+  /// The values of the weight that a state holds a part of in few bits. Its codes have its name, the rest adds to it.
+  TensorSource sourceOfEncoded(const State &state) {
+    State whole = state;
+    whole.desc = {DType::F32, state.encoding->whole};
+    const State *codes = state.of.empty() ? &state : executor.program().state(state.of);
+    whole.onnxName = codes->onnxName;
+    if (specFor(whole.onnxName)) {
+      made.resize(whole.desc.bytes());
+      fillFrom(*specFor(whole.onnxName), whole, sources.seed, executor.threads(), made.data());
+      return {made.data(), DType::F32, {}};
+    }
+    if (given)
+      return givenSource(whole);
+    return initSource(whole);
+  }
+
+  TensorSource givenSource(const State &state) {
+    const TensorView *view = given->find(state.onnxName);
     const std::vector<int64_t> expected = state.fileShape();
     if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
       fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
            "this model's, or leave --weights out to start from {}",
            sources.weights, state.onnxName, dtypeName(view.desc.type), shapeText(view.desc.shape),
            dtypeName(state.desc.type), shapeText(expected), "the model file's");
-    fillFromTensor(state, {view.data, view.desc.type, state.perm, given->releaser()}, destination);
+    return {view->data, view->desc.type, state.perm, given->releaser()};
   }
 
   void loadInit(const State &state, char *destination) {
@@ -142,6 +168,16 @@ private:
         storeDouble(state.desc.type, destination, i, init.value);
       return;
     }
+    if (init.kind == StateInit::Kind::Uniform || init.kind == StateInit::Kind::Normal) {
+      const bool normal = init.kind == StateInit::Kind::Normal;
+      const InitSpec spec{"", normal ? InitSpec::Kind::Normal : InitSpec::Kind::Uniform, init.value};
+      return fillFrom(spec, state, sources.seed, executor.threads(), destination);
+    }
+    fillFromTensor(state, initSource(state), destination);
+  }
+
+  TensorSource initSource(const State &state) {
+    const StateInit &init = state.init;
     const bool data = init.kind == StateInit::Kind::Data;
     const char *bytes = data ? reinterpret_cast<const char *>(image.data) : files.file(init.file).data();
     const uint64_t size = data ? image.dataSize : files.file(init.file).size();
@@ -157,7 +193,7 @@ private:
       source.letGo = [&file = files.file(init.file)](const char *begin, size_t count) {
         file.letGo(static_cast<size_t>(begin - file.data()), count);
       };
-    fillFromTensor(state, source, destination);
+    return source;
   }
 
   /// Every tensor is looked at by one rank. Other weights in the same graph may be meant, when --model names them.
@@ -182,7 +218,8 @@ private:
   ModelFiles files;
   bool saidOther = false;
   std::unique_ptr<TensorFile> given;
-  MatchedWeights matched;
+  std::unique_ptr<GivenAdapter> adapter;
+  std::vector<char> made; ///< of --init, for a weight in few bits
 };
 
 void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs) {

@@ -1,5 +1,5 @@
 #include "CompileFlags.h"
-#include "OptionEffects.h"
+#include "AdapterFlags.h"
 #include "driver/GpuTarget.h"
 #include "driver/SavedIr.h"
 #include "kedge/Support/Error.h"
@@ -12,17 +12,19 @@ namespace {
 
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Optimizer";
-  command.add_option("--optimizer", o.optimizer, "update rule")->check(CLI::IsMember({"adamw", "adam", "sgd"}))->group(group)->capture_default_str();
-  command.add_option("--momentum", o.momentum, "of sgd; 0: no buffer")->group(group)->capture_default_str();
+  command.add_option("--optimizer", o.optimizer, "update rule")->check(CLI::IsMember({"adamw", "adam", "sgd", "lion", "adafactor", "muon", "rmsprop", "adagrad", "adamw8bit", "adam8bit"}))
+      ->group(group)->capture_default_str();
+  command.add_option("--muon", o.muon, "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the head); AdamW updates the rest")->group(group);
+  command.add_option("--momentum", o.momentum, "of sgd, rmsprop and muon (muon: 0.95, else 0: no buffer)")->check(CLI::Range(0.0, 1.0))->group(group);
   command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
   command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->group(group);
   command.add_option("--accumulate", o.accumulate, "micro-batches of a step")->group(group)->capture_default_str();
   command.add_option("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay")->group(group)->allow_extra_args(false);
   command.add_option("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters")->group(group)->allow_extra_args(false);
   command.add_option("--lr", o.lr, "default learning rate of the program")->group(group)->capture_default_str();
-  command.add_option("--betas", o.betas, "default betas of adam and adamw")->delimiter(',')->expected(2)->group(group);
-  command.add_option("--eps", o.eps, "default epsilon of adam and adamw")->group(group)->capture_default_str();
-  command.add_option("--weight-decay", o.weightDecay, "default weight decay (adamw: 0.01, else 0)")->group(group);
+  command.add_option("--betas", o.betas, "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)")->delimiter(',')->expected(2)->group(group);
+  command.add_option("--eps", o.eps, "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)")->group(group);
+  command.add_option("--weight-decay", o.weightDecay, "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)")->group(group);
 }
 
 int64_t bytesGiven(const std::string &flag, const std::string &text) {
@@ -127,8 +129,7 @@ void checkLossScale(const CLI::App &command, CompileOptions &o) {
 void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
     checkLossScale(command, o);
-    if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
-      checkEffects(command, o);
+    checkAdapterOptions(command, o.model.adapters);
     static const std::vector<std::string> ofLoss = {"--logits", "--labels", "--class-axis", "--ignore-index",
                                                     "--label-smoothing"};
     for (const CLI::Option *option : command.get_options()) {
@@ -151,6 +152,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addGradientTypes(command, o);
   addLossScaleOptions(command, o);
   addRankOptions(command, o);
+  addAdapterOptions(command, o.model.adapters);
   command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);
   const char *group = "Output";

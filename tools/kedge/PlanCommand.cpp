@@ -40,6 +40,8 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
   add("recompute", comparePolicies(options));
   if (options.precisions.size() > 1)
     add("precision", comparePrecisions(options));
+  if (options.model.adapters.inserts())
+    add("trains", compareTuning(options));
   if (severalRanks(options)) {
     add("ranks", compareStages(options));
     add("step by step", compareSteps(options));

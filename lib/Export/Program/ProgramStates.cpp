@@ -2,7 +2,7 @@
 #include "kedge/Dialect/Exec/ExecDialect.h"
 #include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/StorageBytes.h"
@@ -57,6 +57,10 @@ public:
       entry["shard"] = {{"shape", sharding->getShape().vec()}};
     if (sched::isOnHost(state))
       entry["space"] = "host";
+    if (auto adapter = tune::adapterOf(state))
+      entry["adapter"] = adapterJson(adapter);
+    if (auto encoding = tune::encodingOf(state))
+      entry["encoding"] = encodingJson(state, encoding);
     entry["init"] = initJson(state);
     if (state.getRole() == train::Role::Parameter) {
       entry["decay"] = state.getDecay();
@@ -76,12 +80,34 @@ public:
   }
 
 private:
+  static json adapterJson(tune::AdapterAttr adapter) {
+    return {{"factor", tune::stringifyFactor(adapter.getFactor()).str()}, {"base", adapter.getBase().getValue().str()},
+            {"scale", adapter.getScale().getValueAsDouble()}, {"transposed", adapter.getTransposed().getValue()},
+            {"path", adapter.getPath().str()}};
+  }
+
+  /// Scales of int8 lie along one axis, which their shape tells.
+  static json encodingJson(train::StateOp state, tune::EncodingAttr encoding) {
+    int64_t axis = 0;
+    StringRef codes = state.getOf().value_or(state.getSymName());
+    for (auto part : state->getParentOfType<ModuleOp>().getOps<train::StateOp>())
+      if (tune::encodingOf(part) && part.getOf() == codes && encoding.getFormat() == tune::Format::Int8)
+        for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(part.getType()).getShape()))
+          if (size != 1)
+            axis = dim;
+    return {{"format", tune::stringifyFormat(encoding.getFormat()).str()}, {"part", tune::stringifyPart(encoding.getPart()).str()},
+            {"double", encoding.getDoubled().getValue()}, {"shape", cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
+            {"axis", axis}};
+  }
+
   json initJson(train::StateOp state) {
     Attribute init = state.getInitAttr();
     if (!init || isa<UnitAttr>(init))
       return {{"kind", "zeros"}};
     if (auto fill = dyn_cast<FloatAttr>(init))
       return {{"kind", "fill"}, {"value", fill.getValueAsDouble()}};
+    if (auto random = dyn_cast<tune::RandomAttr>(init))
+      return {{"kind", tune::stringifyDistribution(random.getKind()).str()}, {"value", random.getAmount().getValueAsDouble()}};
     if (auto weight = dyn_cast<train::WeightAttr>(init))
       return weightJson(weight, typeInFile(state, weight));
     HostTensor values = HostTensor::fromAttribute(cast<ElementsAttr>(init));
@@ -90,8 +116,11 @@ private:
 
   /// Without its master a parameter is bf16, and in the model's file f32 as ever.
   static std::string typeInFile(train::StateOp state, train::WeightAttr weight) {
-    auto whole = cast<RankedTensorType>(state.wholeType());
+    auto encoding = tune::encodingOf(state);
+    auto whole = cast<RankedTensorType>(encoding ? encoding.getWhole() : Type(state.wholeType()));
     auto wide = whole.clone(Float32Type::get(state.getContext()));
+    if (auto stored = state->getAttrOfType<TypeAttr>(tune::storedName))
+      return tensorDescription(whole.clone(stored.getValue()))["dtype"];
     bool isWider = whole.getElementType().isBF16() && static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
     return tensorDescription(isWider ? wide : whole)["dtype"];
   }

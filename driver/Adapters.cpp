@@ -1,0 +1,97 @@
+#include "driver/Adapters.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "runtime/format/AdapterFolder.h"
+#include <set>
+
+using namespace mlir;
+using nlohmann::json;
+
+namespace kedge::driver {
+namespace {
+
+/// An expression that finds names ending with these components.
+std::string expressionFor(const std::string &path) {
+  std::string escaped;
+  for (char letter : path) {
+    if (std::string_view("^$\\.*+?()[]{}|/").find(letter) != std::string_view::npos)
+      escaped += '\\';
+    escaped += letter;
+  }
+  return "(^|[./])" + escaped + "$";
+}
+
+std::string parentOf(const std::string &name) { return name.substr(0, name.find_last_of('.')); }
+
+/// The folder's names lack what the model's begin with, where the exported module wraps the adapted one.
+std::string cutPrefix(const std::string &name, const std::string &prefix) {
+  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
+}
+
+/// What ONNX names begin with and paths of the folder do not.
+std::string prefixOf(ModuleOp module) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state)) {
+      auto base = module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr());
+      std::string path = parentOf(base.getOnnxName().value_or(base.getSymName()).str());
+      if (rt::endsWithPath(path, adapter.getPath().str()))
+        return path.substr(0, path.size() - adapter.getPath().size());
+    }
+  return "";
+}
+
+/// Trained tensors without an adapter, and all that lies in their modules.
+json wholeTensors(ModuleOp module, const std::string &prefix, std::set<std::string> &modules) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (state.getRole() == train::Role::Parameter && state.getOnnxName() && !tune::adapterOf(state))
+      modules.insert(cutPrefix(parentOf(state.getOnnxName()->str()), prefix));
+  json whole = json::object();
+  for (auto state : module.getOps<train::StateOp>()) {
+    bool isTensor = state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen;
+    if (!isTensor || !state.getOnnxName() || tune::adapterOf(state))
+      continue;
+    std::string name = cutPrefix(state.getOnnxName()->str(), prefix);
+    if (modules.count(parentOf(name)))
+      whole[state.getSymName().str()] = rt::kAdapterPrefix + name;
+  }
+  return whole;
+}
+
+json configOf(const AdapterOptions &options, ModuleOp module) {
+  std::set<std::string> targets;
+  bool transposed = false;
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state)) {
+      targets.insert(adapter.getPath().str());
+      transposed |= adapter.getTransposed().getValue();
+    }
+  return {{"peft_type", "LORA"},       {"task_type", nullptr},        {"base_model_name_or_path", nullptr},
+          {"r", options.rank},         {"lora_alpha", options.alpha}, {"use_rslora", options.scaling == "rslora"},
+          {"use_dora", false},         {"lora_dropout", options.dropout}, {"bias", "none"},
+          {"fan_in_fan_out", transposed}, {"target_modules", targets}, {"modules_to_save", nullptr},
+          {"inference_mode", true},    {"init_lora_weights", true},   {"rank_pattern", json::object()},
+          {"alpha_pattern", json::object()}};
+}
+
+} // namespace
+
+std::vector<std::string> trainedBeside(const AdapterOptions &options) {
+  std::vector<std::string> expressions;
+  if (options.folder.empty())
+    return expressions;
+  const rt::AdapterFolder folder = rt::AdapterFolder::open(options.folder);
+  for (const std::string &path : folder.wholeTensors())
+    expressions.push_back(expressionFor(path));
+  return expressions;
+}
+
+json adapterFacts(const AdapterOptions &options, ModuleOp module) {
+  json config = options.folder.empty() ? configOf(options, module) : rt::AdapterFolder::open(options.folder).config();
+  std::set<std::string> modules;
+  json whole = wholeTensors(module, prefixOf(module), modules);
+  if (!modules.empty())
+    config["modules_to_save"] = modules;
+  return {{"config", config}, {"whole", whole}};
+}
+
+} // namespace kedge::driver

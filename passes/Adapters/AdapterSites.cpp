@@ -1,0 +1,68 @@
+#include "AdapterSites.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+
+using namespace mlir;
+
+namespace kedge::adapters {
+namespace {
+
+bool swapsTwo(onnx::TransposeOp transpose) {
+  ArrayRef<int64_t> perm = transpose.getPerm();
+  return perm.size() == 2 && perm[0] == 1;
+}
+
+/// `flipped`: `value` is the weight's transpose.
+void collect(Value value, bool flipped, AdaptedWeight &weight) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    unsigned operand = use.getOperandNumber();
+    if (auto transpose = dyn_cast<onnx::TransposeOp>(op); transpose && swapsTwo(transpose))
+      collect(transpose.getResult(), !flipped, weight);
+    else if (auto product = dyn_cast<onnx::MatMulOp>(op); product && operand == 1 && rankOf(product.getA()) >= 2)
+      weight.sites.push_back({op, product.getTransB() != flipped});
+    else if (auto gemm = dyn_cast<onnx::GemmOp>(op); gemm && operand == 1)
+      weight.sites.push_back({op, gemm.getTransB() != flipped});
+    else if (isa<onnx::ConvOp>(op) && operand == 1 && !flipped)
+      weight.sites.push_back({op, true});
+    else
+      weight.other = op;
+  }
+}
+
+} // namespace
+
+StringRef AdaptedWeight::name() { return state.getOnnxName().value_or(state.getSymName()); }
+
+std::string AdaptedWeight::path() {
+  StringRef path = name();
+  path.consume_back(".weight");
+  return path.str();
+}
+
+bool AdaptedWeight::isConvolution() const { return isa<onnx::ConvOp>(sites.front().op); }
+
+SmallVector<int64_t> AdaptedWeight::shape() const {
+  SmallVector<int64_t> shape(shapeOf(value));
+  if (!sites.front().outFirst)
+    std::swap(shape[0], shape[1]);
+  return shape;
+}
+
+SmallVector<AdaptedWeight> weightsOf(func::FuncOp model) {
+  SmallVector<AdaptedWeight> weights;
+  for (BlockArgument argument : model.getArguments()) {
+    FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
+    auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
+    if (!state || (state.getRole() != train::Role::Frozen && state.getRole() != train::Role::Parameter))
+      continue;
+    AdaptedWeight weight{state, argument, {}};
+    collect(argument, /*flipped=*/false, weight);
+    weights.push_back(std::move(weight));
+  }
+  return weights;
+}
+
+} // namespace kedge::adapters

@@ -1,0 +1,309 @@
+#include "AdapterSites.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Adapters/Passes.h"
+#include "runtime/format/AdapterFolder.h"
+#include "runtime/io/Error.h"
+#include <cmath>
+#include <regex>
+
+namespace kedge::adapters {
+#define GEN_PASS_DEF_INSERTADAPTERS
+#include "passes/Adapters/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// A weight with what it is given.
+struct Adapter {
+  AdaptedWeight weight;
+  std::string path; ///< in a folder of adapters
+  int64_t rank = 0;
+  double scale = 0;
+  Attribute initA, initB;
+  Type storedA = {}, storedB = {}; ///< in a folder's file; null: as here
+};
+
+struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
+  using Base::Base;
+  func::FuncOp model;
+  int64_t nextId = 0, added = 0;
+  double ratio = 0;
+
+  void runOnOperation() override {
+    model = train::functionOf(getOperation(), train::FunctionKind::Model);
+    if (!model) {
+      getOperation().emitError("has no function @model to put adapters into");
+      return signalPassFailure();
+    }
+    added = 0;
+    ratio = dropout;
+    SmallVector<Adapter> adapters;
+    if (failed(checkOptions()) || failed(folder.empty() ? fromPattern(adapters) : fromFolder(adapters)))
+      return signalPassFailure();
+    nextId = firstFreeId();
+    for (Adapter &adapter : adapters)
+      insert(adapter);
+    addStatistic("kedge-insert-adapters", "adapters", adapters.size());
+    addStatistic("kedge-insert-adapters", "parameters added", added);
+  }
+
+  LogicalResult checkOptions() {
+    if (scaling != "standard" && scaling != "rslora")
+      return getOperation().emitError() << "unknown scaling '" << scaling << "': expected standard or rslora";
+    if (init != "kaiming" && init != "gaussian")
+      return getOperation().emitError() << "unknown initial values '" << init << "': expected kaiming or gaussian";
+    if (rank < 1)
+      return getOperation().emitError() << "--lora-rank " << rank.getValue() << ": expected a rank from 1";
+    return success();
+  }
+
+  /// Random ops of the model are keyed by numbers from the import; ours come behind them.
+  int64_t firstFreeId() {
+    int64_t largest = 0;
+    model.walk([&](Operation *op) {
+      if (auto id = op->getAttrOfType<IntegerAttr>("op_id"))
+        largest = std::max(largest, id.getInt());
+    });
+    return largest + 1;
+  }
+
+  LogicalResult fromPattern(SmallVectorImpl<Adapter> &adapters) {
+    std::regex pattern;
+    try {
+      pattern.assign(weights, std::regex::ECMAScript);
+    } catch (const std::regex_error &error) {
+      return getOperation().emitError() << "--lora '" << weights << "': not a regular expression: " << error.what();
+    }
+    double alphaValue = alpha, r = rank;
+    for (AdaptedWeight &weight : weightsOf(model)) {
+      // What begins with a vector of biases ends with its module: naming modules is naming their weights.
+      if (!std::regex_search(weight.name().str(), pattern) || weight.name().ends_with(".bias"))
+        continue;
+      if (failed(check(weight, rank, "--lora")))
+        return failure();
+      adapters.push_back({weight, weight.path(), rank, scaling == "rslora" ? alphaValue / std::sqrt(r) : alphaValue / r,
+                          firstA(weight), UnitAttr::get(&getContext())});
+    }
+    if (adapters.empty())
+      return getOperation().emitError() << "--lora '" << weights
+                                        << "': no weight of a MatMul, Gemm or Conv has such a name; kedge lint --json lists "
+                                           "the names of all tensors";
+    return success();
+  }
+
+  Attribute firstA(AdaptedWeight &weight) {
+    int64_t inputs = 1;
+    for (int64_t size : ArrayRef(weight.shape()).drop_front())
+      inputs *= size;
+    bool normal = init == "gaussian";
+    double amount = normal ? 1.0 / static_cast<double>(rank) : 1 / std::sqrt(static_cast<double>(inputs));
+    return tune::RandomAttr::get(&getContext(), normal ? tune::Distribution::Normal : tune::Distribution::Uniform,
+                                  FloatAttr::get(Float64Type::get(&getContext()), amount));
+  }
+
+  /// `option` asks for an adapter of the weight.
+  LogicalResult check(AdaptedWeight &weight, int64_t rank, StringRef option) {
+    auto refuse = [&] { return getOperation().emitError() << option << ": '" << weight.name() << "' "; };
+    auto type = cast<RankedTensorType>(weight.value.getType());
+    if (weight.sites.empty())
+      return refuse() << "(" << type << ") is no weight of a MatMul, Gemm or Conv: adapters are for those alone";
+    if (weight.state.getRole() == train::Role::Parameter)
+      return refuse() << "trains as it is (--train): it cannot have an adapter, too; leave it out of one of them";
+    if (weight.other)
+      return refuse() << "is also read by " << weight.other->getName().getStringRef()
+                      << ", which an adapter would not change: a merged weight could not say so";
+    if (llvm::any_of(weight.sites, [&](Site site) { return site.outFirst != weight.sites.front().outFirst; }))
+      return refuse() << "is multiplied as it is and transposed: its adapter would have no one shape";
+    if (!weight.isConvolution() && type.getRank() != 2)
+      return refuse() << "(" << type << ") is no matrix: adapters are for matrices and convolutions";
+    for (Site site : weight.sites)
+      if (auto conv = dyn_cast<onnx::ConvOp>(site.op); conv && conv.getGroup() != 1)
+        return refuse() << "is of a convolution in " << conv.getGroup() << " groups, which has no adapters";
+    SmallVector<int64_t> shape = weight.shape();
+    int64_t inputs = 1;
+    for (int64_t size : ArrayRef(shape).drop_front())
+      inputs *= size;
+    if (rank > std::min(shape[0], inputs))
+      return refuse() << "has rank " << std::min(shape[0], inputs) << " at most (" << type << "), and its adapter was to have "
+                      << rank << "; give a smaller --lora-rank";
+    return success();
+  }
+
+  LogicalResult fromFolder(SmallVectorImpl<Adapter> &adapters) {
+    try {
+      rt::AdapterFolder given = rt::AdapterFolder::open(folder);
+      ratio = given.dropout();
+      SmallVector<AdaptedWeight> all = weightsOf(model);
+      for (const rt::AdaptedModule &module : given.modules()) {
+        AdaptedWeight *weight = nullptr;
+        if (failed(find(all, given, module.path + ".weight", weight)) ||
+            failed(check(*weight, module.rank, "--adapter " + folder.getValue())))
+          return failure();
+        adapters.push_back({*weight, module.path, module.rank, module.scale, {}, {}});
+        if (failed(setValues(adapters.back(), given, module)))
+          return failure();
+      }
+      return setWholeTensors(all, given);
+    } catch (const rt::Error &error) {
+      return getOperation().emitError() << "--adapter: " << error.what();
+    }
+  }
+
+  /// The one parameter that a path of the folder fits.
+  LogicalResult find(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given, const std::string &end,
+                     AdaptedWeight *&found) {
+    found = nullptr;
+    for (AdaptedWeight &weight : all) {
+      if (!rt::endsWithPath(weight.name().str(), end))
+        continue;
+      if (found)
+        return getOperation().emitError() << "--adapter " << given.folder() << ": '" << end << "' fits '" << found->name()
+                                          << "' and '" << weight.name() << "': expected one parameter whose name ends so";
+      found = &weight;
+    }
+    if (found)
+      return success();
+    return getOperation().emitError() << "--adapter " << given.folder() << ": no parameter's name ends with '" << end
+                                      << "': it is an adapter of another model";
+  }
+
+  Attribute placeOf(const rt::AdapterFolder &given, const rt::TensorView &view) {
+    return train::WeightAttr::get(&getContext(), given.tensorsPath(), view.data - given.tensors().file().data(),
+                                  static_cast<int64_t>(view.desc.bytes()));
+  }
+
+  Type storedType(const rt::TensorView &view) {
+    return view.desc.type == rt::DType::BF16  ? Type(BFloat16Type::get(&getContext()))
+           : view.desc.type == rt::DType::F16 ? Type(Float16Type::get(&getContext()))
+                                              : Type();
+  }
+
+  static void noteStored(train::StateOp state, Type stored) {
+    if (stored)
+      state->setAttr(tune::storedName, TypeAttr::get(stored));
+  }
+
+  LogicalResult setValues(Adapter &adapter, const rt::AdapterFolder &given, const rt::AdaptedModule &module) {
+    const rt::TensorView &a = given.tensor(module.keyA()), &b = given.tensor(module.keyB());
+    auto [typeA, typeB] = typesOf(adapter);
+    for (auto [view, type, key] : {std::tuple(&a, typeA, module.keyA()), std::tuple(&b, typeB, module.keyB())})
+      if (ArrayRef<int64_t>(view->desc.shape) != type.getShape())
+        return getOperation().emitError() << "--adapter: " << given.tensorsPath() << ": tensor '" << key << "' is "
+                                          << rt::shapeText(view->desc.shape) << ", the model needs "
+                                          << rt::shapeText(type.getShape().vec()) << ": it is an adapter of another model";
+    adapter.initA = placeOf(given, a);
+    adapter.initB = placeOf(given, b);
+    adapter.storedA = storedType(a);
+    adapter.storedB = storedType(b);
+    return success();
+  }
+
+  /// What trains whole beside the adapters begins with the folder's values.
+  LogicalResult setWholeTensors(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given) {
+    for (const std::string &path : given.wholeTensors()) {
+      AdaptedWeight *weight = nullptr;
+      if (failed(find(all, given, path, weight)))
+        return failure();
+      const rt::TensorView &view = given.tensor(rt::kAdapterPrefix + path);
+      if (ArrayRef<int64_t>(view.desc.shape) != shapeOf(weight->value))
+        return getOperation().emitError() << "--adapter: " << given.tensorsPath() << ": tensor '" << path << "' is "
+                                          << rt::shapeText(view.desc.shape) << ", '" << weight->name() << "' is "
+                                          << weight->value.getType() << ": it is an adapter of another model";
+      weight->state.setInitAttr(placeOf(given, view));
+      noteStored(weight->state, storedType(view));
+    }
+    return success();
+  }
+
+  /// Of A and B.
+  std::pair<RankedTensorType, RankedTensorType> typesOf(const Adapter &adapter) {
+    Type element = elementOf(adapter.weight.value);
+    SmallVector<int64_t> shape = adapter.weight.shape();
+    SmallVector<int64_t> a = shape, b(shape.size(), 1);
+    a[0] = b[1] = adapter.rank;
+    b[0] = shape[0];
+    return {RankedTensorType::get(a, element), RankedTensorType::get(b, element)};
+  }
+
+  Value makeFactor(Adapter &adapter, tune::Factor factor, RankedTensorType type, Attribute init, Operation *behind) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(behind);
+    train::StateOp base = adapter.weight.state;
+    bool outFirst = adapter.weight.sites.front().outFirst;
+    auto mark = tune::AdapterAttr::get(&getContext(), factor, FlatSymbolRefAttr::get(base.getSymNameAttr()),
+                                        builder.getF64FloatAttr(adapter.scale), builder.getBoolAttr(!outFirst),
+                                        adapter.path);
+    std::string name = adapter.weight.path() + (factor == tune::Factor::A ? ".lora_A.weight" : ".lora_B.weight");
+    auto state = train::StateOp::create(builder, base.getLoc(), name, train::Role::Parameter, type, init,
+                                        builder.getStringAttr(name), FlatSymbolRefAttr(), /*decay=*/true, APFloat(1.0),
+                                        dist::ShardingAttr());
+    state->setAttr(tune::adapterName, mark);
+    noteStored(state, factor == tune::Factor::A ? adapter.storedA : adapter.storedB);
+    added += type.getNumElements();
+    unsigned index = model.getNumArguments();
+    auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
+    auto inserted = model.insertArgument(index, type, train::boundTo(binding), base.getLoc());
+    assert(succeeded(inserted));
+    (void)inserted;
+    return model.getArgument(index);
+  }
+
+  void insert(Adapter &adapter) {
+    auto [typeA, typeB] = typesOf(adapter);
+    Operation *base = adapter.weight.state;
+    // Behind the base in the order B, A: each goes right after it.
+    Value b = makeFactor(adapter, tune::Factor::B, typeB, adapter.initB, base);
+    Value a = makeFactor(adapter, tune::Factor::A, typeA, adapter.initA, base);
+    for (Site site : adapter.weight.sites) {
+      PlacedBuilder builder(site.op);
+      builder.setInsertionPointAfter(site.op);
+      Value x = dropped(builder, site.op);
+      if (auto conv = dyn_cast<onnx::ConvOp>(site.op))
+        join(builder, conv, x, a, b, adapter.scale);
+      else
+        join(builder, site.op, x, a, b, adapter.scale);
+    }
+  }
+
+  Value dropped(OpBuilder &builder, Operation *op) {
+    Value x = op->getOperand(0);
+    if (ratio == 0)
+      return x;
+    return onnx::DropoutOp::create(builder, op->getLoc(), x,
+                                   builder.getF32FloatAttr(static_cast<float>(ratio)), builder.getBoolAttr(true),
+                                   builder.getI64IntegerAttr(nextId++), builder.getBoolAttr(false))
+        ->getResult(0);
+  }
+
+  void join(OpBuilder &builder, Operation *op, Value x, Value a, Value b, double scale) {
+    auto gemm = dyn_cast<onnx::GemmOp>(op);
+    bool transX = gemm ? gemm.getTransA() : cast<onnx::MatMulOp>(op).getTransA();
+    double alpha = gemm ? gemm.getAlpha().convertToDouble() : 1;
+    Value y = op->getResult(0);
+    Value low = onnx::MatMulOp::create(builder, op->getLoc(), x, a, transX, /*transB=*/true);
+    auto whole = onnx::GemmOp::create(builder, op->getLoc(), low, b, y, /*transA=*/false, /*transB=*/true,
+                                      APFloat(static_cast<float>(scale * alpha)), APFloat(1.0f));
+    y.replaceAllUsesExcept(whole, whole);
+  }
+
+  void join(OpBuilder &builder, onnx::ConvOp conv, Value x, Value a, Value b, double scale) {
+    Location loc = conv.getLoc();
+    Value y = conv.getY();
+    Value low = onnx::ConvOp::create(builder, loc, x, a, Value(), conv.getStrides(), conv.getPads(), conv.getDilations(), 1);
+    int64_t spatial = rankOf(y) - 2;
+    SmallVector<int64_t> ones(spatial, 1), zeros(2 * spatial, 0);
+    Value delta = onnx::ConvOp::create(builder, loc, low, b, Value(), ones, zeros, ones, 1);
+    Value scaled = onnx::MulOp::create(builder, loc, delta, scalarLike(builder, loc, delta, scale));
+    auto whole = onnx::AddOp::create(builder, loc, y, scaled);
+    y.replaceAllUsesExcept(whole, whole);
+  }
+};
+} // namespace
+} // namespace kedge::adapters

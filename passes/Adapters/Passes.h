@@ -1,0 +1,11 @@
+#pragma once
+#include "kedge/Dialect/Kedge/Place.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::adapters {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Adapters/Passes.h.inc"
+} // namespace kedge::adapters

@@ -1,0 +1,81 @@
+// Level 1: low-rank adapters beside frozen weights.
+#ifndef KEDGE_ADAPTERS_PASSES
+#define KEDGE_ADAPTERS_PASSES
+include "mlir/Pass/PassBase.td"
+
+def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
+  let summary = "Put low-rank adapters beside frozen weights";
+  let description = [{
+    Each product or convolution of @model with a frozen weight that `weights` names gets y + scale B(A(dropout(x))) in the place of
+    its result y: scale is alpha / rank, or alpha / sqrt(rank) with `scaling=rslora`. A and B are parameters named
+    `<module>.lora_A.weight`, [rank, in], and `<module>.lora_B.weight`, [out, rank], whatever the storage order of the weight.
+    With `folder` they, their ranks, scales and first values are those of a folder of peft's. Runs on level 1, before
+    anything is cast or differentiated. Statistics: adapters, parameters added.
+
+    Example: `--kedge-insert-adapters="weights=proj rank=2 alpha=4"`
+    ```mlir
+    train.state frozen @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
+    func.func @model(%x: tensor<3x4xf32>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @proj.weight>}) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      return %y : tensor<3x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state frozen @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
+    train.state parameter @proj.lora_A.weight tensor<2x4xf32> from #tune.random<uniform 5.000000e-01 : f64> {onnx_name = "proj.lora_A.weight", tune.adapter = #tune.adapter<A of @proj.weight ...
+    train.state parameter @proj.lora_B.weight tensor<6x2xf32> from unit {onnx_name = "proj.lora_B.weight", tune.adapter = #tune.adapter<B of @proj.weight ...
+    func.func @model(%x: ..., %w: ..., %b: ... @proj.lora_B.weight>}, %a: ... @proj.lora_A.weight>}) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      %h = onnx.MatMul %x, %a {transB = true} : (tensor<3x4xf32>, tensor<2x4xf32>) -> tensor<3x2xf32>
+      %z = onnx.Gemm %h, %b, %y {alpha = 2.000000e+00 : f32, transB = true} : ...
+      return %z : tensor<3x6xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+  let options = [
+    Option<"weights", "weights", "std::string", "\"\"", "REGEX, searched in the names of weights">,
+    Option<"rank", "rank", "int64_t", "8", "columns of A's and B's product">,
+    Option<"alpha", "alpha", "double", "8.0", "of the scale alpha / rank">,
+    Option<"dropout", "dropout", "double", "0.0", "share of the adapter's input that is dropped in training">,
+    Option<"scaling", "scaling", "std::string", "\"standard\"", "standard: alpha / rank; rslora: alpha / sqrt(rank)">,
+    Option<"init", "init", "std::string", "\"kaiming\"", "of A: kaiming, uniform by the input's size, or gaussian, of deviation 1 / rank">,
+    Option<"folder", "folder", "std::string", "\"\"", "adapters as peft saves them, in the place of the options above">
+  ];
+}
+
+def QuantizeWeights : Pass<"kedge-quantize-weights", "mlir::ModuleOp"> {
+  let summary = "Keep frozen weights in few bits";
+  let description = [{
+    Frozen weights that a REGEX of `weights` names become codes with a largest magnitude for each block of 64 elements (nf4, fp4)
+    or each output (int8); `train.dequantize` makes the values that the model reads. With `double-quantize` the magnitudes
+    themselves are in 8 bits. Where the first values lie is known as before: they are encoded as they are read. Statistics:
+    weights, bytes saved.
+
+    Example: `--kedge-quantize-weights=weights=proj=nf4`
+    ```mlir
+    train.state frozen @proj tensor<8x16xf32> {onnx_name = "proj"}
+    func.func @model(%x: tensor<3x16xf32>, %w: tensor<8x16xf32> {train.binding = #train.binding<state @proj>}) -> tensor<3x8xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x16xf32>, tensor<8x16xf32>) -> tensor<3x8xf32>
+      return %y : tensor<3x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state frozen @proj tensor<64xui8> {onnx_name = "proj", tune.encoding = #tune.encoding<nf4 codes of tensor<8x16xf32> double false>}
+    train.state frozen @proj.absmax tensor<2xf32> {of = @proj, onnx_name = "proj.absmax", tune.encoding = #tune.encoding<nf4 absmax of tensor<8x16xf32> double false>}
+    func.func @model(%x: ..., %codes: ... @proj>}, %absmax: ... @proj.absmax>}) -> tensor<3x8xf32> attributes {train.kind = #train.kind<model>} {
+      %w = train.dequantize %codes, %absmax {block = 64 : i64, ...
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x16xf32>, tensor<8x16xf32>) -> tensor<3x8xf32>
+      return %y : tensor<3x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+  let options = [
+    ListOption<"weights", "weights", "std::string", "REGEX=nf4, REGEX=fp4 or REGEX=int8; the first that fits a name holds">,
+    Option<"doubleQuantize", "double-quantize", "bool", "false", "largest magnitudes of blocks in 8 bits, too (nf4, fp4)">
+  ];
+}
+#endif

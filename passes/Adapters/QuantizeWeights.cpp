@@ -1,0 +1,198 @@
+#include "AdapterSites.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FewBitOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Support/Statistics.h"
+#include "kedge/Support/StorageBytes.h"
+#include "passes/Adapters/Passes.h"
+#include "runtime/format/FewBits.h"
+#include <regex>
+
+namespace kedge::adapters {
+#define GEN_PASS_DEF_QUANTIZEWEIGHTS
+#include "passes/Adapters/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+using EncodedPart = tune::Part;
+using tune::Format;
+
+struct Rule {
+  std::string text;
+  std::regex pattern;
+  Format format;
+  bool used = false;
+};
+
+int64_t blocksOf(int64_t count, int64_t block) { return (count + block - 1) / block; }
+
+struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
+  using Base::Base;
+  func::FuncOp model;
+  int64_t saved = 0;
+
+  void runOnOperation() override {
+    model = train::functionOf(getOperation(), train::FunctionKind::Model);
+    if (!model) {
+      getOperation().emitError("has no function @model whose weights could be quantised");
+      return signalPassFailure();
+    }
+    saved = 0;
+    SmallVector<Rule> rules;
+    if (failed(readRules(rules)))
+      return signalPassFailure();
+    int64_t count = 0;
+    for (AdaptedWeight &weight : weightsOf(model)) {
+      Rule *rule = ruleFor(rules, weight);
+      if (!rule)
+        continue;
+      if (failed(check(weight, *rule)))
+        return signalPassFailure();
+      rule->used = true;
+      quantise(weight, rule->format);
+      ++count;
+    }
+    for (const Rule &rule : rules)
+      if (!rule.used) {
+        getOperation().emitError() << "--quantize '" << rule.text << "': no frozen weight has such a name";
+        return signalPassFailure();
+      }
+    addStatistic("kedge-quantize-weights", "weights", count);
+    addStatistic("kedge-quantize-weights", "bytes saved", saved);
+  }
+
+  LogicalResult readRules(SmallVectorImpl<Rule> &rules) {
+    for (const std::string &text : weights) {
+      const size_t split = text.rfind('=');
+      auto format = split == std::string::npos ? std::nullopt : tune::symbolizeFormat(text.substr(split + 1));
+      if (!format)
+        return getOperation().emitError() << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
+      try {
+        rules.push_back({text, std::regex(text.substr(0, split), std::regex::ECMAScript), *format});
+      } catch (const std::regex_error &error) {
+        return getOperation().emitError() << "--quantize '" << text << "': not a regular expression: " << error.what();
+      }
+    }
+    return success();
+  }
+
+  /// Naming modules is naming their weights, not their biases.
+  static Rule *ruleFor(MutableArrayRef<Rule> rules, AdaptedWeight &weight) {
+    if (tune::adapterOf(weight.state) || tune::encodingOf(weight.state) || weight.name().ends_with(".bias"))
+      return nullptr;
+    for (Rule &rule : rules)
+      if (std::regex_search(weight.name().str(), rule.pattern))
+        return &rule;
+    return nullptr;
+  }
+
+  LogicalResult check(AdaptedWeight &weight, const Rule &rule) {
+    auto type = cast<RankedTensorType>(weight.value.getType());
+    auto refuse = [&] { return getOperation().emitError() << "--quantize '" << rule.text << "': '" << weight.name() << "' "; };
+    if (weight.state.getRole() != train::Role::Frozen)
+      return refuse() << "trains: quantised weights do not; freeze it (--freeze, or --lora), or leave it out";
+    if (type.getRank() < 2)
+      return refuse() << "(" << type << ") is no matrix";
+    if (!type.getElementType().isF32())
+      return refuse() << "(" << type << ") is not stored in f32: other types are not available yet";
+    if (rule.format == Format::Int8 && weight.sites.empty())
+      return refuse() << "is no weight of a MatMul, Gemm or Conv: int8 has a scale for each output of one";
+    return success();
+  }
+
+  Value addState(AdaptedWeight &weight, Format format, EncodedPart part, StringRef suffix, RankedTensorType type) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(weight.state);
+    std::string name = (weight.name() + suffix).str();
+    auto state = train::StateOp::create(builder, weight.state.getLoc(), (weight.state.getSymName() + suffix).str(),
+                                        train::Role::Frozen, type, weight.state.getInitAttr(), builder.getStringAttr(name),
+                                        FlatSymbolRefAttr::get(weight.state.getSymNameAttr()), /*decay=*/true, APFloat(1.0),
+                                        dist::ShardingAttr());
+    state->setAttr(tune::encodingName, encoding(format, part));
+    saved -= bytesOf(type);
+    unsigned index = model.getNumArguments();
+    auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
+    auto inserted = model.insertArgument(index, type, train::boundTo(binding), weight.state.getLoc());
+    assert(succeeded(inserted));
+    (void)inserted;
+    return model.getArgument(index);
+  }
+
+  tune::EncodingAttr encoding(Format format, EncodedPart part) {
+    return tune::EncodingAttr::get(&getContext(), format, part, wholeType, BoolAttr::get(&getContext(), doubled(format)));
+  }
+
+  bool doubled(Format format) const { return doubleQuantize && format != Format::Int8; }
+
+  RankedTensorType wholeType; ///< of the weight at hand
+
+  void quantise(AdaptedWeight &weight, Format format) {
+    wholeType = cast<RankedTensorType>(weight.value.getType());
+    Operation *first = *weight.value.user_begin();
+    for (Operation *user : weight.value.getUsers())
+      if (user->isBeforeInBlock(first))
+        first = user;
+    PlacedBuilder builder(first);
+    Location loc = weight.state.getLoc();
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : weight.value.getUses())
+      uses.push_back(&use);
+    Value values = format == Format::Int8 ? eightBits(builder, loc, weight) : fourBits(builder, loc, weight, format);
+    for (OpOperand *use : uses)
+      use->set(values);
+    saved += bytesOf(wholeType);
+  }
+
+  /// The weight's state and its argument hold codes of this type from here on.
+  Value becomeCodes(AdaptedWeight &weight, Format format, RankedTensorType codes) {
+    weight.state.setTypeAttr(TypeAttr::get(codes));
+    weight.state->setAttr(tune::encodingName, encoding(format, EncodedPart::Codes));
+    saved -= bytesOf(codes);
+    weight.value.setType(codes);
+    model.setFunctionType(FunctionType::get(&getContext(), model.getBody().front().getArgumentTypes(),
+                                            model.getFunctionType().getResults()));
+    return weight.value;
+  }
+
+  Value fourBits(OpBuilder &builder, Location loc, AdaptedWeight &weight, Format format) {
+    Type f32 = builder.getF32Type(), byte = builder.getIntegerType(8, /*isSigned=*/false);
+    const int64_t elements = wholeType.getNumElements(), blocks = blocksOf(elements, rt::kFewBitBlock);
+    Value absmax;
+    if (doubled(format)) {
+      // States stand behind the weight's in the order that they are made last to first.
+      Value offset = addState(weight, format, EncodedPart::Offset, ".absmax_offset", RankedTensorType::get({1}, f32));
+      Value nested = addState(weight, format, EncodedPart::NestedAbsmax, ".nested_absmax",
+                              RankedTensorType::get({blocksOf(blocks, rt::kNestedBlock)}, f32));
+      Value codes = addState(weight, format, EncodedPart::AbsmaxCodes, ".absmax", RankedTensorType::get({blocks}, byte));
+      ArrayRef<float> map(rt::dynamicMap(true).data(), 256);
+      Value table = onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({256}, f32), map));
+      Value numbers = onnx::CastOp::create(builder, loc, codes, TypeAttr::get(builder.getI32Type()));
+      Value found = onnx::GatherOp::create(builder, loc, table, numbers, 0, IntegerAttr());
+      Value scaled = train::ScaleBlocksOp::create(builder, loc, found, nested, rt::kNestedBlock);
+      absmax = onnx::AddOp::create(builder, loc, scaled, offset);
+    } else {
+      absmax = addState(weight, format, EncodedPart::Absmax, ".absmax", RankedTensorType::get({blocks}, f32));
+    }
+    Value codes = becomeCodes(weight, format, RankedTensorType::get({(elements + 1) / 2}, byte));
+    return train::DequantizeOp::create(builder, loc, codes, absmax, tune::FormatAttr::get(&getContext(), format),
+                                       builder.getI64IntegerAttr(rt::kFewBitBlock), TypeAttr::get(wholeType));
+  }
+
+  Value eightBits(OpBuilder &builder, Location loc, AdaptedWeight &weight) {
+    const int64_t axis = weight.sites.front().outFirst ? 0 : 1;
+    SmallVector<int64_t> shape(wholeType.getRank(), 1);
+    shape[axis] = wholeType.getDimSize(axis);
+    Value scales = addState(weight, Format::Int8, EncodedPart::Absmax, ".absmax",
+                            RankedTensorType::get(shape, builder.getF32Type()));
+    Value codes = becomeCodes(weight, Format::Int8, wholeType.clone(builder.getIntegerType(8)));
+    Value wide = onnx::CastOp::create(builder, loc, codes, TypeAttr::get(builder.getF32Type()));
+    return onnx::MulOp::create(builder, loc, wide, scales);
+  }
+};
+} // namespace
+} // namespace kedge::adapters

@@ -1,0 +1,147 @@
+#include "runtime/format/AdapterFolder.h"
+#include "runtime/io/Error.h"
+#include <cmath>
+#include <filesystem>
+#include <regex>
+#include <set>
+
+namespace kedge::rt {
+namespace {
+
+using nlohmann::json;
+
+/// Settings that change nothing of what the file's tensors mean.
+const std::set<std::string> &harmless() {
+  static const std::set<std::string> keys = {
+      "auto_mapping",    "base_model_name_or_path", "exclude_modules", "fan_in_fan_out",      "inference_mode", "layers_pattern",
+      "lora_alpha",      "layers_to_transform",     "lora_dropout",    "megatron_core",       "modules_to_save", "peft_type",
+      "peft_version",    "qalora_group_size",       "r",               "rank_pattern",        "alpha_pattern",  "revision",
+      "target_modules",  "task_type",               "use_rslora",      "ensure_weight_tying", "runtime_config"};
+  return keys;
+}
+
+bool isDefault(const std::string &key, const json &value) {
+  if (value.is_null() || (value.is_boolean() && !value.get<bool>()) || (value.is_structured() && value.empty()))
+    return true;
+  if (key == "bias")
+    return value == "none";
+  // How A and B began, where the base stayed what it was.
+  if (key == "init_lora_weights")
+    return value == true || value == "gaussian";
+  return false;
+}
+
+json readConfig(const std::string &path) {
+  const FileMap map(path, "configuration of an adapter");
+  try {
+    json config = json::parse(std::string_view(map.data(), map.size()));
+    if (!config.is_object())
+      fail("{}: expected a JSON object", path);
+    return config;
+  } catch (const json::exception &error) {
+    fail("{}: damaged: {}", path, error.what());
+  }
+}
+
+/// The value of the pattern that fits the path, as peft looks it up; null when none does.
+const json *patternOf(const json &config, const char *key, const std::string &path) {
+  const auto patterns = config.find(key);
+  if (patterns == config.end() || !patterns->is_object())
+    return nullptr;
+  for (const auto &[pattern, value] : patterns->items())
+    if (std::regex_match(path, std::regex("(.*\\.)?(" + pattern + ")")))
+      return &value;
+  return nullptr;
+}
+
+bool cutEnd(std::string &text, std::string_view end) {
+  if (text.size() <= end.size() || text.compare(text.size() - end.size(), end.size(), end) != 0)
+    return false;
+  text.resize(text.size() - end.size());
+  return true;
+}
+
+} // namespace
+
+bool endsWithPath(const std::string &name, const std::string &end) {
+  if (name.size() < end.size() || name.compare(name.size() - end.size(), end.size(), end) != 0)
+    return false;
+  return name.size() == end.size() || name[name.size() - end.size() - 1] == '.' || name[name.size() - end.size() - 1] == '/';
+}
+
+AdapterFolder AdapterFolder::open(const std::string &folder) {
+  AdapterFolder result;
+  result.place = std::filesystem::absolute(folder).lexically_normal().string();
+  if (result.place.size() > 1 && result.place.back() == '/')
+    result.place.pop_back();
+  result.settings = readConfig(result.place + "/" + kAdapterConfig);
+  result.checkSettings();
+  result.file = TensorFile::openSafetensors(result.tensorsPath());
+  try {
+    result.sortTensors();
+  } catch (const json::exception &error) {
+    fail("{}/{}: damaged: {}", result.place, kAdapterConfig, error.what());
+  } catch (const std::regex_error &error) {
+    fail("{}/{}: a pattern is no regular expression: {}", result.place, kAdapterConfig, error.what());
+  }
+  return result;
+}
+
+void AdapterFolder::checkSettings() const {
+  const std::string path = place + "/" + kAdapterConfig;
+  const auto type = settings.find("peft_type");
+  if (type == settings.end() || *type != "LORA")
+    fail("{}: 'peft_type' is {}, expected \"LORA\": no other method is known here", path,
+         type == settings.end() ? "missing" : type->dump());
+  for (const auto &[key, value] : settings.items())
+    if (!harmless().count(key) && !isDefault(key, value))
+      fail("{}: '{}' is {}, which is not available: expected peft's default; train the adapter without it", path, key,
+           value.dump());
+}
+
+const TensorView &AdapterFolder::tensor(const std::string &key) const {
+  const TensorView *view = file.find(key);
+  if (!view)
+    fail("{}: has no tensor '{}'", tensorsPath(), key);
+  return *view;
+}
+
+void AdapterFolder::sortTensors() {
+  for (const auto &[name, view] : file.tensors()) {
+    if (name.rfind(kAdapterPrefix, 0) != 0)
+      fail("{}: tensor '{}' does not begin with '{}': expected what peft's save_pretrained writes", tensorsPath(), name,
+           kAdapterPrefix);
+    std::string path = name.substr(std::string_view(kAdapterPrefix).size());
+    if (cutEnd(path, ".lora_B.weight")) {
+      AdaptedModule module{path, 0, 0};
+      tensor(module.keyA());
+      continue;
+    }
+    if (!cutEnd(path, ".lora_A.weight")) {
+      if (path.find(".lora_") != std::string::npos)
+        fail("{}: tensor '{}' is of an adapter that is not available: expected those of linear and convolutional modules",
+             tensorsPath(), name);
+      whole.push_back(path);
+      continue;
+    }
+    AdaptedModule module{path, view.desc.shape.empty() ? 0 : view.desc.shape[0], 0};
+    tensor(module.keyB());
+    const json *expected = patternOf(settings, "rank_pattern", path);
+    const int64_t rank = expected ? expected->get<int64_t>() : settings.value("r", int64_t(8));
+    if (rank != module.rank || rank < 1)
+      fail("{}: tensor '{}' has rank {}, '{}' says {}", tensorsPath(), name, module.rank, kAdapterConfig, rank);
+    module.scale = scaleOf(path, rank);
+    adapted.push_back(module);
+  }
+  if (adapted.empty())
+    fail("{}: holds no adapter: expected tensors named '{}<module>.lora_A.weight'", tensorsPath(), kAdapterPrefix);
+}
+
+double AdapterFolder::scaleOf(const std::string &path, int64_t rank) const {
+  const json *own = patternOf(settings, "alpha_pattern", path);
+  const double alpha = own ? own->get<double>() : settings.value("lora_alpha", 8.0);
+  const double r = static_cast<double>(rank);
+  return settings.value("use_rslora", false) ? alpha / std::sqrt(r) : alpha / r;
+}
+
+} // namespace kedge::rt

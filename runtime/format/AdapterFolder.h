@@ -1,0 +1,54 @@
+// A folder of low-rank adapters as peft saves it: adapter_config.json and adapter_model.safetensors.
+#pragma once
+#include "runtime/format/TensorFile.h"
+#include <nlohmann/json.hpp>
+
+namespace kedge::rt {
+
+inline constexpr const char *kAdapterConfig = "adapter_config.json";
+inline constexpr const char *kAdapterTensors = "adapter_model.safetensors";
+inline constexpr const char *kAdapterPrefix = "base_model.model.";
+
+/// A module with an adapter: its weight acts as W + scale B A.
+struct AdaptedModule {
+  std::string path;
+  int64_t rank = 0;
+  double scale = 0;
+
+  /// Names in the folder's file.
+  std::string keyA() const { return kAdapterPrefix + path + ".lora_A.weight"; }
+  std::string keyB() const { return kAdapterPrefix + path + ".lora_B.weight"; }
+};
+
+class AdapterFolder {
+public:
+  /// Throws rt::Error on a folder that is none, on what another method than LoRA wrote, and on any setting that would change
+  /// the result and is not known here.
+  static AdapterFolder open(const std::string &folder);
+
+  const std::string &folder() const { return place; }
+  std::string tensorsPath() const { return place + "/" + kAdapterTensors; }
+  const nlohmann::json &config() const { return settings; }
+  double dropout() const { return settings.value("lora_dropout", 0.0); }
+  const std::vector<AdaptedModule> &modules() const { return adapted; }
+  /// Tensors that trained whole beside the adapters (modules_to_save), without the prefix.
+  const std::vector<std::string> &wholeTensors() const { return whole; }
+  const TensorFile &tensors() const { return file; }
+  const TensorView &tensor(const std::string &key) const;
+
+private:
+  void checkSettings() const;
+  void sortTensors();
+  double scaleOf(const std::string &path, int64_t rank) const;
+
+  std::string place;
+  nlohmann::json settings;
+  TensorFile file;
+  std::vector<AdaptedModule> adapted;
+  std::vector<std::string> whole;
+};
+
+/// Whether `name` ends with `end`, whole components of a dotted path.
+bool endsWithPath(const std::string &name, const std::string &end);
+
+} // namespace kedge::rt

@@ -1,0 +1,31 @@
+#include "AdapterFlags.h"
+#include "kedge/Support/Error.h"
+
+namespace kedge::tool {
+
+void addAdapterOptions(CLI::App &command, driver::AdapterOptions &o) {
+  const char *group = "Adapters and few bits";
+  command.add_option("--lora", o.weights, "REGEX: low-rank adapters on these weights of MatMul, Gemm and Conv; all else is frozen but for --train")->group(group);
+  command.add_option("--lora-rank", o.rank, "of the adapters")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
+  command.add_option("--lora-alpha", o.alpha, "the adapters' scale is alpha / rank")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
+  command.add_option("--lora-dropout", o.dropout, "share of an adapter's input that is dropped in training")->check(CLI::Range(0.0, 1.0))->group(group)->capture_default_str();
+  command.add_option("--lora-scaling", o.scaling, "standard: alpha / rank; rslora: alpha / sqrt(rank)")->check(CLI::IsMember({"standard", "rslora"}))->group(group)->capture_default_str();
+  command.add_option("--lora-init", o.init, "of A: kaiming (uniform, by the input's size) or gaussian (of deviation 1 / rank); B begins at zero")
+      ->check(CLI::IsMember({"kaiming", "gaussian"}))->group(group)->capture_default_str();
+  command.add_option("--adapter", o.folder, "DIR: adapters as peft saves them, to go on from: structure and first values")->group(group);
+  command.add_option("--quantize", o.quantize, "REGEX=nf4|fp4|int8: keep these frozen weights in few bits")->group(group)->allow_extra_args(false);
+  command.add_flag("--double-quantize", o.doubleQuantize, "the magnitudes of nf4's and fp4's blocks in 8 bits, too")->group(group);
+}
+
+void checkAdapterOptions(const CLI::App &command, const driver::AdapterOptions &o) {
+  if (!o.weights.empty() && !o.folder.empty())
+    fail("--lora '{}' with --adapter {}: the folder says which weights have adapters; give one of them", o.weights, o.folder);
+  if (o.doubleQuantize && o.quantize.empty())
+    fail("--double-quantize is of --quantize REGEX=nf4|fp4: give it, too");
+  for (const CLI::Option *option : command.get_options())
+    if (const std::string name = option->get_name(); option->count() > 0 && name.rfind("--lora-", 0) == 0 && o.weights.empty())
+      fail("{} is of the adapters that --lora REGEX makes: give --lora{}", name,
+           o.folder.empty() ? "" : fmt::format(", or leave it out: {} has its own", o.folder));
+}
+
+} // namespace kedge::tool

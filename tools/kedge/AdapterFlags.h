@@ -1,0 +1,12 @@
+// Options of low-rank adapters.
+#pragma once
+#include "driver/ModelOptions.h"
+#include <CLI/CLI.hpp>
+
+namespace kedge::tool {
+
+void addAdapterOptions(CLI::App &command, driver::AdapterOptions &options);
+/// Options that contradict each other, once all is parsed.
+void checkAdapterOptions(const CLI::App &command, const driver::AdapterOptions &options);
+
+} // namespace kedge::tool
