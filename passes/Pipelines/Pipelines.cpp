@@ -131,9 +131,9 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
   functions.addPass(schedule::createPlaceUpdates());
-  functions.addPass(schedule::createDequantizeAgain());
   if (!target.keepsGathered)
     functions.addPass(partition::createGatherAgain());
+  functions.addPass(schedule::createDequantizeAgain()); // numbers its clones behind those
   functions.addPass(memory::createBindResults());
   manager.addPass(levels::createVerifySchedule());
   if (target.gpu)

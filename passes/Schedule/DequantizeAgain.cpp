@@ -24,7 +24,7 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   void runOnOperation() override {
     position.clear();
     derived.clear();
-    clones = 0;
+    clones = firstNumber = 0;
     if (getOperation().isExternal())
       return;
     SmallVector<Operation *> ops;
