@@ -38,14 +38,6 @@ DialectRegistry &dialects() {
   return registry;
 }
 
-/// What the first Gradient of training_info differentiates: the loss, when nothing else is named.
-std::string derivedValue(const model::Model &model) {
-  for (const model::TrainingInfo &info : model.trainingInfo)
-    for (const model::Node &node : info.algorithm->nodes)
-      if (node.is("Gradient", "ai.onnx.preview.training"))
-        return node.attrString("y");
-  return "";
-}
 /// MLIR prints real numbers with seven digits; the same bits need them all.
 std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &step) {
   const std::pair<const char *, double> numbers[] = {
@@ -58,6 +50,14 @@ std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &st
       pipeline.replace(at, pipeline.find_first_of(" }", at) - at, fmt::format("{}", value));
     }
   return pipeline;
+}
+
+/// A file of IR may be read from another folder.
+void nameFilesAbsolutely(ModuleOp module) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr()))
+      state.setInitAttr(train::WeightAttr::get(module.getContext(), std::filesystem::absolute(weight.getFile().str()).string(),
+                                               weight.getOffset(), weight.getLength()));
 }
 
 /// The absolute path, alike however it was typed.
@@ -260,7 +260,8 @@ void Compilation::import() {
     importing.shapes = options.model.shapes;
     importing.roles = lint::rolesOf(findings);
     ir = importModel(context, model, importing);
-    applyParameterOptions();
+    if (!options.model.adapters.given())
+      applyParameterOptions();
     checkRoundTrip(*ir, "import");
     save(Phase::Import);
   }
@@ -268,93 +269,8 @@ void Compilation::import() {
     return;
   run(Phase::Model);
   if (options.model.adapters.given())
-    applyParameterOptions(); // to adapters, too
+    applyParameterOptions(); // what trains is known now
   save(Phase::Model);
-}
-
-/// An expression that fits no parameter was not meant so.
-void Compilation::forParameters(const char *option, const std::string &text, const std::regex &pattern,
-                                llvm::function_ref<void(train::StateOp)> apply) {
-  std::vector<std::string> names;
-  bool used = false;
-  for (auto state : ir->getOps<train::StateOp>()) {
-    if (state.getRole() != train::Role::Parameter)
-      continue;
-    names.push_back(state.getOnnxName().value_or(state.getSymName()).str());
-    if (std::regex_search(names.back(), pattern)) {
-      apply(state);
-      used = true;
-    }
-  }
-  if (!used)
-    fail("{}: {} '{}' fits no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
-}
-
-void Compilation::applyParameterOptions() {
-  auto excluded = patterns(options.weightDecayExclude, "--weight-decay-exclude");
-  auto scales = scaledPatterns(options.lrScale);
-  Builder builder(&context);
-  for (auto state : ir->getOps<train::StateOp>()) {
-    std::string name = state.getOnnxName().value_or(state.getSymName()).str();
-    if (matchesAny(excluded, name))
-      state.setDecayAttr(builder.getBoolAttr(false));
-    for (const auto &[pattern, scale] : scales)
-      if (pattern.isIn(name))
-        state.setLrScaleAttr(builder.getF64FloatAttr(scale));
-  }
-}
-
-pipelines::StepOptions Compilation::stepOptions() const {
-  pipelines::StepOptions step;
-  const ModelOptions &m = options.model;
-  step.loss = !m.loss.empty() ? m.loss : m.lossOutput.empty() ? "cross-entropy" : "none";
-  step.logits = m.logits;
-  step.labels = m.labels;
-  step.lossOutput = m.lossOutput;
-  if (!model.trainingInfo.empty()) {
-    step.loss = "none";
-    if (m.lossOutput.empty())
-      step.lossOutput = derivedValue(model);
-  }
-  step.classAxis = m.classAxis.value_or(-100);
-  step.ignoreIndex = m.ignoreIndex;
-  step.labelSmoothing = m.labelSmoothing;
-  step.accumulate = options.accumulate;
-  step.ranks = m.ranks.front();
-  step.zero = options.zero;
-  step.bucketBytes = options.bucketBytes;
-  step.persistBytes = options.persistBytes;
-  step.syncBatchNorm = options.syncBatchNorm;
-  step.optimizer = options.optimizer;
-  step.muon = options.muon;
-  step.momentum = options.momentumOrDefault();
-  step.nesterov = options.nesterov || options.optimizer == "muon";
-  step.clipNorm = options.clipNorm;
-  step.logitsChunk = options.logitsChunk;
-  step.precision = options.precision;
-  step.precisionPolicy = options.precisionPolicy;
-  step.gradientType = options.gradientType;
-  step.accumulatorType = options.accumulatorType;
-  step.masterWeights = options.masterWeights == "on";
-  step.lossScale = options.lossScale;
-  step.lossScale.scales |= options.precision == "fp16";
-  return step;
-}
-
-/// Nothing is a default that the user did not see.
-void Compilation::chooseLoss() {
-  if (namesLoss(options.model) || !model.trainingInfo.empty())
-    return;
-  const std::string why = whyCrossEntropyFits(train::functionOf(*ir, train::FunctionKind::Model), options.model);
-  if (!why.empty() && !options.isTrial)
-    fprintf(stderr, "kedge: note: %s\n", why.c_str());
-}
-
-void Compilation::checkMicroBatch() {
-  if (const int64_t rows = facts["batch"]; options.microBatch.value_or(rows) != rows)
-    fail("--deepspeed-config {}: a micro-batch of {} rows is asked for ('train_micro_batch_size_per_gpu', or what "
-         "'train_batch_size' leaves), but the model's has {}; make them agree, by --shape or in the file",
-         options.deepSpeedConfig, *options.microBatch, rows);
 }
 
 void Compilation::step() {

@@ -4,11 +4,11 @@
 #include "driver/SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
+#include "runtime/io/NamePattern.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
-#include <regex>
 
 namespace kedge::driver {
 
@@ -66,7 +66,7 @@ private:
   std::string savedText(Phase phase);
   void resume();
   void applyParameterOptions();
-  void forParameters(const char *option, const std::string &text, const std::regex &pattern,
+  void forParameters(const char *option, const std::string &text, const rt::NamePattern &pattern,
                      llvm::function_ref<void(train::StateOp)> apply);
   void buildRematerialize(mlir::OpPassManager &manager) const;
   void noteWithoutEffect();

@@ -13,6 +13,7 @@ lint::Options ModelOptions::lintOptions() const {
   options.train = train;
   options.freeze = freeze;
   if (adapters.inserts()) { // what --train does not name stays as it is
+    options.addsAdapters = true;
     options.freeze.push_back("");
     const std::vector<std::string> beside = trainedBeside(adapters);
     options.train.insert(options.train.end(), beside.begin(), beside.end());

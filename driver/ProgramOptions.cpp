@@ -46,10 +46,6 @@ std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector
   return result;
 }
 
-bool matchesAny(const std::vector<rt::NamePattern> &patterns, const std::string &name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const rt::NamePattern &p) { return p.isIn(name); });
-}
-
 namespace {
 /// In the main graph or an algorithm of training_info.
 const model::Tensor *findInitializer(const model::Model &model, const std::string &name) {

@@ -14,7 +14,6 @@ namespace kedge::driver {
 std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option);
 /// REGEX=X of --lr-scale.
 std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts);
-bool matchesAny(const std::vector<rt::NamePattern> &patterns, const std::string &name);
 
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
 nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);

@@ -22,7 +22,7 @@ int64_t fact(ModuleOp module, llvm::StringRef name) {
 }
 
 /// As many as a person reads and a plot shows.
-constexpr int kFrontierPoints = 16;
+constexpr int kFrontierPoints = 10;
 
 bool fitsDevice(ModuleOp module) {
   auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);

@@ -43,12 +43,13 @@ void SavedIr::putOn(ModuleOp module) const {
   for (const auto &[name, values] : arguments)
     words.push_back({{"name", name}, {"values", values}});
   auto text = [&](const char *name, const std::string &value) { return b.getNamedAttr(name, b.getStringAttr(value)); };
-  module->setAttr(kSaved, b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model),
-                                               text("graph_hash", graphHash), text("arguments", words.dump()),
-                                               text("composites", json(counts.composites).dump()), text("facts", facts.dump()),
-                                               text("report", report.dump()), text("hash", hash),
-                                               b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
-                                               b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
+  DictionaryAttr saved =
+      b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model), text("graph_hash", graphHash),
+                           text("arguments", words.dump()), text("composites", json(counts.composites).dump()),
+                           text("facts", facts.dump()), text("report", report.dump()), text("hash", hash),
+                           b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
+                           b.getNamedAttr("threads", b.getI64IntegerAttr(threads))});
+  SavedNote(module.getContext()).setAttr(module, saved);
 }
 
 SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {

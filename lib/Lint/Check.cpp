@@ -138,7 +138,8 @@ Report prepare(Model &model, const Options &options, const Operators &operators)
   if (options.trainMode)
     setTrainMode(checked);
   Report report = check(checked, options, operators);
-  findNothingTrained(checked, report);
+  if (!options.addsAdapters)
+    findNothingTrained(checked, report);
   note(tieCopies(model));
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);

@@ -1,6 +1,7 @@
 #include "Classify.h"
 #include "OperatorFacts.h"
 #include "kedge/Support/Error.h"
+#include "runtime/format/NearMisses.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
 #include <cmath>
@@ -23,10 +24,42 @@ std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns
   return compiled;
 }
 
-bool matches(const std::vector<rt::NamePattern> &patterns, const std::string &name) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const rt::NamePattern &p) { return p.isIn(name); });
-}
+/// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
+class NameOption {
+public:
+  NameOption(const char *option, const std::vector<std::string> &texts)
+      : option(option), texts(texts), patterns(compileAll(texts, option)), used(texts.size(), false) {}
+
+  bool fits(const Initializer &tensor) {
+    bool any = false;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      const bool found = patterns[i].isIn(tensor.name) || patterns[i].isIn(tensor.original);
+      used[i] = used[i] || found;
+      any |= found;
+    }
+    return any;
+  }
+
+  /// `all`: every initializer; `candidates`: those that the option can do something about.
+  void checkUsed(const std::string &model, const std::vector<Initializer> &all, const std::vector<std::string> &candidates,
+                 const char *what) const {
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (used[i])
+        continue;
+      for (const Initializer &tensor : all)
+        if (patterns[i].isIn(tensor.original) || patterns[i].isIn(tensor.name))
+          fail("{}: {} '{}' fits '{}', which is a {} ({}), and nothing {}", model, option, texts[i], tensor.original,
+               verdictName(tensor.verdict), tensor.reason, what);
+      fail("{}: {} '{}' fits nothing {}{}", model, option, texts[i], what, rt::nearMisses(texts[i], candidates));
+    }
+  }
+
+private:
+  const char *option;
+  std::vector<std::string> texts;
+  std::vector<rt::NamePattern> patterns;
+  std::vector<bool> used;
+};
 
 /// training_info: bound and derived is a parameter, bound otherwise is state.
 std::map<std::string, Verdict> trainingVariables(const Model &model) {
@@ -167,7 +200,8 @@ private:
   }
 
   const Evidence &evidence;
-  std::vector<rt::NamePattern> train, freeze;
+  NameOption train, freeze;
+  std::vector<std::string> trainable, trained; ///< names, before options
   std::map<std::string, Verdict> variables;
   std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;
 };

@@ -1,8 +1,8 @@
 // What the one who exported most likely meant, and the file no longer says.
 #include "Findings.h"
 #include "kedge/Model/ModelFile.h"
+#include "runtime/io/NamePattern.h"
 #include <fmt/format.h>
-#include <regex>
 
 namespace kedge::lint {
 using model::Node;
@@ -45,11 +45,11 @@ void checkActivation(FindingContext &context) {
 
 /// Adapters train beside their base only because files do not keep requires_grad.
 void checkAdapters(FindingContext &context) {
-  static const std::regex adapter("(^|[._/])(lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector|ia3_l|adapter)([._/]|$)");
+  static const rt::NamePattern adapter("(^|[._/])(lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector|ia3_l|adapter)([._/]|$)");
   std::vector<std::string> adapters, others;
   for (const Initializer &initializer : context.initializers)
     if (initializer.verdict == Verdict::Parameter)
-      (std::regex_search(initializer.original, adapter) ? adapters : others).push_back(initializer.original);
+      (adapter.isIn(initializer.original) ? adapters : others).push_back(initializer.original);
   if (adapters.empty() || others.empty())
     return;
   context.findings.push_back({Severity::Warning, "adapters-and-base", "", adapters.front(), parentModule(adapters.front()),

@@ -99,7 +99,7 @@ private:
         model.producer.empty() ? "" : fmt::format(", by {} {}", rt::printable(model.producer), rt::printable(model.producerVersion));
     out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n",
                        paint("1", rt::printable(model.path)), opset == model.opsets.end() ? 0 : opset->second, producer,
-                       model.graph.nodes.size(), parameters, grouped(elements));
+                       model.graph.nodes.size(), trainedTensors, grouped(trainedElements));
   }
 
   static std::string grouped(int64_t n) {

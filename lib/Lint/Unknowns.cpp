@@ -1,7 +1,7 @@
 // What lint cannot see, because the file does not hold it: said beside "clean".
 #include "Findings.h"
 #include <fmt/format.h>
-#include <regex>
+#include <string_view>
 
 namespace kedge::lint {
 using model::Node;
@@ -28,14 +28,20 @@ bool has(const model::Graph &graph, const char *op) {
   return found;
 }
 
+/// onnx::Conv_ and a number: what the legacy exporter calls a weight that it made.
+bool isNumberedConv(std::string_view name) {
+  constexpr std::string_view prefix = "onnx::Conv_";
+  return name.substr(0, prefix.size()) == prefix && name.size() > prefix.size() &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
+}
+
 /// A convolution with a bias, which a folded BatchNormalization leaves behind; the legacy exporter also names its new
 /// weight after the node.
 const Node *foldedConvolution(const model::Graph &graph) {
-  static const std::regex made("^onnx::Conv_[0-9]+$");
   const Node *biased = nullptr;
   for (const Node &node : graph.nodes)
     if (node.is("Conv") && node.hasInput(2)) {
-      if (std::regex_search(node.input(1), made))
+      if (isNumberedConv(node.input(1)))
         return &node;
       biased = biased ? biased : &node;
     }

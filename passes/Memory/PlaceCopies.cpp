@@ -168,11 +168,12 @@ private:
     for (exec::BufferOp buffer : unread)
       buffer.setLast(to);
     for (exec::BufferOp buffer : end)
-      buffer.setLast(lastTouch(buffer));
+      buffer.setLast(lastTouch(buffer, from));
   }
 
-  int64_t lastTouch(exec::BufferOp buffer) {
-    int64_t at = size() - 1;
+  /// The last launch up to `end` that touches the bytes of `buffer`; behind its life they are another's.
+  int64_t lastTouch(exec::BufferOp buffer, int64_t end) {
+    int64_t at = end;
     while (at >= 0 && !order[at].bytes.touches(ArenaRange(buffer)))
       --at;
     return at;

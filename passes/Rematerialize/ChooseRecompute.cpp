@@ -287,15 +287,28 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     if (counts)
       function.bound = [&choice](int64_t bytes) { return solver::rematBound(choice.graph.problem, bytes, true).lowerBound; };
     function.plans.push_back({choice.unconstrained, 0});
-    int64_t smallest = std::numeric_limits<int64_t>::max();
-    for (const std::vector<int> &plan : plansOf(choice)) {
-      const int64_t peak = solver::peakOf(choice.graph.problem, plan);
-      if (peak >= smallest)
-        continue;
-      smallest = peak;
-      function.plans.push_back({packedBytes(choice.graph.problem, plan), counts ? addedBy(choice, plan) : 0});
-    }
+    for (const std::vector<int> *plan : fewOf(choice))
+      function.plans.push_back({packedBytes(choice.graph.problem, *plan), counts ? addedBy(choice, *plan) : 0});
     return function;
+  }
+
+  /// As many of the plans that no other one beats as there are points, at even distances in bytes: packing takes time.
+  std::vector<const std::vector<int> *> fewOf(Choice &choice) {
+    std::vector<std::pair<int64_t, const std::vector<int> *>> best;
+    for (const std::vector<int> &plan : plansOf(choice))
+      if (int64_t peak = solver::peakOf(choice.graph.problem, plan); best.empty() || peak < best.back().first)
+        best.push_back({peak, &plan});
+    std::vector<const std::vector<int> *> few;
+    for (int k = 0; k < frontier && !best.empty(); ++k) {
+      const int64_t wanted = best.front().first - (best.front().first - best.back().first) / std::max(frontier - 1, 1) * k;
+      const auto nearest = llvm::min_element(best, [&](const auto &a, const auto &b) {
+        return std::abs(a.first - wanted) < std::abs(b.first - wanted);
+      });
+      const std::vector<int> *plan = k + 1 == frontier ? best.back().second : nearest->second;
+      if (few.empty() || few.back() != plan)
+        few.push_back(plan);
+    }
+    return few;
   }
 
   Attribute frontierFacts(std::vector<Choice> &choices, int64_t persistent, const Reference &reference) {

@@ -22,7 +22,7 @@ constexpr NumberRange kRanges[] = {
     {"--keep", true, 1, 1e6},
     {"--accumulate", true, 1, 1e6},
     // The optimizer.
-    {"--lr", false, 0, 1e12},
+    {"--lr", false, 0, 1e38},
     {"--min-lr", false, 0, 1e12},
     {"--warmup-start", false, 0, 1},
     {"--lr-scale", false, 0, 1e12},
@@ -42,6 +42,10 @@ constexpr NumberRange kRanges[] = {
     {"--loss-scale-min", false, 0, 1e38, RangeEnds::Above},
     {"--loss-scale-window", true, 1, kSteps},
     {"--loss-scale-hysteresis", true, 1, kSteps},
+    // Adapters.
+    {"--lora-rank", true, 1, 1e6},
+    {"--lora-alpha", false, 0, 1e12, RangeEnds::Above},
+    {"--lora-dropout", false, 0, 1},
     // Random numbers and initial values.
     {"--seed", true, -kAny, kAny},
     {"--shuffle", true, -kAny, kAny},

@@ -90,6 +90,8 @@ void addDataFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--eval-data", t.evalData, "INPUT=FILE.npy: rows to evaluate on");
   app.add_option("--eval-tokens", t.evalTokens, "[INPUT=]FILE: tokens to evaluate on");
   app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end");
+  app.add_option("--metric", o.metrics, "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
+      ->delimiter(',');
   app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
 }
 
@@ -112,7 +114,8 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
 
 void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--model", o.model, "where the compiled model file is now");
-  app.add_option("--weights", o.weights, "FILE.onnx or FILE.safetensors: initial values by name and shape");
+  app.add_option("--weights", o.weights, "FILE.onnx, FILE.safetensors, INDEX.json of shards or a Hugging Face folder: initial values by name and shape");
+  app.add_flag("--weights-partial", o.weightsPartial, "parameters that --weights lacks keep the model's values");
   app.add_option("--adapter", o.adapter, "DIR: first values of the adapters, as peft saves them");
   app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
   app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
@@ -134,7 +137,7 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_flag("--plan", o.plan, "print the plan and exit");
   app.add_option("--threads", o.threads, "threads (physical cores)");
   app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)");
-  app.add_option("--on-nan", t.onNan, "stop or continue when the loss is not finite")
+  app.add_option("--on-nan", t.onNan, "when loss or gradients are not finite: stop, or continue without that step's update")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");

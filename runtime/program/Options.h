@@ -37,6 +37,7 @@ struct Options {
   std::vector<std::string> metrics; ///< --metric
   ScalarOptions scalars;
   std::string model, weights, adapter;
+  bool weightsPartial = false;
   std::vector<InitSpec> init;
   std::string checkpointDir, resumeDir;
   int64_t checkpointEvery = 0, keep = 2;

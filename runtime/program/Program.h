@@ -56,6 +56,7 @@ struct StateInit {
   DType type = DType::F32; ///< of the bytes at that place
   std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: as they are
   double value = 0;        ///< Fill; Uniform: in [-value, value); Normal: its standard deviation
+  std::string hash;        ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes when it was compiled; empty: unknown
 };
 
 /// Which factor of a low-rank adapter a state is: the frozen weight `base` acts as base + scale B A.

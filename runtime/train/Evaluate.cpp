@@ -49,6 +49,8 @@ std::optional<double> Evaluator::loss(const Progress &progress) {
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);
   Sums sums;
+  if (metrics)
+    metrics->begin();
   for (int64_t round = 0; round < rounds.count() && caughtSignal() == 0; ++round) {
     const RowRange rows = rounds.ownRows(round);
     const int64_t valid = rows.count;

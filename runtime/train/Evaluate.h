@@ -16,6 +16,10 @@ public:
 
   /// The signal that ended the last evaluation, of any rank; 0: none.
   int stoppedBy() const { return signal; }
+  /// Measures these, too, from the next evaluation on; throws when the program cannot.
+  void measure(const std::vector<MetricKind> &kinds) { metrics = std::make_unique<Metrics>(executor, kinds); }
+  /// Of the last evaluation.
+  const std::vector<MetricValue> &values() const { return measured; }
 
 private:
   struct Sums {
@@ -31,6 +35,8 @@ private:
   const RunScalars &scalars;
   ScalarWriter writer;
   const ResultSlot *lossRows, *itemRows, *lossSum, *items;
+  std::unique_ptr<Metrics> metrics;
+  std::vector<MetricValue> measured;
   int signal = 0;
 };
 

@@ -21,6 +21,10 @@ bool copiesFromModel(const nlohmann::json &pieces) {
 } // namespace
 
 const nlohmann::json &exportSkeleton(const Program &program, const char *mode) {
+  if (const auto edited = program.exportSkeleton.find("refused"); edited != program.exportSkeleton.end())
+    fail("--export-onnx: the program was compiled from '{}', which had been edited: an export would be the graph before that with "
+         "these weights; use --export-safetensors",
+         edited->get<std::string>());
   auto found = program.exportSkeleton.find(mode);
   if (found != program.exportSkeleton.end() && found->is_null())
     fail("--export-onnx-adapters: the model's products lie in functions that several nodes call, where no adapter can be put; "

@@ -3,6 +3,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Evaluate.h"
+#include "runtime/train/OutputReader.h"
 #include "runtime/train/Signals.h"
 #include <algorithm>
 

@@ -1,12 +1,15 @@
 #include "runtime/train/Session.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/MapGuard.h"
 #include "runtime/train/Adapters.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Effects.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/FiniteStates.h"
 #include "runtime/train/OutputFiles.h"
 #include "runtime/train/Weights.h"
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +70,7 @@ void Session::checkOptions() {
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
+  checkOnNan();
   if (!options.log.empty())
     checkLogFile(options.log);
   if (!options.log.empty() && world.isFirst())
@@ -136,7 +140,7 @@ void Session::makeExecutor() {
 }
 
 void Session::setStates() {
-  const WeightSources sources{options.model, options.weights, options.adapter, options.init, scalars.seed};
+  const WeightSources sources{options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
   checkpoints.world = world;
   checkpoints.id = checkpoint ? checkpoint->run : newRunId();

@@ -23,6 +23,7 @@ public:
 
 private:
   void checkOptions();
+  void checkOnNan() const;
   void openData();
   void resume();
   void makeExecutor();

@@ -13,9 +13,9 @@ namespace kedge::rt {
 namespace {
 
 void printEvaluation(double loss, const std::vector<MetricValue> &metrics) {
-  fmt::print("eval loss {}\n", loss);
+  std::puts(fmt::format("eval loss {}", loss).c_str());
   for (const MetricValue &metric : metrics)
-    fmt::print("eval {} {}\n", metricName(metric.kind), metric.value);
+    std::puts(fmt::format("eval {} {}", metricName(metric.kind), metric.value).c_str());
 }
 
 } // namespace
@@ -78,6 +78,7 @@ void Session::checkpointIfDue(bool interrupted) {
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
   if (options.checkpointDir.empty() || !due)
     return;
+  checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
   writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
   savedStep = progress.step;
 }
@@ -91,11 +92,17 @@ void Session::saveBefore(const StepNotBegun &reason) {
   fail("{}; what was trained is in '{}'", reason.what(), folderOfStep(options.checkpointDir, progress.step));
 }
 
+NonFiniteStep Session::whenNonFinite() const {
+  if (scaler->isActive())
+    return NonFiniteStep::Passes;
+  return options.continueOnNan ? NonFiniteStep::Skips : NonFiniteStep::Ends;
+}
+
 int Session::train() {
   if (progress.step >= scalars.steps) {
     if (evaluator)
       if (const std::optional<double> loss = evaluator->loss(progress); loss && world.isFirst())
-        std::puts(fmt::format("eval loss {}", *loss).c_str());
+        printEvaluation(*loss, evaluator->values());
     return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   }
   StepRunner runner(*executor, *data, scalars, world, whenNonFinite());
@@ -119,6 +126,8 @@ int Session::train() {
     meter.noteStep(done);
     ++stepsRun;
     line.evalLoss = evaluateIfDue();
+    if (line.evalLoss)
+      line.metrics = evaluator->values();
     if (evaluator)
       signal = std::max(signal, evaluator->stoppedBy());
     if (log)

@@ -6,11 +6,13 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/format/WeightHash.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/NamePattern.h"
 #include "runtime/train/Adapters.h"
 #include "runtime/train/EncodedWeights.h"
 #include "runtime/train/StateValues.h"
 #include "runtime/train/WeightNames.h"
 #include <cstring>
+#include <deque>
 #include <memory>
 
 namespace kedge::rt {
@@ -87,9 +89,10 @@ public:
     if (!given)
       return;
     std::vector<const State *> wanted;
+    std::deque<State> encoded;
     for (const State *state : states)
-      if (isModelTensor(*state) && !specFor(state->onnxName))
-        wanted.push_back(state);
+      if (isModelTensor(*state) && !specFor(state->onnxName) && (!state->adapter || given->find(state->onnxName)))
+        wanted.push_back(state->encoding ? &encoded.emplace_back(wholeOf(*state)) : state);
     matched = matchWeights(sources.weights, *given, wanted, sources.weightsPartial);
     const Communicator *ranks = executor.communicator();
     if (!ranks || ranks->world().isFirst())
@@ -112,8 +115,8 @@ private:
       }
       if (adapter && adapter->fill(state, destination))
         return;
-      if (given && (!state.adapter || given->find(state.onnxName))) {
-        loadGiven(state, destination);
+      if (const auto found = matched.tensors.find(state.onnxName); found != matched.tensors.end()) {
+        loadGiven(state, *found->second, destination);
         return;
       }
     }
@@ -128,33 +131,40 @@ private:
     return last;
   }
 
-  void loadGiven(const State &state, char *destination) { fillFromTensor(state, givenSource(state), destination); }
+  void loadGiven(const State &state, const TensorView &view, char *destination) {
+    fillFromTensor(state, givenSource(state, view), destination);
+  }
 
-  /// The values of the weight that a state holds a part of in few bits. Its codes have its name, the rest adds to it.
-  TensorSource sourceOfEncoded(const State &state) {
+  /// The weight that a state holds a part of in few bits, as if it held all of it in f32.
+  State wholeOf(const State &state) const {
     State whole = state;
     whole.desc = {DType::F32, state.encoding->whole};
     const State *codes = state.of.empty() ? &state : executor.program().state(state.of);
     whole.onnxName = codes->onnxName;
+    return whole;
+  }
+
+  /// The values of the weight that a state holds a part of in few bits. Its codes have its name, the rest adds to it.
+  TensorSource sourceOfEncoded(const State &state) {
+    const State whole = wholeOf(state);
     if (specFor(whole.onnxName)) {
       made.resize(whole.desc.bytes());
       fillFrom(*specFor(whole.onnxName), whole, sources.seed, executor.threads(), made.data());
       return {made.data(), DType::F32, {}};
     }
-    if (given)
-      return givenSource(whole);
+    if (const auto found = matched.tensors.find(whole.onnxName); found != matched.tensors.end())
+      return givenSource(whole, *found->second);
     return initSource(whole);
   }
 
-  TensorSource givenSource(const State &state) {
-    const TensorView *view = given->find(state.onnxName);
+  TensorSource givenSource(const State &state, const TensorView &view) {
     const std::vector<int64_t> expected = state.fileShape();
     if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
       fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
            "this model's, or leave --weights out to start from {}",
            sources.weights, state.onnxName, dtypeName(view.desc.type), shapeText(view.desc.shape),
            dtypeName(state.desc.type), shapeText(expected), "the model file's");
-    return {view->data, view->desc.type, state.perm, given->releaser()};
+    return {view.data, view.desc.type, state.perm, given->releaser()};
   }
 
   void loadInit(const State &state, char *destination) {
@@ -200,7 +210,7 @@ private:
   void checkBytes(const State &state, const char *bytes) {
     const StateInit &init = state.init;
     const World world = executor.communicator() ? executor.communicator()->world() : World();
-    const int64_t index = &state - executor.program().states.data();
+    const int64_t index = executor.program().state(state.name) - executor.program().states.data();
     if (init.hash.empty() || saidOther || index % world.size != world.rank || hashWeights(bytes, init.length) == init.hash)
       return;
     const std::string what = fmt::format("{}: '{}' has other values than when the program was compiled",
@@ -218,6 +228,7 @@ private:
   ModelFiles files;
   bool saidOther = false;
   std::unique_ptr<TensorFile> given;
+  MatchedWeights matched;
   std::unique_ptr<GivenAdapter> adapter;
   std::vector<char> made; ///< of --init, for a weight in few bits
 };
@@ -227,7 +238,10 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
     bool used = false;
     std::vector<std::string> names;
     for (const State &state : program.states)
-      used |= isModelTensor(state) && NamePattern(spec.pattern).isIn(state.onnxName);
+      if (isModelTensor(state)) {
+        names.push_back(state.onnxName);
+        used |= NamePattern(spec.pattern).isIn(state.onnxName);
+      }
     if (!used)
       fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern, nearMisses(spec.pattern, names));
   }

@@ -8,6 +8,7 @@ namespace kedge::rt {
 struct WeightSources {
   std::string model;   ///< --model; empty: where it was compiled
   std::string weights; ///< --weights
+  bool weightsPartial = false; ///< what they lack keeps the model's values
   std::string adapter; ///< --adapter
   std::vector<InitSpec> init;
   int64_t seed = 0;

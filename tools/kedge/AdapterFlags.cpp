@@ -6,9 +6,9 @@ namespace kedge::tool {
 void addAdapterOptions(CLI::App &command, driver::AdapterOptions &o) {
   const char *group = "Adapters and few bits";
   command.add_option("--lora", o.weights, "REGEX: low-rank adapters on these weights of MatMul, Gemm and Conv; all else is frozen but for --train")->group(group);
-  command.add_option("--lora-rank", o.rank, "of the adapters")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
-  command.add_option("--lora-alpha", o.alpha, "the adapters' scale is alpha / rank")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
-  command.add_option("--lora-dropout", o.dropout, "share of an adapter's input that is dropped in training")->check(CLI::Range(0.0, 1.0))->group(group)->capture_default_str();
+  command.add_option("--lora-rank", o.rank, "of the adapters")->group(group)->capture_default_str();
+  command.add_option("--lora-alpha", o.alpha, "the adapters' scale is alpha / rank")->group(group)->capture_default_str();
+  command.add_option("--lora-dropout", o.dropout, "share of an adapter's input that is dropped in training")->group(group)->capture_default_str();
   command.add_option("--lora-scaling", o.scaling, "standard: alpha / rank; rslora: alpha / sqrt(rank)")->check(CLI::IsMember({"standard", "rslora"}))->group(group)->capture_default_str();
   command.add_option("--lora-init", o.init, "of A: kaiming (uniform, by the input's size) or gaussian (of deviation 1 / rank); B begins at zero")
       ->check(CLI::IsMember({"kaiming", "gaussian"}))->group(group)->capture_default_str();

@@ -1,5 +1,6 @@
 #include "CompileFlags.h"
 #include "AdapterFlags.h"
+#include "OptionEffects.h"
 #include "driver/GpuTarget.h"
 #include "driver/SavedIr.h"
 #include "kedge/Support/Error.h"
@@ -15,7 +16,7 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--optimizer", o.optimizer, "update rule")->check(CLI::IsMember({"adamw", "adam", "sgd", "lion", "adafactor", "muon", "rmsprop", "adagrad", "adamw8bit", "adam8bit"}))
       ->group(group)->capture_default_str();
   command.add_option("--muon", o.muon, "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the head); AdamW updates the rest")->group(group);
-  command.add_option("--momentum", o.momentum, "of sgd, rmsprop and muon (muon: 0.95, else 0: no buffer)")->check(CLI::Range(0.0, 1.0))->group(group);
+  command.add_option("--momentum", o.momentum, "of sgd, rmsprop and muon (muon: 0.95, else 0: no buffer)")->group(group);
   command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
   command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->group(group);
   command.add_option("--accumulate", o.accumulate, "micro-batches of a step")->group(group)->capture_default_str();
@@ -129,6 +130,8 @@ void checkLossScale(const CLI::App &command, CompileOptions &o) {
 void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
     checkLossScale(command, o);
+    if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
+      checkEffects(command, o);
     checkAdapterOptions(command, o.model.adapters);
     static const std::vector<std::string> ofLoss = {"--logits", "--labels", "--class-axis", "--ignore-index",
                                                     "--label-smoothing"};

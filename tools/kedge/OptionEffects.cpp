@@ -25,9 +25,11 @@ bool givenAny(const CLI::App &command, const std::vector<const char *> &flags, s
 bool has(const std::vector<std::string> &list, const char *value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 std::vector<Rule> optimizerRules(const CompileOptions &o) {
-  const bool isSgd = o.optimizer == "sgd";
-  return {{{"--momentum"}, isSgd || o.momentum == 0, fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
-          {{"--nesterov"}, isSgd && o.momentum > 0, "it is a form of momentum; give --optimizer sgd and --momentum with it"},
+  const bool isSgd = o.optimizer == "sgd", isMuon = o.optimizer == "muon";
+  return {{{"--momentum"}, isSgd || isMuon || o.optimizer == "rmsprop" || o.momentum == 0.0,
+           fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
+          {{"--nesterov"}, isMuon || (isSgd && o.momentumOrDefault() > 0), "it is a form of momentum; give --optimizer sgd and --momentum with it"},
+          {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
           {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
           {{"--accumulate-dtype"}, o.accumulate > 1, "without --accumulate there are no accumulators; give --accumulate N with it"}};
 }
@@ -43,10 +45,12 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)}};
 }
 
-std::vector<Rule> rankRules(const CompileOptions &o) {
-  const bool several = std::any_of(o.model.ranks.begin(), o.model.ranks.end(), [](int64_t n) { return n > 1; });
+/// A script that tries several worlds and stages says --ranks 1 and --zero 0 itself.
+std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
+  std::string given;
+  const bool several = givenAny(command, {"--ranks"}, given);
   return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm"}, several, "it is for several ranks; give --ranks N with it"},
-          {{"--persist-bytes"}, o.zero == 3, "parameters are in parts with --zero 3 alone; give that with it"}};
+          {{"--persist-bytes"}, o.zero == 3 || givenAny(command, {"--zero"}, given), "parameters are in parts with --zero 3 alone; give that with it"}};
 }
 
 std::vector<Rule> precisionRules(const CompileOptions &o) {
@@ -62,7 +66,7 @@ std::vector<Rule> precisionRules(const CompileOptions &o) {
 } // namespace
 
 void checkEffects(const CLI::App &command, const CompileOptions &options) {
-  for (const auto &rules : {optimizerRules(options), lossRules(options), rankRules(options), precisionRules(options)})
+  for (const auto &rules : {optimizerRules(options), lossRules(options), rankRules(command, options), precisionRules(options)})
     for (const Rule &rule : rules)
       if (std::string flag; !rule.acts && givenAny(command, rule.flags, flag))
         fail("{} would have no effect: {}", flag, rule.needs);

@@ -49,6 +49,7 @@ struct Options {
   bool trainMode = false, repair = false;
   std::set<std::string> allow;
   bool severalRanks = false;
+  bool addsAdapters = false; ///< what trains is added to the model, beside --train
 };
 
 /// What lint asks of the compiler about an operator; see lintOperators() in LintOps.h.

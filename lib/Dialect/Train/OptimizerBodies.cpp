@@ -70,9 +70,6 @@ LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context, std::opt
                                                   SmallVectorImpl<Type> &types) {
   if (!elementOf(adaptor.getX()).isF32())
     return emitOptionalError(location, "rounds ", adaptor.getX().getType(), ", expected f32");
-  for (Value counter : {adaptor.getSeed(), adaptor.getStep()})
-    if (rankOf(counter) != 0 || !elementOf(counter).isSignlessInteger(64))
-      return emitOptionalError(location, "seed and step are ", counter.getType(), ", expected tensor<i64>");
   types.push_back(tensorType(adaptor.getX()).clone(BFloat16Type::get(context)));
   return success();
 }

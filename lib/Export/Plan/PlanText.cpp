@@ -253,5 +253,5 @@ std::string functions(const json &report) {
 
 std::string kedge::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return summary(report, view) + breakdown(report) + ranks(report) + timeline(view) + layers(view) + largest(view) + functions(report);
+  return summary(report, view) + breakdown(report) + ranks(report) + frontier(report) + timeline(view) + layers(view) + largest(view) + functions(report);
 }

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Interpret/ConstantEvaluator.h"
 #include "kedge/Support/AttrJson.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/StorageBytes.h"

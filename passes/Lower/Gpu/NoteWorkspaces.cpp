@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"
 #include "passes/Lower/Passes.h"

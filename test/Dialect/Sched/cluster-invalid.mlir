@@ -138,6 +138,65 @@ func.func @folds(%x: tensor<4xf32>) -> tensor<4xf64> {
 // -----
 
 #id = affine_map<(i) -> (i)>
+func.func @index(%x: tensor<4xf32>) -> tensor<4xi64> {
+  %y = sched.cluster domain [4] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    // expected-error @+1 {{failed to verify that dim is one of the domain}}
+    %i = sched.index 1
+    sched.yield %i : i64
+  } : (tensor<4xf32>) -> tensor<4xi64>
+  return %y : tensor<4xi64>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @tensors(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %y = sched.cluster domain [4] reduced [0] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %t = "other.splat"(%a) : (f32) -> tensor<4xf32>
+    // expected-error @+1 {{operand #0 must be scalar of a cluster's body: a float or a signless integer, but got 'tensor<4xf32>'}}
+    %s = sched.reduce add %t : tensor<4xf32>
+    sched.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @outside(%a: f32) -> f32 {
+  // expected-error @+1 {{failed to verify that it stands in the body of a sched.cluster}}
+  %s = sched.reduce add %a : f32
+  return %s : f32
+}
+
+// -----
+
+func.func @index_outside() -> i64 {
+  // expected-error @+1 {{failed to verify that it stands in the body of a sched.cluster}}
+  %i = sched.index 0
+  return %i : i64
+}
+
+// -----
+
+func.func @draws_outside(%n: i64) -> f32 {
+  // expected-error @+1 {{failed to verify that it stands in the body of a sched.cluster}}
+  %u = sched.random 5(%n, %n, %n, %n)
+  return %u : f32
+}
+
+// -----
+
+func.func @view(%x: tensor<4xf32>) -> tensor<5xf32> {
+  // expected-error @+1 {{failed to verify that both shapes take the same bytes}}
+  %y = sched.view %x : tensor<4xf32> to tensor<5xf32>
+  return %y : tensor<5xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
 func.func @negative(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{has the domain [-4]: a size is not negative}}
   %y = sched.cluster domain [-4] reduced [] (%x) maps [#id] -> [#id] {

@@ -28,8 +28,7 @@ func.func @wide(%x: tensor<4xf64>, %n: tensor<i64>) {
 // -----
 
 func.func @counters(%x: tensor<4xf32>, %n: tensor<i32>) {
-  // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{seed and step are 'tensor<i32>', expected tensor<i64>}}
+  // expected-error @+1 {{operand #1 must be tensor<i64>, but got 'tensor<i32>'}}
   %0 = train.stochastic_round %x, %n, %n {op_id = 7 : i64} : (tensor<4xf32>, tensor<i32>, tensor<i32>) -> tensor<4xbf16>
   return
 }

@@ -53,7 +53,8 @@ def classes(folder):
              ("Transpose", ["m"], ["y"], {"perm": [0, 3, 1, 2]})]
     x = array(random.normal(size=(ROWS, count, *shape)))
     case = Small(folder, nodes, {"w": w}, {"x": x[:BATCH]}, {"y": [BATCH, count, *shape]})
-    labels = random.integers(0, count - 1, (ROWS, *shape))  # the last class is predicted, never a label
+    labels = numpy.where(random.random((ROWS, *shape)) < 0.5, x.argmax(1), random.integers(0, count, (ROWS, *shape)))
+    labels = numpy.minimum(labels, count - 2)  # the last class is predicted, never a label
     labels[random.random(labels.shape) < 0.2] = -100
     case.add_data("labels", labels[:BATCH])
     program = case.compile("train", "--loss", "cross-entropy")
