@@ -1,4 +1,5 @@
 #include "runtime/train/OutputFiles.h"
+#include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/SameFile.h"
@@ -35,6 +36,14 @@ void addModel(Uses &uses, const Options &options, const Program &program) {
   }
 }
 
+/// What peft reads and writes in a folder of adapters.
+void addAdapter(Uses &uses, const std::string &flag, const std::string &folder) {
+  if (folder.empty())
+    return;
+  for (const char *file : {kAdapterConfig, kAdapterTensors})
+    add(uses, flag, folder + "/" + file);
+}
+
 Uses inputsOf(const Options &options, const Program &program) {
   Uses uses;
   addAll(uses, "--data", options.data);
@@ -42,14 +51,21 @@ Uses inputsOf(const Options &options, const Program &program) {
   addAll(uses, "--eval-data", options.evalData);
   addAll(uses, "--eval-tokens", options.evalTokens);
   add(uses, "--weights", options.weights);
+  addAdapter(uses, "--adapter", options.adapter);
   addModel(uses, options, program);
   add(uses, "the program", "/proc/self/exe");
   return uses;
 }
 
-bool exportsData(const Options &options, const Program &program) {
-  const auto skeleton = program.exportSkeleton.find(options.exportTrainingMode ? "training" : "inference");
+bool hasDataFile(const Program &program, const char *mode) {
+  const auto skeleton = program.exportSkeleton.find(mode);
   return skeleton != program.exportSkeleton.end() && !skeleton->value("external", nlohmann::json::array()).empty();
+}
+
+void addExport(Uses &uses, const std::string &flag, const std::string &path, const Program &program, const char *mode) {
+  add(uses, flag, path);
+  if (!path.empty() && hasDataFile(program, mode))
+    add(uses, flag, path + ".data");
 }
 
 Uses outputsOf(const Options &options, const Program &program) {
@@ -58,9 +74,9 @@ Uses outputsOf(const Options &options, const Program &program) {
   add(uses, "--profile", options.profile);
   add(uses, "--memory-report", options.memoryReport);
   add(uses, "--dump-gradients", options.dumpGradients);
-  add(uses, "--export-onnx", options.exportOnnx);
-  if (!options.exportOnnx.empty() && exportsData(options, program))
-    add(uses, "--export-onnx", options.exportOnnx + ".data");
+  addExport(uses, "--export-onnx", options.exportOnnx, program, options.exportTrainingMode ? "training" : "inference");
+  addExport(uses, "--export-onnx-adapters", options.exportOnnxAdapters, program, "adapters");
+  addAdapter(uses, "--export-adapter", options.exportAdapter);
   add(uses, "--export-safetensors", options.exportSafetensors);
   addAll(uses, "--predict", options.predict);
   return uses;

@@ -219,7 +219,9 @@ void Session::printExportNotes() const {
 }
 
 void Session::finish() {
-  if (stepsRun > 0 && !(options.exportOnnx.empty() && options.exportSafetensors.empty()))
+  const bool exports = !(options.exportOnnx.empty() && options.exportSafetensors.empty() && options.exportOnnxAdapters.empty() &&
+                         options.exportAdapter.empty());
+  if (stepsRun > 0 && exports)
     checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   for (const NamedFile &wanted : options.predict)
     if ((signal = predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file)) != 0)

@@ -135,10 +135,13 @@ TEST_F(RuntimeKeep, InputsAreNotOverwritten) {
   fs::create_symlink("x.npy", path("link.npy"));
   fs::create_hard_link(path("model.bin"), path("hard.bin"));
   const std::string before = read("x.npy"), model = read("model.bin"), flags = "line --steps 1" + std::string(kLineData);
-  for (const char *output : {"--log", "--export-safetensors", "--profile", "--memory-report", "--dump-gradients"})
+  for (const char *output : {"--log", "--export-safetensors", "--profile", "--memory-report", "--dump-gradients", "--export-onnx-adapters"})
     expectError(flags + output + " link.npy", std::string(output) + " link.npy: would overwrite --data x ('x.npy'), which this run reads");
   expectError(flags + "--log hard.bin", "--log hard.bin: would overwrite the model ('model.bin')");
   expectError(flags + "--eval-data x=x.npy --predict y=y.npy", "--predict y y.npy: would overwrite --data labels");
+  fs::create_directory(path("adapter"));
+  fs::create_hard_link(path("x.npy"), path("adapter/adapter_model.safetensors"));
+  expectError(flags + "--export-adapter adapter", "--export-adapter adapter/adapter_model.safetensors: would overwrite --data x");
   expectError(flags + "--log a --profile ./a", "--profile ./a: --log writes that file, too");
   ASSERT_EQ(run(line("--steps 1")).code, 0);
   expectError(flags + "--export-safetensors ck/step-1/model.safetensors", "would overwrite a file of a checkpoint");
