@@ -1,5 +1,5 @@
 // Shapes and bodies of the optimizers beside Adam and SGD.
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "OptimizerShapes.h"
 #include "kedge/Dialect/Train/MoreOptimizerOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -8,17 +8,6 @@ using namespace kedge;
 using namespace kedge::train;
 
 namespace {
-/// Results have the types of the first operands.
-template <typename Adaptor> LogicalResult likeFirst(Adaptor adaptor, unsigned count, SmallVectorImpl<Type> &types) {
-  for (unsigned i = 0; i < count; ++i)
-    types.push_back(adaptor.getOperands()[i].getType());
-  return success();
-}
-
-Value scaledBy(ClusterBodyBuilder &b, Value x, double factor) {
-  return factor == 1.0 ? x : b.mul(x, b.constant(x.getType(), factor));
-}
-
 Value withDecay(ClusterBodyBuilder &b, Value gradient, Value weightDecay, Value param, bool decay) {
   return decay ? b.add(gradient, b.mul(weightDecay, param)) : gradient;
 }
@@ -27,7 +16,7 @@ Value withDecay(ClusterBodyBuilder &b, Value gradient, Value weightDecay, Value 
 #define KEDGE_AS_FIRST(OP, COUNT)                                                                            \
   LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                \
                                      SmallVectorImpl<Type> &types) {                                         \
-    return likeFirst(adaptor, COUNT, types);                                                                 \
+    return sameAsFirst(adaptor, COUNT, types);                                                                 \
   }
 KEDGE_AS_FIRST(LionOp, 2)
 KEDGE_AS_FIRST(RMSpropOp, 2)
@@ -43,9 +32,9 @@ void LionOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorIm
   Value mixed = b.add(b.mul(v[6], moment), b.mul(v[7], gradient)), zero = b.constant(mixed.getType(), 0);
   Value negative = b.select(b.compare(Compare::LT, mixed, zero), b.constant(mixed.getType(), -1), b.mul(mixed, zero));
   Value sign = b.select(b.compare(Compare::GT, mixed, zero), b.constant(mixed.getType(), 1), negative);
-  Value step = b.mul(scaledBy(b, v[5], lrScale), sign);
+  Value step = b.mul(scaled(b, v[5], lrScale), sign);
   if (getDecay())
-    step = b.add(b.mul(scaledBy(b, v[4], lrScale), param), step);
+    step = b.add(b.mul(scaled(b, v[4], lrScale), param), step);
   results.append({b.sub(param, step), b.add(b.mul(v[8], moment), b.mul(v[9], gradient))});
 }
 
@@ -53,19 +42,19 @@ void RMSpropOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVecto
   Value gradient = withDecay(b, b.mul(v[2], v[3]), v[4], v[0], getDecay());
   Value square = b.add(b.mul(v[6], v[1]), b.mul(b.mul(v[7], gradient), gradient));
   Value direction = b.div(gradient, b.add(b.sqrt(square), v[8]));
-  results.append({b.sub(v[0], b.mul(scaledBy(b, v[5], getLrScale().convertToDouble()), direction)), square});
+  results.append({b.sub(v[0], b.mul(scaled(b, v[5], getLrScale().convertToDouble()), direction)), square});
 }
 
 void RMSpropMomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   Value gradient = withDecay(b, b.mul(v[3], v[4]), v[5], v[0], getDecay());
   Value square = b.add(b.mul(v[7], v[1]), b.mul(b.mul(v[8], gradient), gradient));
   Value buffer = b.add(b.mul(v[10], v[2]), b.div(gradient, b.add(b.sqrt(square), v[9])));
-  results.append({b.sub(v[0], b.mul(scaledBy(b, v[6], getLrScale().convertToDouble()), buffer)), square, buffer});
+  results.append({b.sub(v[0], b.mul(scaled(b, v[6], getLrScale().convertToDouble()), buffer)), square, buffer});
 }
 
 void AdagradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   Value gradient = withDecay(b, b.mul(v[2], v[3]), v[4], v[0], getDecay());
   Value square = b.add(v[1], b.mul(gradient, gradient));
   Value direction = b.div(gradient, b.add(b.sqrt(square), v[6]));
-  results.append({b.sub(v[0], b.mul(scaledBy(b, v[5], getLrScale().convertToDouble()), direction)), square});
+  results.append({b.sub(v[0], b.mul(scaled(b, v[5], getLrScale().convertToDouble()), direction)), square});
 }

@@ -1,5 +1,5 @@
 // Shapes and bodies of the optimizer's ops.
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "OptimizerShapes.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -9,17 +9,6 @@ using namespace kedge;
 using namespace kedge::train;
 
 namespace {
-/// Results have the types of the first operands.
-template <typename Adaptor> LogicalResult sameAsFirst(Adaptor adaptor, unsigned count, SmallVectorImpl<Type> &types) {
-  for (unsigned i = 0; i < count; ++i)
-    types.push_back(adaptor.getOperands()[i].getType());
-  return success();
-}
-
-Value scaled(ClusterBodyBuilder &b, Value x, double factor) {
-  return factor == 1.0 ? x : b.mul(x, b.constant(x.getType(), factor));
-}
-
 struct AdamScalars {
   Value param, moment1, moment2, gradient, decayScale, stepSize, oneMinusBeta1, beta2, oneMinusBeta2, biasSqrt, eps;
 };
