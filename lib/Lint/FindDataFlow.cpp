@@ -1,5 +1,6 @@
-// Control flow that compile cannot unroll: what it follows depends on data.
+// What compile must know, and cannot because it depends on data: control flow that it unrolls, shapes, axes and bounds.
 #include "Findings.h"
+#include "OperatorFacts.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
@@ -42,8 +43,16 @@ private:
       return visitIf(node);
     if (node.is("Loop"))
       return visitLoop(node);
+    checkOperands(node);
     if (dependsOnReads(node))
       mark(node);
+  }
+
+  void checkOperands(const Node &node) {
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      if (depends(node.input(k)) && decidesShape(node, k))
+        report(node, fmt::format("input {} ('{}') must be known at compile time, but depends on data", k, node.input(k)),
+               "export the model with that value fixed");
   }
 
   void visitIf(const Node &node) {
@@ -88,10 +97,11 @@ private:
     quiet = before;
   }
 
-  void report(const Node &node, const char *reason) {
+  void report(const Node &node, const std::string &reason,
+              const char *remedy = "export the model with that branch or number of turns fixed") {
     if (!quiet)
-      context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node), reason,
-                                  "export the model with that branch or number of turns fixed", false, ""});
+      context.findings.push_back(
+          {Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node), reason, remedy, false, ""});
   }
 
   FindingContext &context;

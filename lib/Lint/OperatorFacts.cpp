@@ -78,6 +78,19 @@ bool carriesGradient(const Node &node, size_t operand) {
   return found == gradientOperands().end() || found->second.count(operand);
 }
 
+bool decidesShape(const Node &node, size_t operand) {
+  static const std::map<std::string, std::set<size_t>> table = {
+      {"Reshape", {1}},         {"Expand", {1}},       {"Tile", {1, 2}},        {"Slice", {1, 2, 3, 4}}, {"Squeeze", {1}},
+      {"Unsqueeze", {1}},       {"Split", {1}},        {"SplitToSequence", {1}}, {"Pad", {1, 3}},         {"Resize", {2, 3}},
+      {"Upsample", {1}},        {"TopK", {1}},         {"CumSum", {1}},         {"Trilu", {1}},          {"Range", {0, 1, 2}},
+      {"ConstantOfShape", {0}}, {"OneHot", {1}},       {"Compress", {1}},       {"CenterCropPad", {1}},  {"MaxUnpool", {2}},
+      {"ReduceSum", {1}},       {"ReduceMean", {1}},   {"ReduceMax", {1}},      {"ReduceMin", {1}},      {"ReduceProd", {1}},
+      {"ReduceL1", {1}},        {"ReduceL2", {1}},     {"ReduceLogSum", {1}},   {"ReduceLogSumExp", {1}}, {"ReduceSumSquare", {1}},
+      {"HannWindow", {0}},      {"HammingWindow", {0}}, {"BlackmanWindow", {0}}};
+  auto found = table.find(node.opType);
+  return node.domain.empty() && found != table.end() && found->second.count(operand) != 0;
+}
+
 bool endsGradient(const Node &node) {
   static const std::set<std::string> ops = {"Shape",
                                             "Size",

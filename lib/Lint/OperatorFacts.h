@@ -8,6 +8,9 @@ namespace kedge::lint {
 /// roi, running statistics, conditions, class labels.
 bool carriesGradient(const model::Node &, size_t operand);
 
+/// Operands whose values decide the shape of the result or which elements it takes: shapes, axes, bounds, counts, scales.
+bool decidesShape(const model::Node &, size_t operand);
+
 /// Operators whose results are integers or booleans, or whose derivative is zero (Floor, Sign): gradients end
 /// here without anything being missing.
 bool endsGradient(const model::Node &);

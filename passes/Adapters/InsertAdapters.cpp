@@ -10,8 +10,8 @@
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/NamePattern.h"
 #include <cmath>
-#include <regex>
 
 namespace kedge::adapters {
 #define GEN_PASS_DEF_INSERTADAPTERS
@@ -75,16 +75,16 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   }
 
   LogicalResult fromPattern(SmallVectorImpl<Adapter> &adapters) {
-    std::regex pattern;
+    std::optional<rt::NamePattern> pattern;
     try {
-      pattern.assign(weights, std::regex::ECMAScript);
+      pattern.emplace(weights);
     } catch (const std::regex_error &error) {
       return getOperation().emitError() << "--lora '" << weights << "': not a regular expression: " << error.what();
     }
     double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
       // What begins with a vector of biases ends with its module: naming modules is naming their weights.
-      if (!std::regex_search(weight.name().str(), pattern) || weight.name().ends_with(".bias"))
+      if (!pattern->isIn(weight.name().str()) || weight.name().ends_with(".bias"))
         continue;
       if (failed(check(weight, rank, "--lora")))
         return failure();

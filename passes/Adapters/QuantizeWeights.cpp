@@ -11,7 +11,7 @@
 #include "kedge/Support/StorageBytes.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/FewBits.h"
-#include <regex>
+#include "runtime/io/NamePattern.h"
 
 namespace kedge::adapters {
 #define GEN_PASS_DEF_QUANTIZEWEIGHTS
@@ -24,7 +24,7 @@ using tune::Format;
 
 struct Rule {
   std::string text;
-  std::regex pattern;
+  rt::NamePattern pattern;
   Format format;
   bool used = false;
 };
@@ -73,7 +73,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       if (!format)
         return getOperation().emitError() << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
       try {
-        rules.push_back({text, std::regex(text.substr(0, split), std::regex::ECMAScript), *format});
+        rules.push_back({text, rt::NamePattern(text.substr(0, split)), *format});
       } catch (const std::regex_error &error) {
         return getOperation().emitError() << "--quantize '" << text << "': not a regular expression: " << error.what();
       }
@@ -86,7 +86,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     if (tune::adapterOf(weight.state) || tune::encodingOf(weight.state) || weight.name().ends_with(".bias"))
       return nullptr;
     for (Rule &rule : rules)
-      if (std::regex_search(weight.name().str(), rule.pattern))
+      if (rule.pattern.isIn(weight.name().str()))
         return &rule;
     return nullptr;
   }

@@ -5,7 +5,7 @@
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
-#include <regex>
+#include "runtime/io/NamePattern.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DEF_CHOOSEMATRICES
@@ -50,7 +50,7 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     if (weights.empty())
       return isTrained && rankOf(argument) == 2 && !argument.use_empty() && onlyMultiplies(argument);
     try {
-      if (!isTrained || !std::regex_search(name, std::regex(weights.getValue(), std::regex::ECMAScript)))
+      if (!isTrained || !rt::NamePattern(weights.getValue()).isIn(name))
         return false;
     } catch (const std::regex_error &error) {
       getOperation().emitError() << "--muon '" << weights << "': not a regular expression: " << error.what();

@@ -10,42 +10,14 @@ using cpu::failCall;
 
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
-/// The distance that neighbours in offsets[begin, begin + count) have in common, if they do.
-std::optional<int64_t> stepOf(const std::vector<int64_t> &offsets, size_t begin, size_t count) {
-  const int64_t step = count > 1 ? offsets[begin + 1] - offsets[begin] : 0;
-  for (size_t i = begin + 1; i < begin + count; ++i)
-    if (offsets[i] - offsets[i - 1] != step)
-      return std::nullopt;
-  return step;
-}
-
-/// The step of all groups of `count`, when they agree.
-std::optional<int64_t> commonStep(const std::vector<int64_t> &offsets, size_t count) {
-  const auto first = stepOf(offsets, 0, count);
-  for (size_t begin = count; first && begin < offsets.size(); begin += count)
-    if (stepOf(offsets, begin, count) != first)
-      return std::nullopt;
-  return first;
-}
-
-/// The largest groups of matrices that lie at equal distances in both operands.
+/// The innermost dimension is the largest group of matrices that lie at equal distances in both operands.
 void cutBatches(const cpu::Product &product, MatmulCalls &calls) {
-  const size_t batches = product.offsetsA.size();
-  size_t count = batches;
-  std::optional<int64_t> stepA, stepB;
-  for (; count > 1; --count) {
-    if (batches % count != 0)
-      continue;
-    stepA = commonStep(product.offsetsA, count), stepB = commonStep(product.offsetsB, count);
-    if (stepA && stepB)
-      break;
-  }
-  calls.shape.batch = static_cast<int64_t>(count);
-  calls.shape.strideA = count > 1 ? *stepA : 0;
-  calls.shape.strideB = count > 1 ? *stepB : 0;
-  for (size_t begin = 0; begin < batches; begin += count) {
-    calls.offsetsA.push_back(product.offsetsA[begin]);
-    calls.offsetsB.push_back(product.offsetsB[begin]);
+  const int64_t batches = product.batches();
+  const cpu::BatchLayout::Dim group = product.layout.dims.empty() ? cpu::BatchLayout::Dim{1, 0, 0} : product.layout.dims[0];
+  calls.shape.batch = group.size, calls.shape.strideA = group.strideA, calls.shape.strideB = group.strideB;
+  for (int64_t begin = 0; begin < batches; begin += group.size) {
+    calls.offsetsA.push_back(product.offsetA(begin));
+    calls.offsetsB.push_back(product.offsetB(begin));
   }
 }
 

@@ -4,10 +4,9 @@
 namespace kedge::rt::cpu {
 namespace {
 
-/// Element offsets of the matrices that a batch index of `batch` selects in an operand of dimensions `own`
-/// (aligned to the right, 1 or equal).
-std::vector<int64_t> batchOffsets(const LibraryCall &call, const Shape &batch, const Shape &own,
-                                  int64_t matrix) {
+/// Elements from one matrix to the next in each dimension of `batch`, in an operand of dimensions `own` (aligned to the
+/// right, 1 or equal).
+Shape batchStrides(const LibraryCall &call, const Shape &batch, const Shape &own, int64_t matrix) {
   Shape strides(batch.size(), 0);
   int64_t stride = matrix;
   for (size_t i = own.size(); i-- > 0;) {
@@ -17,14 +16,14 @@ std::vector<int64_t> batchOffsets(const LibraryCall &call, const Shape &batch, c
     strides[place] = own[i] == 1 ? 0 : stride;
     stride *= own[i];
   }
-  std::vector<int64_t> offsets(product(batch));
-  for (size_t flat = 0; flat < offsets.size(); ++flat) {
-    int64_t rest = static_cast<int64_t>(flat), offset = 0;
-    for (size_t i = batch.size(); i-- > 0; rest /= batch[i])
-      offset += rest % batch[i] * strides[i];
-    offsets[flat] = offset;
-  }
-  return offsets;
+  return strides;
+}
+
+BatchLayout layoutOf(const Shape &batch, const Shape &stridesA, const Shape &stridesB) {
+  BatchLayout layout;
+  for (size_t i = batch.size(); i-- > 0;)
+    layout.addOuter({batch[i], stridesA[i], stridesB[i]});
+  return layout;
 }
 
 Shape broadcastBatch(const LibraryCall &call, const Shape &a, const Shape &b) {
@@ -42,14 +41,11 @@ Shape broadcastBatch(const LibraryCall &call, const Shape &a, const Shape &b) {
 
 /// When B is one matrix and A's rows follow each other, the batch of A is more rows.
 void mergeRows(Product &product) {
-  bool oneB = std::all_of(product.offsetsB.begin(), product.offsetsB.end(), [](int64_t o) { return o == 0; });
-  if (!oneB || product.transA || product.batches() < 2)
+  const auto &dims = product.layout.dims;
+  if (product.transA || dims.size() != 1 || dims[0].size < 2 || dims[0].strideA != product.m * product.k || dims[0].strideB != 0)
     return;
-  for (int64_t i = 0; i < product.batches(); ++i)
-    if (product.offsetsA[i] != i * product.m * product.k)
-      return;
-  product.m *= product.batches();
-  product.offsetsA = product.offsetsB = {0};
+  product.m *= dims[0].size;
+  product.layout = {};
 }
 
 } // namespace
@@ -80,8 +76,8 @@ Product readMatMul(const LibraryCall &call) {
   if (!vectorB)
     expected.push_back(result.n);
   expectShape(call, call.outputs[0], expected, "the product");
-  result.offsetsA = batchOffsets(call, batch, batchA, result.m * result.k);
-  result.offsetsB = batchOffsets(call, batch, batchB, result.k * result.n);
+  result.layout = layoutOf(batch, batchStrides(call, batch, batchA, result.m * result.k),
+                           batchStrides(call, batch, batchB, result.k * result.n));
   mergeRows(result);
   return result;
 }
@@ -103,7 +99,6 @@ Product readGemm(const LibraryCall &call) {
     expected = {result.m};
   expected.push_back(result.n);
   expectShape(call, call.outputs[0], expected, "the product");
-  result.offsetsA = result.offsetsB = {0};
   return result;
 }
 

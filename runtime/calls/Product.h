@@ -4,16 +4,54 @@
 
 namespace kedge::rt::cpu {
 
+/// Where the matrices of a batch lie in A and B: dimensions, the innermost first. Neighbours in which both operands go on
+/// at equal distances are one dimension, so that a plain batch of any size is one.
+struct BatchLayout {
+  struct Dim {
+    int64_t size, strideA, strideB; ///< strides in elements; 0: the same matrix again
+  };
+  std::vector<Dim> dims;
+
+  void addOuter(Dim dim) {
+    if (dim.size == 1)
+      return;
+    if (!dims.empty() && dims.back().size * dims.back().strideA == dim.strideA &&
+        dims.back().size * dims.back().strideB == dim.strideB)
+      dims.back().size *= dim.size;
+    else
+      dims.push_back(dim);
+  }
+
+  int64_t count() const {
+    int64_t result = 1;
+    for (const Dim &dim : dims)
+      result *= dim.size;
+    return result;
+  }
+};
+
 struct Product {
   int64_t m, n, k;
   bool transA, transB; ///< A lies as [k, m], B as [n, k]
-  /// Elements from the operand's start to the matrix of each batch; the i-th C is at i * m * n.
-  std::vector<int64_t> offsetsA, offsetsB;
+  BatchLayout layout;  ///< the i-th C is at i * m * n
 
-  int64_t batches() const { return static_cast<int64_t>(offsetsA.size()); }
+  int64_t batches() const { return layout.count(); }
+  /// Elements from the operand's start to the matrix of a batch.
+  int64_t offsetA(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideA); }
+  int64_t offsetB(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideB); }
   KernelWork work() const {
     double points = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(batches());
     return {KernelWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}, 0};
+  }
+
+private:
+  int64_t offset(int64_t batch, int64_t BatchLayout::Dim::*stride) const {
+    int64_t result = 0;
+    for (const BatchLayout::Dim &dim : layout.dims) {
+      result += batch % dim.size * dim.*stride;
+      batch /= dim.size;
+    }
+    return result;
   }
 };
 

@@ -63,8 +63,8 @@ Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zer
           int64_t batch = row / p.m, i = row % p.m, sum = 0;
           int64_t za = static_cast<int64_t>(zeroA.at(in, i)), zb = static_cast<int64_t>(zeroB.at(in, j));
           for (int64_t q = 0; q < p.k; ++q)
-            sum += (loadAsInt(typeA, in[0], p.offsetsA[batch] + i * p.k + q) - za) *
-                   (loadAsInt(typeB, in[b], p.offsetsB[batch] + q * p.n + j) - zb);
+            sum += (loadAsInt(typeA, in[0], p.offsetA(batch) + i * p.k + q) - za) *
+                   (loadAsInt(typeB, in[b], p.offsetB(batch) + q * p.n + j) - zb);
           rescale.store(in, out[0], row * p.n + j, static_cast<int32_t>(sum), i, j);
         }
     });

@@ -75,8 +75,8 @@ private:
   void one(const S *a, const S *b, const S *c, const T *bias, D *y, int64_t batch, char *scratch,
            int threads) const {
     D *result = y + batch * matrixElements();
-    Strided<S> left = matrixA(product_, a + product_.offsetsA[batch]);
-    Strided<S> right = matrixB(product_, b + product_.offsetsB[batch]);
+    Strided<S> left = matrixA(product_, a + product_.offsetA(batch));
+    Strided<S> right = matrixB(product_, b + product_.offsetB(batch));
     if constexpr (kRounds) {
       Finish context{this, c, result};
       GemmFinish<T> finish{finishTile, &context};
@@ -148,7 +148,7 @@ template <typename T> std::unique_ptr<LibraryKernel> integerProduct(Product p, A
     parallelFor(threads, p.batches() * p.m, grainFor(p.n * (p.k + 1)), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         int64_t batch = row / p.m, i = row % p.m;
-        const T *rowA = a + p.offsetsA[batch] + i * stepRow, *matrixB = b + p.offsetsB[batch];
+        const T *rowA = a + p.offsetA(batch) + i * stepRow, *matrixB = b + p.offsetB(batch);
         for (int64_t j = 0; j < p.n; ++j) {
           uint64_t sum = 0;
           for (int64_t q = 0; q < p.k; ++q)

@@ -1,8 +1,8 @@
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/NamePattern.h"
 #include <cmath>
 #include <filesystem>
-#include <regex>
 #include <set>
 
 namespace kedge::rt {
@@ -49,7 +49,7 @@ const json *patternOf(const json &config, const char *key, const std::string &pa
   if (patterns == config.end() || !patterns->is_object())
     return nullptr;
   for (const auto &[pattern, value] : patterns->items())
-    if (std::regex_match(path, std::regex("(.*\\.)?(" + pattern + ")")))
+    if (NamePattern("^(.*\\.)?(" + pattern + ")$").isIn(path))
       return &value;
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include "runtime/io/FileWriter.h"
 #include <functional>
 #include <map>
+#include <vector>
 
 namespace kedge::rt {
 
@@ -29,6 +30,8 @@ public:
   const TensorView *find(const std::string &name) const;
   const std::map<std::string, TensorView> &tensors() const { return views; }
   const FileMap &file() const { return maps.front(); }
+  /// Of all files that it reads: shards and their index, external data.
+  std::vector<std::string> paths() const;
   /// Lets pages of tensors go that were read (FileMap::letGo); valid as long as this object.
   std::function<void(const char *begin, size_t count)> releaser() const;
 

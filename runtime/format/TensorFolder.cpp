@@ -46,6 +46,14 @@ TensorFile TensorFile::openIndex(const std::string &path) {
   }
   for (auto &[name, shard] : shards)
     result.maps.push_back(std::move(shard.maps.front()));
+  result.maps.emplace_back(path, "index of safetensors files");
+  return result;
+}
+
+std::vector<std::string> TensorFile::paths() const {
+  std::vector<std::string> result;
+  for (const FileMap &map : maps)
+    result.push_back(map.path());
   return result;
 }
 

@@ -1,9 +1,11 @@
 #include "runtime/train/OutputFiles.h"
 #include "runtime/format/AdapterFolder.h"
+#include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/SameFile.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/Weights.h"
 #include <filesystem>
 
 namespace kedge::rt {
@@ -28,11 +30,23 @@ void addAll(Uses &uses, const std::string &flag, const std::vector<NamedFile> &f
 /// The model file and its external data, where they were compiled and where --model says they are now.
 void addModel(Uses &uses, const Options &options, const Program &program) {
   add(uses, "--model", options.model);
-  for (const ModelFile &file : program.files) {
-    add(uses, "the model", file.path);
-    const std::string folder = folderOf(program.files[0].path) + "/";
-    if (!options.model.empty() && file.path.rfind(folder, 0) == 0)
-      add(uses, "the model's data", folderOf(options.model) + "/" + file.path.substr(folder.size()));
+  for (size_t index = 0; index < program.files.size(); ++index) {
+    add(uses, "the model", program.files[index].path);
+    if (!options.model.empty() && index != 0)
+      add(uses, "the model's data", placeOfModelFile(program, options.model, index));
+  }
+}
+
+/// The file that --weights names, and the shards, index and external data behind it. What is wrong with them is told when
+/// they are read.
+void addWeights(Uses &uses, const std::string &path) {
+  add(uses, "--weights", path);
+  if (path.empty())
+    return;
+  try {
+    for (const std::string &file : TensorFile::open(path).paths())
+      add(uses, "--weights", file);
+  } catch (const Error &) {
   }
 }
 
@@ -50,7 +64,7 @@ Uses inputsOf(const Options &options, const Program &program) {
   addAll(uses, "--tokens", options.tokens);
   addAll(uses, "--eval-data", options.evalData);
   addAll(uses, "--eval-tokens", options.evalTokens);
-  add(uses, "--weights", options.weights);
+  addWeights(uses, options.weights);
   addAdapter(uses, "--adapter", options.adapter);
   addModel(uses, options, program);
   add(uses, "the program", "/proc/self/exe");

@@ -36,19 +36,11 @@ public:
       checkHash();
     }
     if (index != 0 && !maps[static_cast<size_t>(index)])
-      openChecked(static_cast<size_t>(index), externalPath(program.files[static_cast<size_t>(index)].path));
+      openChecked(static_cast<size_t>(index), placeOfModelFile(program, path, static_cast<size_t>(index)));
     return *maps[static_cast<size_t>(index)];
   }
 
 private:
-  /// External data moves with the model.
-  std::string externalPath(const std::string &stored) const {
-    const std::string folder = folderOf(program.files[0].path) + "/";
-    if (stored.rfind(folder, 0) == 0)
-      return besideFile(path, stored.substr(folder.size()));
-    return stored[0] == '/' ? stored : besideFile(path, stored);
-  }
-
   void openChecked(size_t index, const std::string &place) {
     maps[index] = std::make_unique<FileMap>(place, "model file (--model names another place)");
     const uint64_t expected = program.files[index].bytes;
@@ -250,6 +242,13 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
 } // namespace
 
 void checkModelFile(const Program &program, const std::string &model) { ModelFiles(program, model).file(0); }
+
+std::string placeOfModelFile(const Program &program, const std::string &model, size_t index) {
+  const std::string &stored = program.files[index].path, folder = folderOf(program.files[0].path) + "/";
+  if (stored.rfind(folder, 0) == 0)
+    return besideFile(model, stored.substr(folder.size()));
+  return stored[0] == '/' ? stored : besideFile(model, stored);
+}
 
 bool isModelTensor(const State &state) {
   return !state.onnxName.empty() && (state.role == StateRole::Parameter || state.role == StateRole::Frozen ||

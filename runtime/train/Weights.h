@@ -22,6 +22,9 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
 /// Throws rt::Error unless the model file (`model`, or where it was compiled) is the compiled one.
 void checkModelFile(const Program &program, const std::string &model);
 
+/// Where a file of the compiled model lies now that the model is at `model`: external data moves with it.
+std::string placeOfModelFile(const Program &program, const std::string &model, size_t index);
+
 /// True for what has a name in the exported file and safetensors.
 bool isModelTensor(const State &state);
 

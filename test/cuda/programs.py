@@ -8,7 +8,8 @@ import sys
 
 CASES = [("perceptron", "sm_80", []), ("perceptron", "sm_90", []), ("gpt", "sm_90", []), ("gpt", "sm_100", []),
          ("convnet", "sm_90", []), ("convnet", "sm_90", ["--convolution", "generated"]),
-         ("gpt", "sm_90", ["--accumulate", "2"]), ("gpt", "sm_90", ["--recompute", "full"])]
+         ("gpt", "sm_90", ["--accumulate", "2"]), ("gpt", "sm_90", ["--recompute", "full"]),
+         ("perceptron", "sm_90", ["--precision", "fp16"])]
 
 
 def run(golden, out, stubs, model, arch, words):
@@ -32,7 +33,8 @@ def run(golden, out, stubs, model, arch, words):
     title = " ".join([model, arch, *words])
     print(f"{title}: {len(log.read_text().splitlines())} steps, {count('cuLaunchKernel')} launches, "
           f"{count('cuLaunchKernel group')} of them updates of many tensors, "
-          f"{count('cublasLtMatmul ')} products, {count('cudnnConvolution')} convolutions", flush=True)
+          f"{count('cublasLtMatmul ')} products, {count('cudnnConvolution')} convolutions, "
+          f"{count('cuStreamBeginCapture')} graphs", flush=True)
     trails = list(out.glob("loaded.*"))
     opens = any("libcudnn" in trail.read_text(errors="replace") for trail in trails)
     if not trails or opens != bool(count("cudnnConvolution")):

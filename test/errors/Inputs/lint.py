@@ -105,4 +105,16 @@ bound = [("bound", array(9)), ("four", numpy.array(4))]
 both_say(with_graphs("trips", [product, loop("n")], [("n", TensorProto.INT64, [])], bound), ["--loss", "mse"], 2,
          "the trip count depends on data", "again")
 both_say(with_graphs("end", [product, loop("four")], [], bound), ["--loss", "mse"], 2, "the end depends on data", "again")
+
+
+def data_decides(name, kind, shape, node, *extra):
+    """One operand is fed where compile must know it."""
+    both_say(with_graphs(name, [product, node], [("n", kind, shape)], extra), ["--loss", "mse"], 2, "error[unsupported-op]",
+             "input 1 ('n') must be known at compile time, but depends on data", "decided")
+
+
+data_decides("reshape", TensorProto.INT64, [2], helper.make_node("Reshape", ["h", "n"], ["y"], name="decided"))
+data_decides("slice", TensorProto.INT64, [1], helper.make_node("Slice", ["h", "n", "ends"], ["y"], name="decided"), ("ends", numpy.array([2])))
+shaped = [product, helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Reshape", ["h", "s"], ["y"])]
+expect(lint(with_graphs("shaped", shaped, [])), "clean:")
 print("lint says it first")

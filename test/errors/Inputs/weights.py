@@ -91,6 +91,9 @@ starts(path, tied, f"{path}: 'transformer.wte.weight' is not in the file: it tak
 # Shards, by their folder and by the index; a folder with one file.
 starts(shards(folder / "sharded", made), tied)
 starts(folder / "sharded" / "model.safetensors.index.json", tied)
+for kept in ("model-00002-of-00002.safetensors", "model.safetensors.index.json"):
+    expect(words(program, "--steps", "0", "--weights", folder / "sharded", "--export-safetensors", folder / "sharded" / kept, code=1),
+           "would overwrite --weights", "which this run reads")
 write(folder / "plain" / "model.safetensors", made)
 starts(folder / "plain", tied)
 # A base model's file lacks the prefix; one of a larger model has more of it.
