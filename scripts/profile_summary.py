@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Where the time of a step goes: profile_summary.py PROFILE.json...
+
+Each PROFILE.json is what a program wrote by --profile. Prints milliseconds a step by kind of launch, as means over its whole
+steps but the first, and the share of all: products, attention, updates (generated kernels of weights), the loss, norms and
+other generated kernels, gathers, copies.
+"""
+import collections
+import json
+import sys
+
+KINDS = (("products", ("onnx.Gemm", "onnx.MatMul")), ("attention", ("train.Attention", "train.AttentionGrad")),
+         ("gathers", ("onnx.Gather", "train.GatherGrad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
+         ("collectives", ("dist.",)))
+
+
+def kind_of(event):
+    name, place = event["name"], event["args"].get("loc", "")
+    for kind, starts in KINDS:
+        if name.startswith(starts):
+            return kind
+    if place.endswith((".weight", ".bias")):
+        return "updates"
+    return "loss" if "loss" in name or "loss" in place else "norms and elementwise"
+
+
+def steps_of(events):
+    """Launches step by step: a step begins where launch numbers begin anew."""
+    step = []
+    for event in events:
+        if step and event["args"]["launch"] < step[-1]["args"]["launch"] and event["tid"] == 0:
+            yield step
+            step = []
+        step.append(event)
+    yield step
+
+
+def summary(path):
+    with open(path) as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X" and e.get("cat") == "step" and e["tid"] == 0]
+    steps = list(steps_of(events))[1:]
+    if not steps:
+        sys.exit(f"{path}: has less than two steps")
+    times = collections.Counter()
+    for step in steps:
+        for event in step:
+            times[kind_of(event)] += event["dur"] / 1e3 / len(steps)
+    total = sum(times.values())
+    print(f"{path}: {total:.1f} ms a step, {len(steps)} steps")
+    for kind, milliseconds in times.most_common():
+        print(f"  {kind:24}{milliseconds:10.1f} ms {milliseconds / total:7.1%}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    for profile in sys.argv[1:]:
+        summary(profile)
