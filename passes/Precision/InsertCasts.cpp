@@ -41,7 +41,7 @@ private:
 
 struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
   using Base::Base;
-  int64_t copies = 0;
+  int64_t copies = 0, narrowed = 0;
 
   void runOnOperation() override {
     auto model = train::functionOf(getOperation(), train::FunctionKind::Model);
@@ -49,7 +49,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       getOperation().emitError("has no function @model to cast");
       return signalPassFailure();
     }
-    copies = 0;
+    copies = narrowed = 0;
     Casts casts;
     useWorkingCopies(model, casts);
     for (Operation &op : llvm::make_early_inc_range(model.getBody().front().without_terminator()))
@@ -58,6 +58,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     keepOutputTypes(model, casts);
     addStatistic("kedge-insert-casts", "casts", eraseUnusedCasts(model));
     addStatistic("kedge-insert-casts", "working copies", copies);
+    addStatistic("kedge-insert-casts", "frozen tensors in 16 bits", narrowed);
   }
 
   /// Parameters that are read in 16 bits become arguments of that type; float inputs are cast where they enter.
@@ -72,6 +73,14 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       if (!symbol)
         continue; // an input: ops ask for the cast
       auto master = getOperation().lookupSymbol<train::StateOp>(symbol);
+      if (master.getRole() == train::Role::Frozen) {
+        // It never changes: this form of it is enough, and files have the digits that it lacks.
+        auto type = cast<RankedTensorType>(master.getType()).clone(precision.getValue());
+        master.setTypeAttr(TypeAttr::get(type));
+        argument.setType(type);
+        ++narrowed;
+        continue;
+      }
       train::StateOp working = makeWorkingCopy(master, precision.getValue());
       argument.setType(working.getType());
       train::bindArgument(model, argument.getArgNumber(), bindingOf(working));

@@ -28,6 +28,15 @@ struct NonFiniteGradients {
   std::optional<NonFinite> gradient; ///< the first in a parameter's gradient
 };
 
+/// Values of states that memory holds rounded.
+class OriginalValues {
+public:
+  virtual ~OriginalValues() = default;
+  virtual bool has(const State &state) const = 0;
+  /// The whole tensor in f32, in the state's order of axes; valid until the next call. For states that it has.
+  virtual const char *fetch(const State &state) = 0;
+};
+
 class Executor {
 public:
   /// Makes the device (image.device, else the host). Throws rt::Error when it cannot run the program, or the
@@ -87,6 +96,10 @@ public:
 
   void setTimer(LaunchTimer *timer) { clock = timer; }
 
+  /// Null: states are what memory holds.
+  OriginalValues *originals() const { return before; }
+  void setOriginals(OriginalValues *values) { before = values; }
+
 private:
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
   const Function &functionNamed(const std::string &name) const;
@@ -100,6 +113,7 @@ private:
   std::unique_ptr<Device> target;
   bool poisoning = false;
   LaunchTimer *clock = nullptr;
+  OriginalValues *before = nullptr;
   /// Byte ranges to poison after launch i - 1 (0: before the first); filled when poisoning is on.
   std::map<const Function *, std::vector<Ranges>> dead, deadHost;
 };

@@ -121,9 +121,9 @@ std::vector<int64_t> MergedWeights::shapeOf(const State &state) const {
 std::vector<float> MergedWeights::floatsOf(const State &state) {
   if (state.encoding)
     return decodedWeight(executor.program(), state, [&](const State &part) { return states.fetch(part); });
-  const int64_t elements = TensorDesc{state.desc.type, state.viewOrWhole().whole}.elements();
-  std::vector<float> result(static_cast<size_t>(elements));
-  convert(result.data(), DType::F32, 1, states.fetch(state), state.desc.type, 1, elements);
+  const TensorDesc whole = states.descOf(state);
+  std::vector<float> result(static_cast<size_t>(whole.elements()));
+  convert(result.data(), DType::F32, 1, states.fetch(state), whole.type, 1, whole.elements());
   return result;
 }
 

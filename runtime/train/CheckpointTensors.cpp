@@ -191,6 +191,7 @@ void exportSafetensors(const std::string &path, const Executor &executor, std::o
       tensors.push_back(wholeTensor(executor.program(), entry, [&states, &merged, merges, entry]() -> const void * {
         return merges ? merged.fetch(*entry.state) : states.fetch(*entry.state);
       }));
+      tensors.back().desc.type = tensors.back().dataType = states.descOf(*entry.state).type;
       if (merges)
         tensors.back().desc = {tensors.back().dataType = DType::F32, merged.shapeOf(*entry.state)};
       if (type && isFloat(tensors.back().desc.type))

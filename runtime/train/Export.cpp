@@ -54,8 +54,7 @@ void exportOnnx(const std::string &path, const Executor &executor, const Program
       if (merged.has(*state))
         return ExportedState{merged.fetch(*state), {DType::F32, merged.shapeOf(*state)},
                              inversePerm(layoutOf(program, *state))};
-      const TensorDesc whole{state->desc.type, state->viewOrWhole().whole};
-      return ExportedState{states.fetch(*state), whole, inversePerm(layoutOf(program, *state))};
+      return ExportedState{states.fetch(*state), states.descOf(*state), inversePerm(layoutOf(program, *state))};
     });
   });
 }

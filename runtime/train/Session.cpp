@@ -142,6 +142,8 @@ void Session::makeExecutor() {
 void Session::setStates() {
   const WeightSources sources{options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
+  originals = std::make_unique<Originals>(*executor, image, sources);
+  executor->setOriginals(originals.get());
   checkpoints.world = world;
   checkpoints.id = checkpoint ? checkpoint->run : newRunId();
   if (checkpoint || !options.checkpointDir.empty())

@@ -9,6 +9,7 @@
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/Gradients.h"
 #include "runtime/train/Log.h"
+#include "runtime/train/Weights.h"
 #include <memory>
 
 namespace kedge::rt {
@@ -53,6 +54,7 @@ private:
   CheckpointRun checkpoints; ///< of this run
   std::unique_ptr<Dataset> data, evalData;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<Originals> originals;
   std::unique_ptr<LossScaler> scaler;
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<GradientTools> gradients;

@@ -12,20 +12,20 @@ namespace {
 
 constexpr int64_t kSliceElements = 1 << 18;
 
-FrozenTensor frozenTensor(const State &state, const char *data) {
+FrozenTensor frozenTensor(const State &state, DType type, const char *data) {
   const std::vector<int64_t> shape = state.fileShape();
   const std::vector<int> back = inversePerm(state.perm);
-  const size_t size = dtypeSize(state.desc.type);
+  const size_t size = dtypeSize(type);
   std::vector<char> slice;
   std::string parts;
-  const int64_t elements = TensorDesc{state.desc.type, shape}.elements();
+  const int64_t elements = TensorDesc{type, shape}.elements();
   for (int64_t begin = 0; begin < elements; begin += kSliceElements) {
     const int64_t count = std::min(kSliceElements, elements - begin);
     slice.resize(static_cast<size_t>(count) * size);
-    transposeRange(slice.data(), state.desc.type, shape, data, state.desc.type, back, begin, count);
+    transposeRange(slice.data(), type, shape, data, type, back, begin, count);
     parts += checksumOf(slice.data(), slice.size());
   }
-  return {state.onnxName, state.desc.type, checksumOf(parts.data(), parts.size())};
+  return {state.onnxName, type, checksumOf(parts.data(), parts.size())};
 }
 
 const FrozenTensor *findFrozen(const std::vector<FrozenTensor> &list, const std::string &name) {
@@ -113,7 +113,7 @@ std::vector<FrozenTensor> frozenTensors(const Executor &executor) {
   onFirstRank(executor, [&](WholeStates &states) {
     for (const State &state : executor.program().states)
       if (keptOf(state) == Kept::Hash)
-        frozen.push_back(frozenTensor(state, states.fetch(state)));
+        frozen.push_back(frozenTensor(state, states.descOf(state).type, states.fetch(state)));
   });
   return frozen;
 }

@@ -16,8 +16,6 @@
 #include <memory>
 
 namespace kedge::rt {
-namespace {
-
 /// The model file that was compiled and its external data; opened and checked on first use.
 class ModelFiles {
 public:
@@ -68,8 +66,9 @@ private:
 
 class Loader {
 public:
-  Loader(Executor &executor, const ProgramImage &image, const WeightSources &sources)
-      : executor(executor), image(image), sources(sources), files(executor.program(), sources.model) {
+  /// `tells`: what a user should know of the files is said here.
+  Loader(Executor &executor, const ProgramImage &image, const WeightSources &sources, bool tells = true)
+      : executor(executor), image(image), sources(sources), files(executor.program(), sources.model), saidOther(!tells), tells(tells) {
     if (!sources.weights.empty())
       given = std::make_unique<TensorFile>(TensorFile::open(sources.weights));
     if (!sources.adapter.empty())
@@ -87,7 +86,7 @@ public:
         wanted.push_back(state->encoding ? &encoded.emplace_back(wholeOf(*state)) : state);
     matched = matchWeights(sources.weights, *given, wanted, sources.weightsPartial);
     const Communicator *ranks = executor.communicator();
-    if (!ranks || ranks->world().isFirst())
+    if (tells && (!ranks || ranks->world().isFirst()))
       for (const std::string &note : matched.notes)
         fmt::print(stderr, "kedge: note: {}: {}\n", sources.weights, note);
   }
@@ -96,7 +95,11 @@ public:
     executor.write(state, [&](char *destination) { loadInto(state, destination); });
   }
 
-private:
+  void open(const State &state) {
+    if (state.init.kind == StateInit::Kind::File && !matched.tensors.count(state.onnxName) && !specFor(state.onnxName))
+      files.file(state.init.file);
+  }
+
   void loadInto(const State &state, char *destination) {
     if (state.encoding)
       return encodeWeight(state, sourceOfEncoded(state), destination);
@@ -115,6 +118,7 @@ private:
     loadInit(state, destination);
   }
 
+private:
   const InitSpec *specFor(const std::string &name) const {
     const InitSpec *last = nullptr;
     for (const InitSpec &spec : sources.init)
@@ -218,12 +222,15 @@ private:
   const ProgramImage &image;
   const WeightSources &sources;
   ModelFiles files;
-  bool saidOther = false;
+  bool saidOther;
+  const bool tells;
   std::unique_ptr<TensorFile> given;
   MatchedWeights matched;
   std::unique_ptr<GivenAdapter> adapter;
   std::vector<char> made; ///< of --init, for a weight in few bits
 };
+
+namespace {
 
 void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs) {
   for (const InitSpec &spec : specs) {
@@ -267,6 +274,35 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
   loader.match(states);
   for (const State *state : states)
     loader.load(*state);
+}
+
+Originals::Originals(Executor &executor, const ProgramImage &image, const WeightSources &given) : sources(given) {
+  std::vector<const State *> states;
+  for (const State &state : executor.program().states)
+    if (has(state))
+      states.push_back(&state);
+  if (states.empty())
+    return;
+  loader = std::make_unique<Loader>(executor, image, sources, /*tells=*/false);
+  loader->match(states);
+  for (const State *state : states)
+    loader->open(*state);
+}
+
+Originals::~Originals() = default;
+
+bool Originals::has(const State &state) const {
+  const bool isNarrow = state.desc.type == DType::F16 || state.desc.type == DType::BF16;
+  return state.role == StateRole::Frozen && isNarrow && !state.encoding && state.init.type == DType::F32 && isModelTensor(state);
+}
+
+const char *Originals::fetch(const State &state) {
+  State whole = state;
+  whole.desc = {DType::F32, state.viewOrWhole().whole};
+  whole.view.reset();
+  values.resize(whole.desc.bytes());
+  loader->loadInto(whole, values.data());
+  return values.data();
 }
 
 } // namespace kedge::rt

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
+#include <memory>
 
 namespace kedge::rt {
 
@@ -18,6 +19,24 @@ struct WeightSources {
 /// accumulators, frozen tensors). Opens the model file only if a state needs it, and checks that it is the compiled one.
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
                        bool onlyUnsaved);
+
+class Loader;
+
+/// Frozen tensors that the program computes with in 16 bits are held in no wider form: whoever wants all digits (exports,
+/// hashes) reads them again from where they came. Keeps those files open, also when they are deleted.
+class Originals : public OriginalValues {
+public:
+  /// `executor` and `image` outlive this object.
+  Originals(Executor &executor, const ProgramImage &image, const WeightSources &sources);
+  ~Originals() override;
+  bool has(const State &state) const override;
+  const char *fetch(const State &state) override;
+
+private:
+  const WeightSources sources;
+  std::unique_ptr<Loader> loader;
+  std::vector<char> values;
+};
 
 /// Throws rt::Error unless the model file (`model`, or where it was compiled) is the compiled one.
 void checkModelFile(const Program &program, const std::string &model);

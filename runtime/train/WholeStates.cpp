@@ -26,7 +26,13 @@ void WholeStates::gather(const State &state) {
   }
 }
 
+TensorDesc WholeStates::descOf(const State &state) const {
+  return {hasOriginal(state) ? DType::F32 : state.desc.type, state.viewOrWhole().whole};
+}
+
 const char *WholeStates::fetch(const State &state) {
+  if (hasOriginal(state))
+    return executor.originals()->fetch(state);
   if (!state.shard) {
     state.expectWhole("written");
     return executor.read(state);

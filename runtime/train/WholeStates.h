@@ -1,4 +1,5 @@
-// States that ranks hold in parts, as a whole on rank 0, one at a time.
+// States as files have them, one at a time: whole on rank 0, where ranks hold parts; with all digits, where memory holds
+// them rounded.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
@@ -9,14 +10,16 @@ class WholeStates {
 public:
   explicit WholeStates(const Executor &executor);
 
-  /// On rank 0: the whole tensor, valid until the next call.
+  /// On rank 0: the whole tensor, of descOf(state), valid until the next call.
   const char *fetch(const State &state);
+  TensorDesc descOf(const State &state) const;
   /// Rank 0 has all that it wants.
   void finish();
   /// On the others: gives parts to rank 0 until it has finished.
   void serve();
 
 private:
+  bool hasOriginal(const State &state) const { return executor.originals() && executor.originals()->has(state); }
   void gather(const State &state);
 
   const Executor &executor;

@@ -115,14 +115,14 @@ private:
     return literal(values.bytes.data(), values.bytes.size(), tensorDescription(values.type)["dtype"]);
   }
 
-  /// Without its master a parameter is bf16, and in the model's file f32 as ever.
+  /// Without its master a parameter, and what is frozen, is of 16 bits, and in the model's file f32 as ever.
   static std::string typeInFile(train::StateOp state, train::WeightAttr weight) {
     auto encoding = tune::encodingOf(state);
     auto whole = cast<RankedTensorType>(encoding ? encoding.getWhole() : Type(state.wholeType()));
     auto wide = whole.clone(Float32Type::get(state.getContext()));
     if (auto stored = state->getAttrOfType<TypeAttr>(tune::storedName))
       return tensorDescription(whole.clone(stored.getValue()))["dtype"];
-    bool isWider = whole.getElementType().isBF16() && static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
+    bool isWider = isa<BFloat16Type, Float16Type>(whole.getElementType()) && static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
     return tensorDescription(isWider ? wide : whole)["dtype"];
   }
 
