@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes models of published sizes as ONNX without weights: what `kedge plan` needs and no more.
 
-make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, lesson-l, gpt3, bert-base, llama-1b, resnet50, unet; for shares
+make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, lesson-l, gpt3, bert-base, llama-1b, llama-7b, resnet50, unet; for shares
                                 of a device's bandwidth (scripts/gpu_conformance.py): wide-rows, wide-parameter; stacks of
                                 square linears with as many parameters as they say: 1b, 7b, 7.5b, 128b, 1t, and linears-48
 
@@ -126,7 +126,7 @@ def bert(path, layers=12, width=768, heads=12, vocab=30522):
     g.save(path, [tokens_input()], logits, ["batch", "length", vocab])
 
 
-def llama(path, layers=16, width=2048, heads=32, kv_heads=8, hidden=8192, vocab=128256):
+def llama(path, layers=16, width=2048, heads=32, kv_heads=8, hidden=8192, vocab=128256, tied=True):
     g = Graph()
     table = g.parameter("tokens.weight", vocab, width)
     x = g.op("Gather", table, "input_ids")
@@ -149,7 +149,8 @@ def llama(path, layers=16, width=2048, heads=32, kv_heads=8, hidden=8192, vocab=
             gate, up = (g.linear(y, f"layers.{i}.{name}", width, hidden, bias=False) for name in ("gate", "up"))
             y = g.op("Mul", g.op("Mul", gate, g.op("Sigmoid", gate)), up)
             x = g.op("Add", x, g.linear(y, f"layers.{i}.down", hidden, width, bias=False))
-    logits = g.op("MatMul", rms(x, "norm"), g.op("Transpose", table, perm=[1, 0]))
+    x = rms(x, "norm")
+    logits = g.op("MatMul", x, g.op("Transpose", table, perm=[1, 0])) if tied else g.linear(x, "head", width, vocab, bias=False)
     g.save(path, [tokens_input()], logits, ["batch", "length", vocab])
 
 
@@ -241,6 +242,7 @@ MODELS = {
     "gpt3": lambda path: gpt(path, 96, 12288, 96, positions=2048),
     "bert-base": bert,
     "llama-1b": llama,
+    "llama-7b": lambda path: llama(path, 32, 4096, 32, 32, 11008, 32000, tied=False),
     "resnet50": resnet50,
     "unet": unet,
     "1b": lambda path: linears(path, 10, 10000),
