@@ -56,8 +56,8 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   bool isSharded(train::StateOp state) {
-    // Blocks of moments in 8 bits lie on the whole tensor, which is updated as one; weights in few bits are not gathered.
-    if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) || tune::encodingOf(state))
+    // Blocks of moments in 8 bits lie on the whole tensor, which is updated as one.
+    if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) && !tune::encodingOf(state))
       return false;
     bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;
     switch (state.getRole()) {

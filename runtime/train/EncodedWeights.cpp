@@ -8,15 +8,15 @@
 namespace kedge::rt {
 namespace {
 
-constexpr int64_t kSlice = 1 << 18; // a multiple of all blocks
+constexpr int64_t kEncodedSlice = 1 << 18; // a multiple of all blocks
 
 /// Calls `visit(values, first, count)` for the weight's elements in order, in f32.
 template <typename Visit> void forSlices(const TensorSource &source, const std::vector<int64_t> &shape, Visit &&visit) {
   const int64_t elements = TensorDesc{DType::F32, shape}.elements();
   const size_t size = dtypeSize(source.type);
-  std::vector<float> slice(static_cast<size_t>(std::min(kSlice, elements)));
-  for (int64_t first = 0; first < elements; first += kSlice) {
-    const int64_t count = std::min(kSlice, elements - first);
+  std::vector<float> slice(static_cast<size_t>(std::min(kEncodedSlice, elements)));
+  for (int64_t first = 0; first < elements; first += kEncodedSlice) {
+    const int64_t count = std::min(kEncodedSlice, elements - first);
     transposeRange(slice.data(), DType::F32, shape, source.data, source.type, source.perm, first, count);
     visit(slice.data(), first, count);
     if (source.letGo && source.perm.empty())
@@ -77,9 +77,13 @@ void encodeEightBits(const State &state, const TensorSource &source, char *desti
   });
 }
 
+/// Of the whole tensor, which this process may hold a part of.
+TensorDesc wholeOf(const State &state) { return {state.desc.type, state.viewOrWhole().whole}; }
+
 std::vector<float> floatsOf(const State &state, const char *bytes) {
-  std::vector<float> values(static_cast<size_t>(state.desc.elements()));
-  convert(values.data(), DType::F32, 1, bytes, state.desc.type, 1, state.desc.elements());
+  const int64_t elements = wholeOf(state).elements();
+  std::vector<float> values(static_cast<size_t>(elements));
+  convert(values.data(), DType::F32, 1, bytes, state.desc.type, 1, elements);
   return values;
 }
 
@@ -87,8 +91,6 @@ std::vector<float> floatsOf(const State &state, const char *bytes) {
 
 void encodeWeight(const State &state, const TensorSource &source, char *destination) {
   const Encoding &encoding = *state.encoding;
-  if (state.shard || state.view)
-    fail("'{}': weights in few bits are not held in parts", state.name);
   if (encoding.format == FewBitFormat::Int8)
     return encodeEightBits(state, source, destination);
   if (encoding.part == EncodedPart::Codes) {
@@ -112,6 +114,53 @@ void encodeWeight(const State &state, const TensorSource &source, char *destinat
     std::memcpy(destination, &nested.offset, sizeof(float));
 }
 
+namespace {
+
+void checkAlike(const Encoding &encoding, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
+                const std::string &name) {
+  const auto kind = [](FewBitFormat format, bool doubled) {
+    return std::string(fewBitName(format)) + (doubled ? " with --double-quantize" : "");
+  };
+  const std::string found = kind(tensor.format, tensor.doubled), expected = kind(encoding.format, encoding.doubled);
+  if (found != expected)
+    fail("{}: '{}' is quantised to {}, the program is for {}: compile it for what the file has", path, name, found, expected);
+  std::vector<int64_t> shape(tensor.shape);
+  for (size_t k = 0; k < perm.size() && perm.size() == shape.size(); ++k)
+    shape[k] = tensor.shape[static_cast<size_t>(perm[k])];
+  const bool isTurned = !perm.empty() && tensor.format != FewBitFormat::Int8;
+  if (shape != encoding.whole || isTurned)
+    fail("{}: '{}' is quantised as {}{}, the program takes {}: these are weights of another model{}", path, name,
+         shapeText(tensor.shape), isTurned ? ", and stored transposed in the model" : "", shapeText(encoding.whole),
+         isTurned ? ", or its codes would lie in another order" : "");
+}
+
+} // namespace
+
+void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
+                   const std::string &name, char *destination) {
+  const Encoding &encoding = *state.encoding;
+  checkAlike(encoding, tensor, perm, path, name);
+  const auto copy = [&](const TensorView *view) { std::memcpy(destination, view->data, view->desc.bytes()); };
+  switch (encoding.part) {
+  case EncodedPart::Codes:
+    if (tensor.format != FewBitFormat::Int8)
+      return copy(tensor.codes);
+    return transposeRange(destination, DType::I8, encoding.whole, tensor.codes->data, DType::I8, perm, 0, tensor.codes->desc.elements());
+  case EncodedPart::Absmax:
+    if (tensor.format != FewBitFormat::Int8)
+      return copy(tensor.absmax);
+    for (int64_t k = 0; k < tensor.absmax->desc.elements(); ++k) // a scale here
+      storeDouble(DType::F32, destination, k, static_cast<double>(static_cast<float>(loadAsDouble(DType::F32, tensor.absmax->data, k)) / 127.0f));
+    return;
+  case EncodedPart::AbsmaxCodes:
+    return copy(tensor.absmax);
+  case EncodedPart::NestedAbsmax:
+    return copy(tensor.nestedAbsmax);
+  case EncodedPart::Offset:
+    std::memcpy(destination, &tensor.offset, sizeof(float));
+  }
+}
+
 std::vector<float> decodedWeight(const Program &program, const State &codes,
                                  const std::function<const char *(const State &)> &fetch) {
   std::vector<float> absmax, nested, offset;
@@ -129,7 +178,7 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
     else if (part.encoding->part == EncodedPart::Offset)
       offset = floatsOf(part, bytes);
     else
-      absmaxCodes.assign(bytes, bytes + part.desc.bytes());
+      absmaxCodes.assign(bytes, bytes + wholeOf(part).bytes());
   }
   for (size_t k = 0; k < absmaxCodes.size(); ++k)
     absmax.push_back(dynamicMap(true)[absmaxCodes[k]] * nested[k / kNestedBlock] + offset[0]);

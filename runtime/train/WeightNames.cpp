@@ -1,5 +1,6 @@
 #include "runtime/train/WeightNames.h"
 #include "runtime/format/NearMisses.h"
+#include "runtime/format/QuantisedTensor.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <set>
@@ -50,7 +51,7 @@ public:
       std::map<Prefix, size_t> votes;
       for (const State *state : missing)
         for (const auto &[name, view] : file.tensors())
-          if (view.desc.shape == state->fileShape())
+          if (fits(*state, name, view))
             if (auto prefix = between(state->onnxName, name))
               ++votes[*prefix];
       if (votes.empty())
@@ -87,6 +88,11 @@ public:
   }
 
 private:
+  /// As far as shapes tell; codes have their own.
+  bool fits(const State &state, const std::string &name, const TensorView &view) const {
+    return view.desc.shape == state.fileShape() || QuantisedTensor::hasKey(file, name);
+  }
+
   /// What stands before the names of the program's tensors alone, or of the file's alone.
   struct Prefix {
     bool inProgram = false;
@@ -121,7 +127,7 @@ private:
         return false;
       const std::string theirs = prefix.inProgram ? ours.substr(prefix.text.size()) : prefix.text + ours;
       const TensorView *view = file.find(theirs);
-      if (!view || view->desc.shape != state->fileShape())
+      if (!view || !fits(*state, theirs, *view))
         return false;
       take(*state, theirs, view);
       ++count;
@@ -159,7 +165,7 @@ private:
   void noteUnused() {
     std::vector<std::string> unused;
     for (const auto &[name, view] : file.tensors())
-      if (!used.count(name))
+      if (!used.count(name) && !QuantisedTensor::hasKey(file, name))
         unused.push_back(name);
     if (!unused.empty())
       result.notes.push_back(fmt::format("{} of the file's tensors are none of the program's: {}", unused.size(), listOf(unused, 3)));
@@ -167,6 +173,7 @@ private:
 
   void take(const State &state, const std::string &name, const TensorView *view) {
     result.tensors[state.onnxName] = view;
+    result.names[state.onnxName] = name;
     used.insert(name);
   }
 

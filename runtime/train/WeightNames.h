@@ -8,6 +8,7 @@ namespace kedge::rt {
 struct MatchedWeights {
   /// By the ONNX name of the state; what is not there keeps the value that the model gives it.
   std::map<std::string, const TensorView *> tensors;
+  std::map<std::string, std::string> names; ///< of these tensors in the file
   std::vector<std::string> notes; ///< what was done about names, a sentence each
 };
 

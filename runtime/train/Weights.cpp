@@ -102,7 +102,7 @@ public:
 
   void loadInto(const State &state, char *destination) {
     if (state.encoding)
-      return encodeWeight(state, sourceOfEncoded(state), destination);
+      return loadEncoded(state, destination);
     if (isModelTensor(state)) {
       if (const InitSpec *spec = specFor(state.onnxName)) {
         fillFrom(*spec, state, sources.seed, executor.threads(), destination);
@@ -127,6 +127,26 @@ private:
     return last;
   }
 
+  void loadEncoded(const State &state, char *destination) {
+    if (state.view)
+      return loadEncodedPart(state, destination);
+    const State whole = wholeOf(state);
+    if (const auto name = matched.names.find(whole.onnxName); name != matched.names.end())
+      if (const auto codes = QuantisedTensor::find(*given, sources.weights, name->second))
+        return copyQuantised(state, *codes, whole.perm, sources.weights, name->second, destination);
+    encodeWeight(state, sourceOfEncoded(whole), destination);
+  }
+
+  /// Codes of the whole weight are made, and these kept of them.
+  void loadEncodedPart(const State &state, char *destination) {
+    State whole = state;
+    whole.desc.shape = state.view->whole;
+    whole.view.reset(), whole.shard.reset();
+    std::vector<char> codes(whole.desc.bytes());
+    loadEncoded(whole, codes.data());
+    fillFromTensor(state, {codes.data(), state.desc.type, {}}, destination);
+  }
+
   void loadGiven(const State &state, const TensorView &view, char *destination) {
     fillFromTensor(state, givenSource(state, view), destination);
   }
@@ -141,8 +161,7 @@ private:
   }
 
   /// The values of the weight that a state holds a part of in few bits. Its codes have its name, the rest adds to it.
-  TensorSource sourceOfEncoded(const State &state) {
-    const State whole = wholeOf(state);
+  TensorSource sourceOfEncoded(const State &whole) {
     if (specFor(whole.onnxName)) {
       made.resize(whole.desc.bytes());
       fillFrom(*specFor(whole.onnxName), whole, sources.seed, executor.threads(), made.data());
@@ -154,6 +173,9 @@ private:
   }
 
   TensorSource givenSource(const State &state, const TensorView &view) {
+    if (const auto codes = QuantisedTensor::find(*given, sources.weights, matched.names.at(state.onnxName)))
+      fail("{}: '{}' is quantised by bitsandbytes: compile the program with --quantize '^{}$={}'{}, and freeze it", sources.weights,
+           state.onnxName, state.onnxName, fewBitName(codes->format), codes->doubled ? " --double-quantize" : "");
     const std::vector<int64_t> expected = state.fileShape();
     if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
       fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
