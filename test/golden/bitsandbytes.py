@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weights that bitsandbytes has quantised, made here by the layout of its files, load as they are: quantised.py GPT-FOLDER OUT.
+"""Weights that bitsandbytes has quantised, made here by the layout of its files, load as they are: bitsandbytes.py GPT-FOLDER OUT.
 Also: codes in parts on two ranks. Needs numpy and onnx."""
 import json
 import pathlib
