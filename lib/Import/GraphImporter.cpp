@@ -84,7 +84,8 @@ SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
 
 void GraphImporter::importInput(const model::ValueInfo &input) {
   Location loc = NameLoc::get(StringAttr::get(&context, input.name));
-  Type element = elementType(context, input.dtype);
+  Type element = storedType(context, input.dtype);
+  scope->values[input.name].narrow = narrowOr(input.dtype);
   if (input.kind != model::ValueInfo::Kind::Tensor || !element) {
     report("input " + input.describe(), "only tensors of numbers and booleans are supported");
     scope->values[input.name].tensor = unsupportedValue(loc, "input");

@@ -48,7 +48,7 @@ const HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
   unsupported(fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
 }
 
-static SmallVector<int64_t> intsOf(const HostTensor &tensor) {
+static SmallVector<int64_t> integersOf(const HostTensor &tensor) {
   SmallVector<int64_t> result;
   for (int64_t i = 0; i < tensor.elements(); ++i)
     result.push_back(tensor.intAt(i));
@@ -62,7 +62,7 @@ std::optional<SmallVector<int64_t>> GraphNode::constantInts(size_t k, StringRef 
   if (!tensor.type.getElementType().isInteger())
     fail("{} ('{}') should be integers, found {}", what.str(), node.input(k),
          tensor.type.getElementType().isF32() ? "float32" : "floats");
-  return intsOf(tensor);
+  return integersOf(tensor);
 }
 
 std::optional<SmallVector<double>> GraphNode::constantFloats(size_t k, StringRef what) {
@@ -80,11 +80,12 @@ std::optional<SmallVector<int64_t>> GraphNode::maybeConstantInts(Value value) {
   if (!type || !type.getElementType().isInteger())
     return std::nullopt;
   const HostTensor *tensor = importer.evaluator->evaluate(value);
-  return tensor ? std::optional(intsOf(*tensor)) : std::nullopt;
+  return tensor ? std::optional(integersOf(*tensor)) : std::nullopt;
 }
 
 Value GraphNode::constantTensor(const model::Tensor &tensor) {
-  elementType(tensor.dtype); // not supported: says so with the node's place
+  if (!model::isNarrow(tensor.dtype))
+    elementType(tensor.dtype); // not supported: says so with the node's place
   return importer.importConstant(tensor, loc);
 }
 

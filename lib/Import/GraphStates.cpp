@@ -36,24 +36,26 @@ void GraphImporter::importInitializers(const model::Graph &graph, ImportScope &t
   // A second graph may use what the first one did not.
   bool outermost = &target == scope.get();
   for (const model::Tensor &tensor : graph.initializers)
-    if (used.contains(tensor.name) || (outermost && elementType(context, tensor.dtype)))
+    if (used.contains(tensor.name) || (outermost && storedType(context, tensor.dtype)))
       target.values[tensor.name] = importInitializer(tensor);
 }
 
 ImportedValue GraphImporter::importInitializer(const model::Tensor &tensor) {
   Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
-  if (!elementType(context, tensor.dtype)) {
+  if (!storedType(context, tensor.dtype)) {
     report(tensor.describe(), fmt::format("element type {} is not supported", model::dtypeName(tensor.dtype)));
-    return {unsupportedValue(loc, "initializer"), std::nullopt};
+    return {unsupportedValue(loc, "initializer")};
   }
+  if (model::isNarrow(tensor.dtype))
+    return {importConstant(tensor, loc), std::nullopt, tensor.dtype};
   auto verdict = options.roles.find(tensor.name);
   bool trainable = model::isFloat(tensor.dtype) && tensor.numElements() != 0;
   train::Role role = verdict != options.roles.end() ? verdict->second
                      : trainable                    ? train::Role::Parameter
                                                     : train::Role::Constant;
   if (role == train::Role::Constant)
-    return {importConstant(tensor, loc), std::nullopt};
-  return {importState(tensor, role), std::nullopt};
+    return {importConstant(tensor, loc)};
+  return {importState(tensor, role)};
 }
 
 Value GraphImporter::importConstant(const model::Tensor &tensor, Location loc) {
@@ -61,16 +63,18 @@ Value GraphImporter::importConstant(const model::Tensor &tensor, Location loc) {
       verdict != options.roles.end() && verdict->second != train::Role::Constant)
     return importState(tensor, verdict->second);
   int64_t limit = model::isFloat(tensor.dtype) ? smallConstant : smallIntegers;
-  if (tensor.numElements() > limit)
+  // Codes of less than a byte are packed in their file.
+  bool inBytes = model::dtypeBits(tensor.dtype) >= 8;
+  if (tensor.numElements() > limit && inBytes)
     return importState(tensor, train::Role::Constant);
-  auto type = RankedTensorType::get(tensor.dims, elementType(context, tensor.dtype));
+  auto type = RankedTensorType::get(tensor.dims, storedType(context, tensor.dtype));
   return onnx::ConstantOp::create(builder, loc, denseAttribute(type, tensor));
 }
 
 Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) {
   using Storage = model::Tensor::Storage;
   Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
-  auto type = RankedTensorType::get(tensor.dims, elementType(context, tensor.dtype));
+  auto type = RankedTensorType::get(tensor.dims, storedType(context, tensor.dtype));
   bool inFile = tensor.storage == Storage::Inline || tensor.storage == Storage::External;
   Attribute init = inFile ? Attribute(train::WeightAttr::get(&context, tensor.path, tensor.offset, tensor.length))
                           : Attribute(denseAttribute(type, tensor));

@@ -38,6 +38,25 @@ void checkSizes(const model::Node &node, const ImportScope &target, GraphNode &c
           context.fail("output '{}' cannot be computed: {}", name, why);
 }
 
+/// Narrow operands are codes: only operators that read or move them take them.
+void checkNarrow(GraphNode &context) {
+  if (NodeImporters::narrowOperands(context.node.opType) != NodeImporters::Narrow::Refused)
+    return;
+  for (size_t k = 0; k < context.operandCount(); ++k)
+    if (model::DType type = context.narrowType(k); type != model::DType::Undefined)
+      context.unsupported(fmt::format("element type {} is not supported", model::dtypeName(type)));
+}
+
+/// What moves codes leaves them of their type.
+void keepNarrow(GraphNode &context, ImportScope &target) {
+  model::DType type = context.operandCount() ? context.narrowType(0) : model::DType::Undefined;
+  if (type == model::DType::Undefined || NodeImporters::narrowOperands(context.node.opType) != NodeImporters::Narrow::Moved)
+    return;
+  for (const std::string &name : context.node.outputs)
+    if (auto value = target.values.find(name); value != target.values.end() && value->second.tensor)
+      value->second.narrow = type;
+}
+
 bool isUnknown(const ImportedValue &value) {
   auto unknown = [](Value v) { return v && isa<NoneType>(v.getType()); };
   return value.sequence ? llvm::any_of(*value.sequence, unknown) : unknown(value.tensor);
@@ -77,7 +96,7 @@ void GraphImporter::markUnsupported(const model::Node &node, ImportScope &target
   auto op = onnx::UnsupportedOp::create(builder, loc, types, operands, node.opType, node.domain, node.opset);
   for (auto [name, value] : llvm::zip(node.outputs, op.getResults()))
     if (!name.empty())
-      target.values[name] = {value, std::nullopt};
+      target.values[name] = {value};
 }
 
 void GraphImporter::importNodes(const model::Graph &graph, ImportScope &target) {
@@ -105,7 +124,9 @@ void GraphImporter::importKnownNode(const model::Node &node, NodeImporter import
   GraphNode context(*this, target, node, loc);
   try {
     InferenceErrors errors(this->context);
+    checkNarrow(context);
     importer(context);
+    keepNarrow(context, target);
     checkSizes(node, target, context);
   } catch (const UnsupportedNode &unsupported) {
     report(describePlace(node), node.opType + ": " + unsupported.why);

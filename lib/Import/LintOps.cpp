@@ -1,5 +1,6 @@
 #include "kedge/Import/LintOps.h"
 #include "kedge/Import/NodeImporter.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/IR/OperationSupport.h"
 
@@ -52,7 +53,7 @@ Operators lintOperators(MLIRContext &context) {
   };
   operators.hasGradient = [&context](const std::string &domain, const std::string &op) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);
-    return !name || name->hasInterface<DifferentiableOpInterface>();
+    return !name || name->hasInterface<DifferentiableOpInterface>() || name->hasInterface<DecomposableOpInterface>();
   };
   operators.isDifferentiable = [&context](const std::string &domain, const std::string &op, size_t operand) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);

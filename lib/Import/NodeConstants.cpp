@@ -28,7 +28,19 @@ Type kedge::elementType(MLIRContext &context, model::DType type) {
   }
 }
 
+Type kedge::storedType(MLIRContext &context, model::DType type) {
+  if (!model::isNarrow(type))
+    return elementType(context, type);
+  auto integer = model::narrowInteger(type);
+  bool isSigned = integer && integer->low < 0;
+  return IntegerType::get(&context, 8, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
+}
+
 DenseElementsAttr kedge::denseAttribute(RankedTensorType type, const model::Tensor &tensor) {
+  if (model::isNarrow(tensor.dtype)) {
+    std::vector<uint8_t> codes = model::narrowCodes(tensor);
+    return DenseElementsAttr::getFromRawBuffer(type, ArrayRef(reinterpret_cast<const char *>(codes.data()), codes.size()));
+  }
   model::Bytes bytes = tensor.bytes();
   size_t width = model::dtypeBits(tensor.dtype) / 8;
   if (bytes.size != width * tensor.numElements())

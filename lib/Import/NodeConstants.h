@@ -1,14 +1,19 @@
 // Element types and dense constants from ONNX tensors.
 #pragma once
 #include "kedge/Model/Model.h"
+#include "kedge/Model/NarrowTypes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace kedge {
 
-/// Null for types that tensors cannot have here (strings, complex, 8- and 4-bit floats).
+/// Null for types that no arithmetic has (strings, complex, 8- and 4-bit floats).
 mlir::Type elementType(mlir::MLIRContext &context, model::DType type);
-/// The tensor's values as an attribute; a splat when all are equal.
+/// The same, and for narrow types (kedge/Model/NarrowTypes.h) what their codes are: i8 for signed integers, else ui8.
+mlir::Type storedType(mlir::MLIRContext &context, model::DType type);
+/// Undefined for types that are not narrow.
+inline model::DType narrowOr(model::DType type) { return model::isNarrow(type) ? type : model::DType::Undefined; }
+/// The tensor's values, or codes of a narrow type, as an attribute; a splat when all are equal.
 mlir::DenseElementsAttr denseAttribute(mlir::RankedTensorType type, const model::Tensor &tensor);
 
 } // namespace kedge

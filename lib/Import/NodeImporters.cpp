@@ -26,6 +26,16 @@ SmallVector<std::string> NodeImporters::names() const {
   return result;
 }
 
+NodeImporters::Narrow NodeImporters::narrowOperands(StringRef opType) {
+  static const StringRef read[] = {"BitCast", "Cast", "CastLike", "DequantizeLinear", "QuantizeLinear", "Shape", "Size"};
+  static const StringRef moved[] = {"Concat",    "Expand", "Flatten", "Gather", "Identity",  "If",       "Loop", "Optional",
+                                    "Reshape",   "Scan",   "Slice",   "Split",  "Squeeze",   "Tile",     "OptionalGetElement",
+                                    "Transpose", "Unsqueeze"};
+  return llvm::is_contained(read, opType)    ? Narrow::Read
+         : llvm::is_contained(moved, opType) ? Narrow::Moved
+                                             : Narrow::Refused;
+}
+
 const NodeImporters &NodeImporters::get() {
   static const NodeImporters all = [] {
     NodeImporters registry;
@@ -36,6 +46,11 @@ const NodeImporters &NodeImporters::get() {
     registerMovementImporters(registry);
     registerNeuralNetworkImporters(registry);
     registerCompositeImporters(registry);
+    registerNarrowImporters(registry);
+    registerRandomImporters(registry);
+    registerSignalImporters(registry);
+    registerStateImporters(registry);
+    registerRegionImporters(registry);
     registerTrainingImporters(registry);
     return registry;
   }();

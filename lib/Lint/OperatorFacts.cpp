@@ -63,6 +63,13 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
       {"GRU", {0, 1, 2, 3, 5}},
       {"RNN", {0, 1, 2, 3, 5}},
       {"ConstantOfShape", {}},
+      {"QuantizeLinear", {0}},
+      {"DequantizeLinear", {0}},
+      {"AffineGrid", {0}},
+      {"TensorScatter", {0, 1}},
+      {"CumProd", {0}},
+      {"DFT", {0}},
+      {"STFT", {0, 2}},
       {"If", {}},
   };
   return table;
@@ -132,7 +139,6 @@ bool endsGradient(const Node &node) {
                                             "Unique",
                                             "NonMaxSuppression",
                                             "Hardmax",
-                                            "QuantizeLinear",
                                             "DynamicQuantizeLinear"};
   if (!node.domain.empty())
     return false;

@@ -4,8 +4,8 @@
 
 namespace kedge::model {
 
-constexpr int64_t oldestOpset = 9;
-constexpr int64_t newestOpset = 25;
+constexpr int64_t oldestOpset = 7;
+constexpr int64_t newestOpset = 28;
 
 /// Sets `opset` of every node and refuses versions of the default domain that are not supported.
 void assignOpsets(Model &);

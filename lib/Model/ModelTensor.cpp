@@ -1,6 +1,6 @@
 // Reading the elements of a tensor, wherever they are.
 #include "kedge/Model/ModelWire.h"
-#include "kedge/Model/ModelTypes.h"
+#include "kedge/Model/NarrowTypes.h"
 #include "kedge/Support/Error.h"
 #include <cmath>
 #include <cstring>
@@ -131,16 +131,13 @@ template <typename T, typename F> bool forEachElement(const Tensor &tensor, std:
     return all([&](size_t k) { return load<uint64_t>(data, k); });
   case DType::Bool:
     return all([&](size_t k) { return load<uint8_t>(data, k) != 0; });
-  case DType::UInt4:
-    return all([&](size_t k) { return (data[k / 2] >> (k % 2 * 4)) & 15; });
-  case DType::Int4:
-    return all([&](size_t k) {
-      int nibble = (data[k / 2] >> (k % 2 * 4)) & 15;
-      return nibble >= 8 ? nibble - 16 : nibble;
-    });
   default:
-    return false;
+    break;
   }
+  if (!isNarrow(tensor.dtype))
+    return false;
+  std::vector<uint8_t> codes = narrowCodes(tensor);
+  return all([&](size_t k) { return narrowValue(tensor.dtype, codes[k]); });
 }
 
 } // namespace

@@ -32,7 +32,19 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     });
     for (train::AttentionOp op : attentions)
       op.getTrainingMode() ? bind(op) : bypass(op);
-    addStatistic("kedge-bind-random", "random ops", dropouts.size() + attentions.size());
+    SmallVector<Operation *> drawn;
+    getOperation().walk([&](Operation *op) {
+      if (isa<onnx::RandomNormalOp, onnx::RandomUniformOp>(op))
+        drawn.push_back(op);
+    });
+    for (Operation *op : drawn) {
+      if (auto normal = dyn_cast<onnx::RandomNormalOp>(op))
+        draw(normal, "normal", normal.getMean(), normal.getScale());
+      if (auto uniform = dyn_cast<onnx::RandomUniformOp>(op))
+        draw(uniform, "uniform", uniform.getLow(), uniform.getHigh() - uniform.getLow());
+      op->erase();
+    }
+    addStatistic("kedge-bind-random", "random ops", dropouts.size() + attentions.size() + drawn.size());
   }
 
   Value scalar(StringRef name) {
@@ -43,11 +55,24 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   void bind(onnx::DropoutOp op) {
     PlacedBuilder builder(op);
     Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
+    auto [axis, size] = rowsOf(tensorType(op.getX()));
     auto dropout = train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), seed, step, row,
                                             op.getRatioAttr(), op.getOpIdAttr(),
-                                            builder.getI64IntegerAttr(batchAxis(op)), builder.getI64IntegerAttr(rowSize(op)),
+                                            builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(size),
                                             op.getWithMaskAttr());
     op->replaceAllUsesWith(dropout);
+  }
+
+  template <typename Op> void draw(Op op, StringRef distribution, const APFloat &a, const APFloat &b) {
+    PlacedBuilder builder(op);
+    auto number = [&](const APFloat &value) { return builder.getF64FloatAttr(value.convertToDouble()); };
+    auto [axis, size] = rowsOf(tensorType(op.getResult()));
+    Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
+    Value random = train::RandomOp::create(
+        builder, op.getLoc(), seed, step, row, builder.getStringAttr(distribution),
+        number(a), number(b), op.getShapeAttr(), op.getDtypeAttr(), op.getOpIdAttr(), builder.getI64IntegerAttr(axis),
+        builder.getI64IntegerAttr(size));
+    op.getResult().replaceAllUsesWith(random);
   }
 
   /// Its probabilities have the batch of Q as dim 0.
@@ -79,13 +104,11 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     return 0;
   }
 
-  int64_t batchAxis(onnx::DropoutOp op) {
+  /// Axis of the batch (-1: not known) and places of it a row.
+  std::pair<int64_t, int64_t> rowsOf(RankedTensorType type) {
     int64_t rows = batchRows();
-    return rows > 0 && rankOf(op.getX()) > 0 && shapeOf(op.getX())[0] % rows == 0 ? 0 : -1;
-  }
-
-  int64_t rowSize(onnx::DropoutOp op) {
-    return batchAxis(op) < 0 ? 1 : shapeOf(op.getX())[0] / batchRows();
+    bool keyed = rows > 0 && type.getRank() > 0 && type.getDimSize(0) > 0 && type.getDimSize(0) % rows == 0;
+    return keyed ? std::pair<int64_t, int64_t>(0, type.getDimSize(0) / rows) : std::pair<int64_t, int64_t>(-1, 1);
   }
 };
 } // namespace

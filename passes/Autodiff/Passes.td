@@ -139,8 +139,8 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let summary = "Give random ops their seed, step and row as arguments";
   let description = [{
     onnx.Dropout becomes train.dropout, keyed by the run's seed and its own id, counted by step, row and
-    element; in evaluation mode it becomes its operand. Likewise the dropout of train.Attention. Statistic: random
-    ops.
+    element; in evaluation mode it becomes its operand. Likewise the dropout of train.Attention. onnx.RandomNormal and
+    onnx.RandomUniform become train.random in every function. Statistic: random ops.
 
     Example:
     ```mlir

@@ -22,7 +22,7 @@ int64_t indexedSize(Value value) {
   for (OpOperand &use : value.getUses()) {
     if (auto gather = dyn_cast<onnx::GatherOp>(use.getOwner()); gather && use.getOperandNumber() == 1)
       narrow(shapeOf(gather->getOperand(0))[gather.getAxis()]);
-    else if (isa<ViewOpInterface, onnx::CastOp>(use.getOwner()))
+    else if (isa<ViewOpInterface, onnx::CastOp>(use.getOwner()) && !isa<onnx::BitCastOp>(use.getOwner()))
       narrow(indexedSize(use.getOwner()->getResult(0)));
   }
   return size;

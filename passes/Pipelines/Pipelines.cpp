@@ -126,7 +126,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
 
 void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(schedule::createDecompose());
+  functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());

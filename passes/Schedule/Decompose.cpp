@@ -13,10 +13,12 @@ namespace {
 using namespace mlir;
 
 struct Decompose : impl::DecomposeBase<Decompose> {
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<DecomposableOpInterface> work;
     auto collect = [&](Operation *op) {
-      if (auto composite = dyn_cast<DecomposableOpInterface>(op))
+      if (auto composite = dyn_cast<DecomposableOpInterface>(op); composite && !composite.hasKernelOn(target))
         work.push_back(composite);
     };
     getOperation().walk(collect);

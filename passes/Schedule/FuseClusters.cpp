@@ -1,6 +1,7 @@
 #include "kedge/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"
 
@@ -99,7 +100,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     auto view = input.getDefiningOp<sched::ViewOp>();
     Value source = view ? view.getInput() : input;
     auto producer = source.getDefiningOp<ClusterOp>();
-    if (!producer || producer.getClone() || reader.getClone() ||
+    bool sameElements = getElementTypeOrSelf(source) == getElementTypeOrSelf(input); // a view may read bits as others
+    if (!producer || !sameElements || producer.getClone() || reader.getClone() ||
         bodyOf(producer).getOperations().size() + bodyOf(reader).getOperations().size() > maxBodyOps ||
         producer.getInputs().size() + reader.getInputs().size() > maxOperands)
       return {};

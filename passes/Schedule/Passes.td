@@ -6,8 +6,9 @@ include "mlir/Pass/PassBase.td"
 def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
   let summary = "Write composite ops as the ops they consist of";
   let description = [{
-    Rewrites every op that implements DecomposableOpInterface. Runs after differentiation, so that
-    composites keep their own gradients. Leaves no decomposable op. Statistic: ops rewritten.
+    Rewrites every op that implements DecomposableOpInterface, but for those that `target` has a kernel of. Runs after
+    differentiation, so that composites keep their own gradients. Leaves no other decomposable op. Statistic: ops
+    rewritten.
 
     Example:
     ```mlir
@@ -27,6 +28,7 @@ def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "What the kernels are for: cpu or cuda.">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 

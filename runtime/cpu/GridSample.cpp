@@ -1,4 +1,4 @@
-// onnx.GridSample over any number of spatial dims: each output point is a product of taps along the dims.
+// onnx.GridSample and its gradients over any number of spatial dims: each output point is a product of taps along the dims.
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
@@ -15,6 +15,7 @@ enum class Padding { Zeros, Border, Reflection };
 struct Tap {
   int64_t index = 0;
   double weight = 0; ///< 0 beyond the edge with Padding::Zeros
+  double slope = 0;  ///< of the weight, by the grid's coordinate; 0 there too
 };
 using Taps = std::array<Tap, 4>;
 constexpr size_t maxRank = 6; // spatial dims; points need no memory of their own
@@ -29,26 +30,33 @@ struct Sampling {
   Taps taps(double coordinate, int64_t size) const;
 
 private:
-  double reflect(double x, int64_t size) const;
-  Tap tapAt(double position, int64_t size, double weight) const;
+  double reflect(double x, int64_t size, double &slope) const;
+  Tap tapAt(double position, int64_t size, double weight, double slope) const;
 };
 
-double Sampling::reflect(double x, int64_t size) const {
+/// Turns `slope` with x.
+double Sampling::reflect(double x, int64_t size, double &slope) const {
   double low = alignCorners ? 0 : -0.5, high = alignCorners ? size - 1 : size - 0.5;
   double span = high - low;
-  if (span <= 0)
+  if (span <= 0) {
+    slope = 0;
     return 0;
+  }
   double distance = std::fmod(std::fabs(x - low), 2 * span);
-  return low + (distance > span ? 2 * span - distance : distance);
+  bool back = distance > span;
+  if ((x < low) != back)
+    slope = -slope;
+  return low + (back ? 2 * span - distance : distance);
 }
 
-Tap Sampling::tapAt(double position, int64_t size, double weight) const {
+Tap Sampling::tapAt(double position, int64_t size, double weight, double slope) const {
+  double ignored = 1;
   if (padding == Padding::Reflection && (position < 0 || position > size - 1))
-    position = reflect(position, size);
+    position = reflect(position, size, ignored);
   bool inside = position >= 0 && position <= size - 1;
   if (!inside && padding == Padding::Zeros)
     return {};
-  return {static_cast<int64_t>(std::fmin(std::fmax(position, 0), size - 1)), weight};
+  return {static_cast<int64_t>(std::fmin(std::fmax(position, 0), size - 1)), weight, slope};
 }
 
 /// The Keys kernel with a = -0.75, as ONNX's cubic modes use it.
@@ -60,40 +68,63 @@ double cubicWeight(double distance) {
   return ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a;
 }
 
+double cubicSlope(double distance) {
+  const double a = -0.75;
+  double sign = distance < 0 ? -1 : 1;
+  distance = std::fabs(distance);
+  if (distance <= 1)
+    return sign * (3 * (a + 2) * distance - 2 * (a + 3)) * distance;
+  return sign * ((3 * a * distance - 10 * a) * distance + 8 * a);
+}
+
 Taps Sampling::taps(double coordinate, int64_t size) const {
+  double slope = (alignCorners ? size - 1 : size) / 2.0;
   double x = alignCorners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
   if (mode == Mode::Nearest)
     x = std::nearbyint(x);
-  if (padding == Padding::Border)
+  if (padding == Padding::Border) {
+    slope = x <= 0 || x >= size - 1 ? 0 : slope;
     x = std::fmin(std::fmax(x, 0), size - 1);
-  else if (padding == Padding::Reflection)
-    x = reflect(x, size);
+  } else if (padding == Padding::Reflection) {
+    x = reflect(x, size, slope);
+  }
   if (!std::isfinite(x))
     x = -4; // outside
   Taps result;
   double base = std::floor(x), part = x - base;
   if (mode == Mode::Nearest)
-    result[0] = tapAt(x, size, 1);
+    result[0] = tapAt(x, size, 1, 0);
   else if (mode == Mode::Linear)
-    result = {tapAt(base, size, 1 - part), tapAt(base + 1, size, part)};
+    result = {tapAt(base, size, 1 - part, -slope), tapAt(base + 1, size, part, slope)};
   else
     for (int k = 0; k < 4; ++k)
-      result[k] = tapAt(base + k - 1, size, cubicWeight(part - (k - 1)));
+      result[k] = tapAt(base + k - 1, size, cubicWeight(part - (k - 1)), slope * cubicSlope(part - (k - 1)));
   return result;
 }
 
-/// Sum over the taps of `dim` and those behind it; `start` counts whole slices of that dim.
-template <typename T>
-double sample(const T *x, const Shape &spatial, const PointTaps &taps, size_t count, size_t dim,
-              int64_t start) {
-  if (dim == spatial.size())
-    return static_cast<double>(x[start]);
-  double sum = 0;
-  for (size_t k = 0; k < count; ++k)
-    if (const Tap &tap = taps[dim][k]; tap.weight != 0)
-      sum += tap.weight * sample(x, spatial, taps, count, dim + 1, start * spatial[dim] + tap.index);
-  return sum;
-}
+/// The taps of a point: visit(element, weight) for each that counts. Along dim `derived` slopes take the place of weights.
+struct Point {
+  const Shape &spatial;
+  PointTaps taps{};
+  size_t count;
+
+  template <typename Visit>
+  void each(Visit &&visit, size_t derived = maxRank, size_t dim = 0, int64_t start = 0, double weight = 1) const {
+    if (dim >= maxRank || dim == spatial.size())
+      return visit(start, weight);
+    for (size_t k = 0; k < count; ++k) {
+      const Tap &tap = taps[dim][k];
+      if (double factor = dim == derived ? tap.slope : tap.weight; factor != 0)
+        each(visit, derived, dim + 1, start * spatial[dim] + tap.index, weight * factor);
+    }
+  }
+
+  template <typename T> double sample(const T *x, size_t derived = maxRank) const {
+    double sum = 0;
+    each([&](int64_t element, double weight) { sum += weight * static_cast<double>(x[element]); }, derived);
+    return sum;
+  }
+};
 
 Sampling samplingOf(const LibraryCall &call) {
   std::string mode = call.attrs.value("mode", "linear"), padding = call.attrs.value("padding_mode", "zeros");
@@ -107,41 +138,59 @@ Sampling samplingOf(const LibraryCall &call) {
   return sampling;
 }
 
-Pointer makeGridSample(const LibraryCall &call, int threads) {
-  expectCounts(call, 2, 2, 1, 1);
-  const TensorDesc &x = call.inputs[0], &grid = call.inputs[1], &y = call.outputs[0];
-  expectSameType(call, x, y);
+/// Shapes of a call on an image and a grid.
+struct Images {
+  Shape spatial;
+  int64_t batch, channels, points = 1, elements = 1; ///< points and elements of an image's channel
+  Sampling sampling;
+
+  size_t rank() const { return spatial.size(); }
+  /// The grid's last dim counts from the innermost spatial dim outwards.
+  template <typename G> Point pointAt(const void *grid, int64_t number) const {
+    Point point{spatial, {}, sampling.tapCount()};
+    const G *at = static_cast<const G *>(grid) + number * static_cast<int64_t>(rank());
+    for (size_t d = 0; d < rank(); ++d)
+      point.taps[d] = sampling.taps(static_cast<double>(at[rank() - 1 - d]), spatial[d]);
+    return point;
+  }
+  KernelWork work(double passes) const {
+    double taps = std::pow(static_cast<double>(sampling.tapCount()), static_cast<double>(rank()));
+    return irregularWork(2 * passes * taps * static_cast<double>(batch * channels * points));
+  }
+};
+
+Images imagesOf(const LibraryCall &call, const TensorDesc &x, const TensorDesc &grid) {
   size_t rank = x.shape.size() - 2;
   if (x.shape.size() < 3 || grid.shape.size() != rank + 2 || grid.shape.back() != static_cast<int64_t>(rank))
     failCall(call, "expected X [N, C, D1..Dr] and a grid [N, E1..Er, r]");
   if (rank > maxRank)
     failCall(call, "more than 6 spatial dims");
-  Shape spatial(x.shape.begin() + 2, x.shape.end());
-  int64_t points = 1, elements = 1, channels = x.shape[1];
+  Images images{{x.shape.begin() + 2, x.shape.end()}, x.shape[0], x.shape[1], 1, 1, samplingOf(call)};
   for (size_t d = 0; d < rank; ++d) {
-    points *= grid.shape[d + 1];
-    elements *= spatial[d];
+    images.points *= grid.shape[d + 1];
+    images.elements *= images.spatial[d];
   }
-  if (elements == 0 && points > 0)
+  if (images.elements == 0 && images.points > 0)
     failCall(call, "X has no elements to sample");
-  Sampling sampling = samplingOf(call);
+  return images;
+}
+
+Pointer makeGridSample(const LibraryCall &call, int threads) {
+  expectCounts(call, 2, 2, 1, 1);
+  const TensorDesc &x = call.inputs[0], &grid = call.inputs[1];
+  expectSameType(call, x, call.outputs[0]);
+  Images images = imagesOf(call, x, grid);
   return dispatchNumber(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
     return dispatchFloat(call, grid.type, [&]<typename G>(TypeTag<G>) -> Pointer {
-      double tapsOfPoint = std::pow(static_cast<double>(sampling.tapCount()), static_cast<double>(rank));
-      KernelWork work = irregularWork(2 * tapsOfPoint * static_cast<double>(call.outputs[0].elements()));
-      return closure(work, [=, total = x.shape[0] * points](Inputs in, Outputs out, void *) {
-        parallelFor(threads, total, grainFor(channels * sizeof(T)), [&](int64_t begin, int64_t end) {
-          PointTaps taps;
-          for (int64_t point = begin; point < end; ++point) {
-            // The grid's last dim counts from the innermost spatial dim outwards.
-            const G *at = static_cast<const G *>(in[1]) + point * static_cast<int64_t>(rank);
-            for (size_t d = 0; d < rank; ++d)
-              taps[d] = sampling.taps(static_cast<double>(at[rank - 1 - d]), spatial[d]);
-            int64_t image = point / points * channels;
-            for (int64_t c = 0; c < channels; ++c)
-              static_cast<T *>(out[0])[(image + c) * points + point % points] =
-                  static_cast<T>(sample(static_cast<const T *>(in[0]) + (image + c) * elements, spatial, taps,
-                                        sampling.tapCount(), 0, 0));
+      return closure(images.work(1), [=](Inputs in, Outputs out, void *) {
+        int64_t grain = grainFor(images.channels * static_cast<int64_t>(sizeof(T)));
+        parallelFor(threads, images.batch * images.points, grain, [&](int64_t begin, int64_t end) {
+          for (int64_t number = begin; number < end; ++number) {
+            Point point = images.pointAt<G>(in[1], number);
+            int64_t image = number / images.points * images.channels;
+            for (int64_t c = 0; c < images.channels; ++c)
+              static_cast<T *>(out[0])[(image + c) * images.points + number % images.points] =
+                  static_cast<T>(point.sample(static_cast<const T *>(in[0]) + (image + c) * images.elements));
           }
         });
       });
@@ -149,8 +198,65 @@ Pointer makeGridSample(const LibraryCall &call, int threads) {
   });
 }
 
+/// dX: each channel of an image by one thread, which sums its points in their order.
+template <typename T, typename G>
+void gradientOfImages(const Images &images, const T *dY, const void *grid, T *dX, double *sums, int threads) {
+  parallelParts(threads, images.batch * images.channels, [&](int64_t channel) {
+    double *sum = sums + threadSlot() * images.elements;
+    std::fill_n(sum, images.elements, 0.0);
+    for (int64_t k = 0; k < images.points; ++k) {
+      double gradient = static_cast<double>(dY[channel * images.points + k]);
+      images.pointAt<G>(grid, channel / images.channels * images.points + k)
+          .each([&](int64_t element, double weight) { sum[element] += weight * gradient; });
+    }
+    std::transform(sum, sum + images.elements, dX + channel * images.elements,
+                   [](double value) { return static_cast<T>(value); });
+  });
+}
+
+template <typename T, typename G>
+void gradientOfGrid(const Images &images, const T *dY, const T *x, const void *grid, G *dGrid, int threads) {
+  parallelFor(threads, images.batch * images.points, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t number = begin; number < end; ++number) {
+      Point point = images.pointAt<G>(grid, number);
+      int64_t image = number / images.points * images.channels;
+      for (size_t d = 0; d < images.rank(); ++d) {
+        double sum = 0;
+        for (int64_t c = 0; c < images.channels; ++c)
+          sum += static_cast<double>(dY[(image + c) * images.points + number % images.points]) *
+                 point.sample(x + (image + c) * images.elements, d);
+        dGrid[number * static_cast<int64_t>(images.rank()) + static_cast<int64_t>(images.rank() - 1 - d)] =
+            static_cast<G>(sum);
+      }
+    }
+  });
+}
+
+Pointer makeGridSampleGrad(const LibraryCall &call, int threads) {
+  expectCounts(call, 3, 3, 2, 2);
+  const TensorDesc &dY = call.inputs[0], &x = call.inputs[1], &grid = call.inputs[2];
+  expectSameType(call, dY, x);
+  Images images = imagesOf(call, x, grid);
+  return dispatchFloat(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
+    return dispatchFloat(call, grid.type, [&]<typename G>(TypeTag<G>) -> Pointer {
+      size_t workspace = alignedBytes(sizeof(double) * images.elements * threads);
+      return closure(workspace, images.work(static_cast<double>(2 + images.rank())),
+                     [=](Inputs in, Outputs out, void *sums) {
+                       const T *gradient = static_cast<const T *>(in[0]);
+                       gradientOfImages<T, G>(images, gradient, in[2], static_cast<T *>(out[0]),
+                                              static_cast<double *>(sums), threads);
+                       gradientOfGrid<T, G>(images, gradient, static_cast<const T *>(in[1]), in[2],
+                                            static_cast<G *>(out[1]), threads);
+                     });
+    });
+  });
+}
+
 } // namespace
 
-void registerGridSample() { registerKernel("onnx.GridSample", makeGridSample); }
+void registerGridSample() {
+  registerKernel("onnx.GridSample", makeGridSample);
+  registerKernel("train.GridSampleGrad", makeGridSampleGrad);
+}
 
 } // namespace kedge::rt::cpu

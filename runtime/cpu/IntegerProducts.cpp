@@ -1,16 +1,27 @@
-// onnx.MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv: products of 8-bit integers, forward only.
+// onnx.MatMulInteger, QLinearMatMul, ConvInteger: products of 8-bit integers, forward only.
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/Product.h"
 #include "runtime/cpu/Kernel.h"
-#include "runtime/cpu/Quantize.h"
 #include "runtime/cpu/Registration.h"
 #include "runtime/format/Convert.h"
+#include <algorithm>
 #include <cmath>
 
 namespace kedge::rt::cpu {
 namespace {
 
 using Pointer = std::unique_ptr<LibraryKernel>;
+
+struct IntegerRange {
+  double low, high;
+  double clamp(double value) const { return std::clamp(value, low, high); }
+};
+
+IntegerRange integerRange(const LibraryCall &call, DType type) {
+  if (type != DType::U8 && type != DType::I8)
+    failCall(call, "a quantised {} is not available", dtypeName(type));
+  return type == DType::U8 ? IntegerRange{0, 255} : IntegerRange{-128, 127};
+}
 
 /// An integer or a scale for each row or column, or one for all.
 struct PerLine {
@@ -137,26 +148,12 @@ Pointer makeConvInteger(const LibraryCall &call, int threads) {
                      perLine(call, inputIndex(call, 3), c.filters), c, {}, threads);
 }
 
-Pointer makeQLinearConv(const LibraryCall &call, int threads) {
-  expectCounts(call, 8, 9, 1, 1);
-  ConvShape c = readConv(call, call.inputs[0], call.inputs[3], call.outputs[0]);
-  Rescale rescale{perLine(call, 1, 1),
-                  perLine(call, 4, c.filters),
-                  perLine(call, 6, 1),
-                  perLine(call, 7, 1),
-                  integerRange(call, call.outputs[0].type),
-                  call.outputs[0].type};
-  return integerConv(call, 3, inputIndex(call, 8), perLine(call, 2, 1), perLine(call, 5, c.filters), c,
-                     rescale, threads);
-}
-
 } // namespace
 
 void registerIntegerProducts() {
   registerKernel("onnx.MatMulInteger", makeMatMulInteger);
   registerKernel("onnx.QLinearMatMul", makeQLinearMatMul);
   registerKernel("onnx.ConvInteger", makeConvInteger);
-  registerKernel("onnx.QLinearConv", makeQLinearConv);
 }
 
 } // namespace kedge::rt::cpu

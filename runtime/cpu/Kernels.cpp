@@ -18,7 +18,6 @@ void registerCpuKernels() {
   cpu::registerMovement();
   cpu::registerPad();
   cpu::registerPool();
-  cpu::registerQuantize();
   cpu::registerRecurrent();
   cpu::registerResize();
   cpu::registerScan();

@@ -15,7 +15,6 @@ void registerMatMul();
 void registerMovement();
 void registerPad();
 void registerPool();
-void registerQuantize();
 void registerRecurrent();
 void registerResize();
 void registerScan();

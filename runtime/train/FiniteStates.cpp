@@ -9,7 +9,7 @@
 namespace kedge::rt {
 namespace {
 
-constexpr int64_t kSlice = 4096;
+constexpr int64_t kFiniteSlice = 4096;
 
 /// Exponents of all ones, in as many bits as `Bits` has.
 template <typename Bits> bool anyNotFinite(const char *data, int64_t count, Bits exponent) {
@@ -40,8 +40,8 @@ bool anyNotFinite(DType type, const char *data, int64_t count) {
 /// The first element that is not finite; -1: none.
 int64_t firstNotFinite(DType type, const char *data, int64_t count) {
   const size_t size = dtypeSize(type);
-  for (int64_t begin = 0; begin < count; begin += kSlice) {
-    const int64_t end = std::min(count, begin + kSlice);
+  for (int64_t begin = 0; begin < count; begin += kFiniteSlice) {
+    const int64_t end = std::min(count, begin + kFiniteSlice);
     if (!anyNotFinite(type, data + static_cast<size_t>(begin) * size, end - begin))
       continue;
     for (int64_t i = begin; i < end; ++i)

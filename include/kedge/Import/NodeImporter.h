@@ -7,14 +7,26 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <fmt/format.h>
+#include <memory>
 
 namespace kedge {
+
+/// What QuantizeLinear made a tensor from: a DequantizeLinear of it trains through (Build/Quantize.cpp).
+struct Quantised {
+  mlir::Value source;    // x
+  mlir::Value rounded;   // before it was clipped to [low, high]
+  mlir::Value scale, zero; // the operands; zero may be null
+  double low, high;
+};
 
 /// What a value name of the graph stands for: a tensor, or (for the sequence ops, which never reach the IR)
 /// a list of tensors.
 struct ImportedValue {
   mlir::Value tensor;
-  std::optional<llvm::SmallVector<mlir::Value>> sequence;
+  std::optional<llvm::SmallVector<mlir::Value>> sequence = std::nullopt;
+  /// The file's element type where it is a narrow one (kedge/Model/NarrowTypes.h): the tensor has its codes, in i8 or ui8.
+  model::DType narrow = model::DType::Undefined;
+  std::shared_ptr<const Quantised> quantised = nullptr;
 };
 
 /// The node at hand and what import knows around it. Implemented by the graph importer.
@@ -47,7 +59,10 @@ public:
   std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k);
   virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) = 0;
 
-  void setResult(size_t k, mlir::Value value) { setResult(k, ImportedValue{value, std::nullopt}); }
+  /// The element type of an operand whose tensor has codes; Undefined for all other operands.
+  model::DType narrowType(size_t k) { return has(k) ? imported(k).narrow : model::DType::Undefined; }
+
+  void setResult(size_t k, mlir::Value value) { setResult(k, ImportedValue{value}); }
   virtual void setResult(size_t k, ImportedValue value) = 0;
   /// Imports a subgraph here, with these values for its inputs; returns its outputs.
   virtual llvm::SmallVector<ImportedValue> importSubgraph(const model::Graph &graph,
@@ -87,6 +102,9 @@ public:
   void add(llvm::StringRef opType, NodeImporter importer, llvm::StringRef domain = "");
   NodeImporter find(llvm::StringRef domain, llvm::StringRef opType) const;
   llvm::SmallVector<std::string> names() const;
+  /// What happens to operands of narrow types: most operators cannot compute with them.
+  enum class Narrow { Refused, Read, Moved };
+  static Narrow narrowOperands(llvm::StringRef opType);
 
 private:
   llvm::StringMap<NodeImporter> importers;
@@ -100,5 +118,10 @@ void registerReductionImporters(NodeImporters &);
 void registerMovementImporters(NodeImporters &);
 void registerNeuralNetworkImporters(NodeImporters &);
 void registerCompositeImporters(NodeImporters &);
+void registerNarrowImporters(NodeImporters &);
+void registerRandomImporters(NodeImporters &);
+void registerSignalImporters(NodeImporters &);
+void registerStateImporters(NodeImporters &);
+void registerRegionImporters(NodeImporters &);
 
 } // namespace kedge

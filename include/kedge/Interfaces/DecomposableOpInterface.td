@@ -12,7 +12,10 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"Appends one value a result.", "::mlir::LogicalResult", "decompose",
-      (ins "::mlir::OpBuilder &":$builder, "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
+    InterfaceMethod<[{Whether a target (cpu, cuda) has a kernel that computes the op better than its parts: there
+      only the backward pass decomposes it.}],
+      "bool", "hasKernelOn", (ins "::llvm::StringRef":$target), "", "return false;">
   ];
 }
 #endif

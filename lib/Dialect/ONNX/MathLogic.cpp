@@ -46,12 +46,21 @@ void IsInfOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Sma
     results.push_back(body.constantInt(body.builder.getI1Type(), 0));
 }
 
+/// By the width or more (or less than 0 of signed integers), all bits are what moves in: copies of the sign to the right,
+/// else zeros.
 void BitShiftOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+  bool arithmetic = !isUnsigned(elementOf(getA())) && !getLeft();
   body.isUnsigned = true;
   Value a = scalars[0], b = scalars[1];
   Type type = a.getType();
+  int64_t width = type.getIntOrFloatBitWidth();
   Value zero = body.constantInt(type, 0);
-  Value fits = body.compare(Compare::LT, b, body.constantInt(type, type.getIntOrFloatBitWidth()));
+  Value fits = body.compare(Compare::LT, b, body.constantInt(type, width));
+  if (arithmetic) {
+    Value by = body.select(fits, b, body.constantInt(type, width - 1));
+    results.push_back(bits<arith::ShRSIOp>(body, a, by));
+    return;
+  }
   Value by = body.select(fits, b, zero);
   Value shifted = getLeft() ? bits<arith::ShLIOp>(body, a, by) : bits<arith::ShRUIOp>(body, a, by);
   results.push_back(body.select(fits, shifted, zero));

@@ -156,3 +156,10 @@ LogicalResult ResizeOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &
       getScalesAttr(), getRoiAttr(), shapeAttr(getX())));
   return success();
 }
+
+LogicalResult GridSampleOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
+  auto op = train::GridSampleGradOp::create(builder, getLoc(), dY[0], getX(), getGrid(), getModeAttr(),
+                                            getPaddingModeAttr(), getAlignCornersAttr());
+  dX.append({op.getDX(), op.getDGrid()});
+  return success();
+}

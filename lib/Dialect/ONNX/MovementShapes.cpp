@@ -52,6 +52,15 @@ LogicalResult ExpandOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
   return give(types, *shape, elementOf(adaptor.getInput()));
 }
 
+LogicalResult BitCastOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+  Type from = elementOf(adaptor.getData());
+  auto bytes = [](Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; };
+  if (bytes(from) != bytes(adaptor.getTo()))
+    return emitOptionalError(place, "reads elements of type ", from, " as ", adaptor.getTo(),
+                             ", expected a type of the same width");
+  return give(types, shapeOf(adaptor.getData()), adaptor.getTo());
+}
+
 LogicalResult TileOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
   Shape shape(shapeOf(adaptor.getInput()));
   if (failed(checkRank(place, adaptor.getRepeats(), shape.size(), "repeats")))

@@ -1,4 +1,4 @@
-// LSTM, GRU, RNN: shapes. Their gradient is not available yet.
+// LSTM, GRU, RNN: shapes. NeuralNetworkUnroll.cpp writes them out.
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 

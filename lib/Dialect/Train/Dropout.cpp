@@ -1,4 +1,5 @@
 // train.dropout and its gradient, which draws the same mask again.
+#include "RandomPlace.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
@@ -9,42 +10,14 @@ using namespace kedge::train;
 
 template <typename Adaptor>
 static LogicalResult inferDropout(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  int64_t axis = adaptor.getBatchAxis(), rank = rankOf(adaptor.getX());
-  if (axis < -1 || axis >= rank)
-    return emitOptionalError(location, "batch_axis ", axis, " is out of range: expected one of [-1, ", rank - 1, "]");
-  int64_t rowSize = adaptor.getRowSize();
-  if (axis >= 0 && (rowSize < 1 || shapeOf(adaptor.getX())[axis] % rowSize != 0))
-    return emitOptionalError(location, "row_size ", rowSize, " does not divide dimension ", axis, " of ",
-                             adaptor.getX().getType());
   types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-/// Which row of the batch an element is of, and its row-major number within the row; both i64.
-template <typename Op> static std::pair<Value, Value> placeOf(Op op, ClusterBodyBuilder &body, Value rowBase) {
-  Type i64 = body.builder.getI64Type();
-  body.isUnsigned = false;
-  Value row = rowBase, element = body.constantInt(i64, 0);
-  ArrayRef<int64_t> shape = shapeOf(op.getX());
-  int64_t stride = 1;
-  for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
-    Value index = body.index(dim);
-    int64_t size = shape[dim];
-    if (dim == static_cast<int64_t>(op.getBatchAxis())) {
-      Value rowSize = body.constantInt(i64, op.getRowSize());
-      row = body.add(row, body.div(index, rowSize));
-      index = body.rem(index, rowSize);
-      size = op.getRowSize();
-    }
-    element = body.add(element, body.mul(index, body.constantInt(i64, stride)));
-    stride *= size;
-  }
-  return {row, element};
+  return checkRows(location, tensorType(adaptor.getX()), adaptor.getBatchAxis(), adaptor.getRowSize());
 }
 
 /// Whether the element stays.
 template <typename Op> static Value keeps(Op op, ClusterBodyBuilder &body, ValueRange scalars) {
-  auto [row, element] = placeOf(op, body, scalars[3]);
+  RandomRows rows{shapeOf(op.getX()), static_cast<int64_t>(op.getBatchAxis()), static_cast<int64_t>(op.getRowSize())};
+  auto [row, element] = rows.placeOf(body, scalars[3]);
   Value drawn = body.random(scalars[1], op.getOpId(), scalars[2], row, element);
   Value ratio = body.constant(drawn.getType(), op.getRatio().convertToDouble());
   return body.compare(ClusterBodyBuilder::Compare::GE, drawn, ratio);

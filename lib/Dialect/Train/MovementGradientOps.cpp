@@ -32,3 +32,9 @@ KEDGE_INFER_SHAPED(GatherNDGradOp)
 KEDGE_INFER_SHAPED(SliceGradOp)
 KEDGE_INFER_SHAPED(PadGradOp)
 KEDGE_INFER_SHAPED(ResizeGradOp)
+
+LogicalResult GridSampleGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getGrid().getType()});
+  return success();
+}

@@ -3,6 +3,7 @@
 #include "OnnxWriter.h"
 #include "kedge/Dialect/ONNX/CompositeOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Dialect/Train/GradientOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
@@ -197,6 +198,7 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::SwishOp op) {
         writeSwish(w, op, in(op.getX()), op.getAlpha().convertToDouble(), elementOf(op.getX()), "");
       })
+      .Case([&](train::StraightThroughOp op) { w.result(op, "Identity", {in(op.getValue())}); })
       .Case([&](train::SwigluOp op) { writeSwish(w, op, in(op.getGate()), 1, elementOf(op.getGate()), in(op.getUp())); })
       .Case([&](train::RotaryOp op) { op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write(); })
       .Case([&](train::AttentionOp op) { Attention(w, op).write(); })

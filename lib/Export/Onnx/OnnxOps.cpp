@@ -24,12 +24,12 @@ const std::map<std::string, std::set<std::string>> &plainOps() {
     for (const char *name :
          {"Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool",
           "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Clip", "Concat", "Conv", "ConvInteger",
-          "ConvTranspose", "Cos", "Cosh", "DequantizeLinear", "Div", "DynamicQuantizeLinear", "Elu", "Equal", "Erf", "Exp",
+          "ConvTranspose", "Cos", "Cosh", "Div", "Elu", "Equal", "Erf", "Exp",
           "Floor", "GatherElements", "GatherND", "Gelu", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "Greater",
           "GreaterOrEqual", "GRU", "Hardmax", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN",
           "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "LpPool", "LRN", "LSTM", "MatMulInteger", "Max", "Min",
           "Mish", "Mod", "Mul", "Neg", "NegativeLogLikelihoodLoss", "Not", "Or", "Pow", "PRelu", "QLinearMatMul",
-          "QuantizeLinear", "Reciprocal", "Relu", "ReverseSequence", "RNN", "Round", "ScatterElements", "ScatterND", "Selu",
+          "Reciprocal", "Relu", "ReverseSequence", "RNN", "Round", "ScatterElements", "ScatterND", "Selu",
           "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Tan", "Tanh",
           "ThresholdedRelu", "Transpose", "Where", "Xor"})
       all[name] = {};
@@ -155,6 +155,15 @@ void writeOther(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::ConstantOp op) { w.result(op, "Identity", {w.constant(op.getValue())}); })
       .Case([&](onnx::CastOp op) {
         w.result(op, "Cast", {in(op.getX())}, {Attr::makeInt("to", static_cast<int64_t>(onnxType(op.getTo())))});
+      })
+      .Case([&](onnx::BitCastOp op) {
+        w.needOpset(26);
+        w.result(op, "BitCast", {in(op.getData())}, {Attr::makeInt("to", static_cast<int64_t>(onnxType(op.getTo())))});
+      })
+      .Case<onnx::RandomNormalOp, onnx::RandomUniformOp>([&](auto op) {
+        OnnxWriter::Attributes attributes = attributesOf(op, {"dtype", "op_id"});
+        attributes.push_back(Attr::makeInt("dtype", static_cast<int64_t>(onnxType(op.getDtype()))));
+        w.result(op, op->getName().stripDialect().str(), {}, attributes);
       })
       .Case([&](onnx::BitShiftOp op) {
         w.result(op, "BitShift", {in(op.getA()), in(op.getB())}, {Attr::makeString("direction", op.getLeft() ? "LEFT" : "RIGHT")});

@@ -61,6 +61,8 @@ bool trainsBatchNorm(NodeContext &c) {
 }
 
 void importBatchNorm(NodeContext &c) {
+  if (c.opset() < 9 && !c.node.attrBool("spatial", true))
+    c.unsupported("BatchNormalization of single places (spatial = 0)");
   Value x = c.require(0), scale = c.require(1), bias = c.require(2), mean = c.require(3),
         variance = c.require(4);
   if (!trainsBatchNorm(c)) {

@@ -2,15 +2,18 @@
 // needs is composed from primitives.
 #include "CompositeAttention.h"
 #include "MovementUtils.h"
+#include "kedge/Dialect/ONNX/ActivationOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/GradientOps.h"
 #include <cmath>
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace kedge;
@@ -29,15 +32,17 @@ private:
   void appendCaches();
   Value paddedMask(Value mask);
   Value mask();
-  Value keysInUse();
-  Value scores();
+  Value visibleKeys();
+  Value both(Value a, Value b) { return a && b ? Value(AndOp::create(builder, loc, a, b)) : a ? a : b; }
+  Value bias();
+  Value scores(int64_t mode);
 
   NodeContext &c;
   OpBuilder &builder;
   Location loc;
   Value q, k, v;
   std::string qLayout = "bhtd", kvLayout = "bhtd";
-  int64_t causalOffset = 0;
+  int64_t causalOffset = 0, left = -1, right = -1; // how far a query sees; -1: to the end
   bool causal = false;
   double scale = 0, softcap = 0;
 
@@ -94,27 +99,35 @@ Value AttentionImport::paddedMask(Value given) {
   return ConcatOp::create(builder, loc, ValueRange{given, hidden}, rankOf(given) - 1);
 }
 
-/// bool [B, 1, Tq or 1, Tk]: which keys of an external cache count; causal from their end when asked.
-Value AttentionImport::keysInUse() {
+/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and the window leave; null: all. Lengths move
+/// queries to the end of their keys, and then stand for causality, too.
+Value AttentionImport::visibleKeys() {
   Value lengths = c.operand(6);
-  if (!lengths)
+  bool window = left >= 0 || right >= 0;
+  if (!lengths && !window)
     return {};
-  Value used = reshape(builder, loc, CastOp::create(builder, loc, lengths, builder.getI64Type()),
-                       {elementCount(shapeOf(lengths)), 1, 1, 1});
-  SmallVector<int64_t> positions = llvm::to_vector(llvm::seq<int64_t>(0, keys()));
-  Value key = c.constantInts1d(positions);
-  Value inUse = LessOp::create(builder, loc, key, used);
-  if (!causal)
-    return inUse;
-  causal = false;
-  SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(-queries(), 0));
-  Value row = reshape(builder, loc, c.constantInts1d(rows), {queries(), 1});
-  Value last = AddOp::create(builder, loc, used, row);
-  return AndOp::create(builder, loc, inUse, LessOrEqualOp::create(builder, loc, key, last));
+  Value key = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(0, keys())));
+  int64_t first = lengths ? -queries() : causalOffset;
+  Value at = reshape(builder, loc, c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(first, first + queries()))), {queries(), 1});
+  Value visible;
+  if (lengths) {
+    Value used = reshape(builder, loc, CastOp::create(builder, loc, lengths, builder.getI64Type()),
+                         {elementCount(shapeOf(lengths)), 1, 1, 1});
+    visible = LessOp::create(builder, loc, key, used);
+    at = AddOp::create(builder, loc, used, at);
+    if (std::exchange(causal, false))
+      visible = both(visible, LessOrEqualOp::create(builder, loc, key, at));
+  }
+  auto moved = [&](int64_t by) -> Value { return AddOp::create(builder, loc, at, scalarLike(builder, loc, at, by)); };
+  if (left >= 0)
+    visible = both(visible, GreaterOrEqualOp::create(builder, loc, key, moved(-left)));
+  if (right >= 0)
+    visible = both(visible, LessOrEqualOp::create(builder, loc, key, moved(right)));
+  return visible;
 }
 
 Value AttentionImport::mask() {
-  Value given = c.operand(3), used = keysInUse();
+  Value given = c.operand(3), used = visibleKeys();
   if (given)
     given = paddedMask(given);
   if (!given || !used)
@@ -125,8 +138,27 @@ Value AttentionImport::mask() {
   return WhereOp::create(builder, loc, used, given, hidden);
 }
 
-/// scale Q K^T [B, Hq, Tq, Tk], for the optional score output only.
-Value AttentionImport::scores() {
+/// What is added to the scores before the softmax, causality with it; null: nothing.
+Value AttentionImport::bias() {
+  Value masked = mask();
+  if (causal) {
+    Value key = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(0, keys())));
+    Value row = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(causalOffset, causalOffset + queries())));
+    Value before = LessOrEqualOp::create(builder, loc, key, reshape(builder, loc, row, {queries(), 1}));
+    if (masked && !elementOf(masked).isInteger(1)) {
+      Value hidden = scalarLike(builder, loc, masked, -std::numeric_limits<double>::infinity());
+      return WhereOp::create(builder, loc, before, masked, hidden);
+    }
+    masked = both(masked, before);
+  }
+  if (!masked || !elementOf(masked).isInteger(1))
+    return masked;
+  return WhereOp::create(builder, loc, masked, scalarLike(builder, loc, q, 0),
+                         scalarLike(builder, loc, q, -std::numeric_limits<double>::infinity()));
+}
+
+/// The optional output [B, Hq, Tq, Tk]: scale Q K^T (mode 0), capped (1), with the bias (2), as probabilities (3).
+Value AttentionImport::scores(int64_t mode) {
   Value query = qLayout == "bhtd" ? q : transposed(q), key = kvLayout == "bhtd" ? k : transposed(k);
   int64_t group = shapeOf(query)[1] / shapeOf(key)[1];
   if (group > 1) {
@@ -136,7 +168,25 @@ Value AttentionImport::scores() {
     key = reshape(builder, loc, parts, {s[0], s[1] * group, s[2], s[3]});
   }
   Value product = MatMulOp::create(builder, loc, query, key, false, true);
-  return MulOp::create(builder, loc, product, scalarLike(builder, loc, product, scale));
+  Value found = MulOp::create(builder, loc, product, scalarLike(builder, loc, product, scale));
+  if (mode >= 1 && softcap != 0) {
+    Value cap = scalarLike(builder, loc, found, softcap);
+    found = MulOp::create(builder, loc, cap, TanhOp::create(builder, loc, DivOp::create(builder, loc, found, cap)));
+  }
+  if (mode < 2)
+    return found;
+  Value added = bias();
+  if (added)
+    found = AddOp::create(builder, loc, found, added);
+  if (mode == 2)
+    return found;
+  Value weights = SoftmaxOp::create(builder, loc, found, builder.getI64IntegerAttr(3));
+  if (!added)
+    return weights;
+  // A row that sees no key is zero.
+  Value highest = ReduceMaxOp::create(builder, loc, added, ArrayRef<int64_t>{rankOf(added) - 1}, true);
+  Value sees = GreaterOp::create(builder, loc, highest, scalarLike(builder, loc, highest, -std::numeric_limits<double>::infinity()));
+  return WhereOp::create(builder, loc, sees, weights, scalarLike(builder, loc, weights, 0));
 }
 } // namespace
 
@@ -147,8 +197,8 @@ void AttentionImport::run() {
   bool flat = rankOf(c.require(0)) == 3;
   if (flat)
     qLayout = kvLayout = "bthd";
-  if (c.node.attrInt("left_window_size", -1) >= 0 || c.node.attrInt("right_window_size", -1) >= 0)
-    c.unsupported("Attention with a sliding window");
+  left = c.node.attrInt("left_window_size", -1);
+  right = c.node.attrInt("right_window_size", -1);
   causal = c.node.attrBool("is_causal", false);
   softcap = c.node.attrFloat("softcap", 0.0f);
   scale =
@@ -156,8 +206,11 @@ void AttentionImport::run() {
   appendCaches();
   int64_t mode = c.node.attrInt("qk_matmul_output_mode", 0);
   bool wantsScores = c.node.hasOutput(3);
-  if (wantsScores && mode != 0 && !(mode == 1 && softcap == 0))
-    c.unsupported("Attention with qk_matmul_output_mode " + std::to_string(mode));
+  if (mode < 0 || mode > 3)
+    c.fail("qk_matmul_output_mode is {}, expected one of 0 to 3", mode);
+  bool asked = causal; // a mask may stand for it
+  Value found = wantsScores ? scores(mode) : Value();
+  causal = asked;
   Value hidden = mask();
   auto op =
       train::AttentionOp::create(builder, loc, q, k, v, hidden, ValueRange(), llvm::APFloat(scale), causal, causalOffset,
@@ -168,7 +221,7 @@ void AttentionImport::run() {
     y = reshape(builder, loc, y, {shapeOf(y)[0], shapeOf(y)[1], shapeOf(y)[2] * shapeOf(y)[3]});
   c.setResult(0, y);
   if (wantsScores)
-    c.setResult(3, scores());
+    c.setResult(3, found);
 }
 
 void kedge::importAttention(NodeContext &c) { AttentionImport(c).run(); }

@@ -2,6 +2,7 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Import/NodeImporter.h"
+#include "kedge/Model/NarrowTypes.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -10,7 +11,8 @@ static void importConstantNode(NodeContext &node) {
   if (node.node.has("sparse_value"))
     node.unsupported("sparse constants are not supported");
   model::Tensor tensor = model::constantValue(node.node);
-  node.setResult(0, node.constantTensor(tensor));
+  model::DType narrow = model::isNarrow(tensor.dtype) ? tensor.dtype : model::DType::Undefined;
+  node.setResult(0, ImportedValue{node.constantTensor(tensor), std::nullopt, narrow});
 }
 
 static void importIdentity(NodeContext &node) { node.setResult(0, node.imported(0)); }

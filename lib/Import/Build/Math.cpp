@@ -65,22 +65,6 @@ static void importWhere(NodeContext &node) {
   node.setResult(0, onnx::WhereOp::create(node.builder, node.loc, node.require(0), node.require(1), node.require(2)));
 }
 
-static Value castTo(NodeContext &node, Value x, Type element) {
-  if (cast<RankedTensorType>(x.getType()).getElementType() == element)
-    return x;
-  return onnx::CastOp::create(node.builder, node.loc, x, TypeAttr::get(element));
-}
-
-static void importCast(NodeContext &node) {
-  auto to = static_cast<model::DType>(node.node.attrInt("to"));
-  node.setResult(0, castTo(node, node.require(0), node.elementType(to)));
-}
-
-static void importCastLike(NodeContext &node) {
-  auto like = cast<RankedTensorType>(node.require(1).getType());
-  node.setResult(0, castTo(node, node.require(0), like.getElementType()));
-}
-
 static void addFunctions(NodeImporters &importers) {
   importers.add("Neg", importUnary<onnx::NegOp>);
   importers.add("Abs", importUnary<onnx::AbsOp>);
@@ -118,8 +102,6 @@ static void addArithmetic(NodeImporters &importers) {
   importers.add("Sum", importChain<onnx::AddOp>);
   importers.add("Mean", importMean);
   importers.add("Clip", importClip);
-  importers.add("Cast", importCast);
-  importers.add("CastLike", importCastLike);
 }
 
 static void addLogic(NodeImporters &importers) {

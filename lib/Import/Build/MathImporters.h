@@ -17,4 +17,7 @@ void addActivationImporters(NodeImporters &importers);
 void addQuantizeImporters(NodeImporters &importers);
 void addWindowImporters(NodeImporters &importers);
 
+/// onnx.ConvInteger with the node's window; zero points may be null.
+mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value w, mlir::Value zeroX, mlir::Value zeroW);
+
 } // namespace kedge

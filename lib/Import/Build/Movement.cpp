@@ -183,15 +183,18 @@ static void importDepthToSpace(NodeContext &node) {
   node.setResult(0, reshape(node.builder, node.loc, moved, {s[0], depth, s[2] * block, s[3] * block}));
 }
 
+/// CRD: the inverse of DepthToSpace's.
 static void importSpaceToDepth(NodeContext &node) {
   Value x = node.require(0);
   ArrayRef<int64_t> s = shapeOf(x);
   int64_t block = node.node.attrInt("blocksize");
   if (s.size() != 4 || block <= 0 || s[2] % block != 0 || s[3] % block != 0)
     node.fail("blocks of {} do not fit an operand [{}]", block, fmt::join(s, " x "));
+  bool columnRow = node.node.attrString("mode", "DCR") == "CRD";
   int64_t height = s[2] / block, width = s[3] / block;
   Value apart = reshape(node.builder, node.loc, x, {s[0], s[1], height, block, width, block});
-  Value moved = transpose(node.builder, node.loc, apart, {0, 3, 5, 1, 2, 4});
+  Dims perm = columnRow ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4};
+  Value moved = transpose(node.builder, node.loc, apart, perm);
   node.setResult(0, reshape(node.builder, node.loc, moved, {s[0], s[1] * block * block, height, width}));
 }
 
@@ -218,5 +221,6 @@ void kedge::registerMovementImporters(NodeImporters &importers) {
   registerSelectionImporters(importers);
   registerEinsumImporter(importers);
   registerLoopImporter(importers);
-
+  registerGeometryImporters(importers);
+  registerBoxImporters(importers);
 }

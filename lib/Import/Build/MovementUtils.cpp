@@ -1,4 +1,5 @@
 #include "MovementUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 
@@ -39,6 +40,15 @@ Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t ax
   starts[axis] = start;
   ends[axis] = end;
   return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
+}
+
+Value kedge::constantNumbers(NodeContext &node, Type element, ArrayRef<int64_t> shape, ArrayRef<double> values) {
+  SmallVector<Attribute> numbers;
+  for (double value : values)
+    numbers.push_back(isa<FloatType>(element) ? Attribute(FloatAttr::get(element, value))
+                                              : IntegerAttr::get(element, static_cast<int64_t>(value)));
+  auto type = RankedTensorType::get(shape, element);
+  return onnx::ConstantOp::create(node.builder, node.loc, DenseElementsAttr::get(type, numbers));
 }
 
 Dims kedge::firstDims(int64_t count) { return llvm::to_vector(llvm::seq<int64_t>(0, count)); }

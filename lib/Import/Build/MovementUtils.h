@@ -21,6 +21,9 @@ mlir::Value sliceAxis(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 /// onnx.Pad by zeros or crop (all begins, then all ends); a slice where nothing is added; the value itself.
 mlir::Value padConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value constant,
                         llvm::ArrayRef<int64_t> pads);
+/// onnx.Constant of these numbers.
+mlir::Value constantNumbers(NodeContext &node, mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                            llvm::ArrayRef<double> values);
 /// 0, 1, ... count - 1.
 Dims firstDims(int64_t count);
 /// The shape without dim `axis`.
@@ -40,5 +43,7 @@ void registerResizeImporters(NodeImporters &);
 void registerSelectionImporters(NodeImporters &);
 void registerEinsumImporter(NodeImporters &);
 void registerLoopImporter(NodeImporters &);
+void registerGeometryImporters(NodeImporters &);
+void registerBoxImporters(NodeImporters &);
 
 } // namespace kedge

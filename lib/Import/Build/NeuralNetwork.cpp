@@ -1,4 +1,5 @@
 // Products, convolutions, recurrent layers from any opset to the canonical ops. Pools: NeuralNetworkPool.cpp.
+#include "MathImporters.h"
 #include "NeuralNetworkWindow.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
@@ -7,6 +8,12 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::onnx;
+
+Value kedge::integerConvolution(NodeContext &c, Value x, Value w, Value zeroX, Value zeroW) {
+  ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
+  return ConvIntegerOp::create(c.builder, c.loc, x, w, zeroX, zeroW, window.strides, window.pads, window.dilations,
+                               c.node.attrInt("group", 1));
+}
 
 namespace {
 void importMatMul(NodeContext &c) {
@@ -42,10 +49,7 @@ void importConv(NodeContext &c) {
 }
 
 void importConvInteger(NodeContext &c) {
-  Value x = c.require(0), w = c.require(1);
-  ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
-  c.setResult(0, ConvIntegerOp::create(c.builder, c.loc, x, w, c.operand(2), c.operand(3), window.strides,
-                                       window.pads, window.dilations, c.node.attrInt("group", 1)));
+  c.setResult(0, integerConvolution(c, c.require(0), c.require(1), c.operand(2), c.operand(3)));
 }
 
 /// Pads of ConvTranspose such that spatial dim i has size `wanted`; what no pad can add goes to the output
@@ -94,11 +98,25 @@ void importConvTranspose(NodeContext &c) {
 
 //===--- Recurrent --------------------------------------------------------------------------------------===//
 
+void checkActivations(NodeContext &c, ArrayRef<std::string> names) {
+  static const std::vector<std::string> known = {"Affine",  "Elu",      "HardSigmoid", "LeakyRelu",       "Relu",
+                                                 "ScaledTanh", "Sigmoid", "Softplus",    "Softsign", "Tanh",
+                                                 "ThresholdedRelu"};
+  size_t expected = (c.node.opType == "LSTM" ? 3 : c.node.opType == "GRU" ? 2 : 1) *
+                    (c.node.attrString("direction", "forward") == "bidirectional" ? 2 : 1);
+  if (names.size() != expected)
+    c.fail("{} activations are given, expected {}", names.size(), expected);
+  for (const std::string &name : names)
+    if (llvm::none_of(known, [&](StringRef other) { return other.equals_insensitive(name); }))
+      c.fail("activation '{}' is not known; expected one of {}", name, fmt::join(known, ", "));
+}
+
 /// Attributes that LSTM, GRU and RNN share, as ONNX names them.
 template <typename Op> void setRecurrentAttrs(NodeContext &c, Op op) {
   Builder &b = c.builder;
   if (c.node.has("activations")) {
     std::vector<std::string> names = c.node.attrStrings("activations");
+    checkActivations(c, names);
     SmallVector<StringRef> refs(names.begin(), names.end());
     op.setActivationsAttr(b.getStrArrayAttr(refs));
   }

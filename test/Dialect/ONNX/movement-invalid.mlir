@@ -208,3 +208,12 @@ func.func @grid(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x3xf32>) {
       : (tensor<1x2x4x4xf32>, tensor<1x3x3x3xf32>) -> tensor<1x2x3x3xf32>
   return
 }
+
+// -----
+
+func.func @bits(%x: tensor<2xf32>) {
+  // expected-error @+2 {{reads elements of type 'f32' as 'i64', expected a type of the same width}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.BitCast %x {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+  return
+}

@@ -3,7 +3,9 @@
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "test/support/CompiledFunction.h"
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace kedge;
@@ -26,6 +28,11 @@ std::map<std::string, HostTensor> runCompiled(mlir::ModuleOp module, const std::
     outputs[name] = compiled.output(name);
   return outputs;
 }
+
+std::string oneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
 } // namespace
 
 TEST(CompiledNodeCases, ResultsEqualTheDataSets) {
@@ -33,6 +40,11 @@ TEST(CompiledNodeCases, ResultsEqualTheDataSets) {
   if (folders.empty())
     GTEST_SKIP() << "libonnx-testdata is not installed";
   const char *filter = std::getenv("KEDGE_NODE_CASES");
+  // A line a case: what became of it, its name, why.
+  std::ofstream report;
+  if (const char *path = std::getenv("KEDGE_NODE_CASES_REPORT"))
+    report.open(path);
+  constexpr const char *words[] = {"passed", "unsupported", "failed"};
   int counts[3] = {};
   for (const std::string &folder : folders) {
     std::string name = folder.substr(folder.rfind('/') + 1);
@@ -40,6 +52,7 @@ TEST(CompiledNodeCases, ResultsEqualTheDataSets) {
       continue;
     CaseResult result = kedge::test::runNodeCase(folder, runCompiled);
     ++counts[result.status];
+    report << words[result.status] << '\t' << name << '\t' << oneLine(result.message) << '\n' << std::flush;
     if (result.status == CaseResult::Failed)
       ADD_FAILURE() << name << ": " << result.message;
     else if (result.status == CaseResult::Unsupported && filter)

@@ -1,6 +1,7 @@
 #include "ReverseFunction.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
 
 using namespace mlir;
@@ -32,7 +33,23 @@ std::string ReverseFunction::differentiate(OpBuilder &builder, Operation *op) {
   return error;
 }
 
+/// Ops without a gradient of their own have those of what they are made of.
+static void decomposeOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto composite = dyn_cast<DecomposableOpInterface>(op);
+    if (!composite || isa<DifferentiableOpInterface>(op))
+      continue;
+    OpBuilder builder(&op);
+    SmallVector<Value> results;
+    if (succeeded(composite.decompose(builder, results))) {
+      op.replaceAllUsesWith(results);
+      op.erase();
+    }
+  }
+}
+
 std::string ReverseFunction::build() {
+  decomposeOps(block);
   SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator())
     ops.push_back(&op);

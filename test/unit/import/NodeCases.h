@@ -18,7 +18,7 @@ struct CaseResult {
 /// Runs @model of a module on inputs by name; outputs by name. Null: the interpreter.
 using RunModule = std::function<std::map<std::string, HostTensor>(mlir::ModuleOp, const std::map<std::string, HostTensor> &)>;
 CaseResult runNodeCase(const std::string &folder, const RunModule &run = {});
-/// Folders below libonnx-testdata's data/node; empty where the package is missing.
+/// Folders below KEDGE_NODE_CASES_DIR, else libonnx-testdata's data/node; empty where the package is missing.
 std::vector<std::string> nodeCaseFolders();
 
 } // namespace kedge::test

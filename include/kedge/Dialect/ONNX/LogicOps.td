@@ -34,7 +34,7 @@ def ONNX_BitwiseXorOp : ONNX_Bits<"BitwiseXor", "Bits that differ">;
 def ONNX_BitwiseNotOp : ONNX_Unary<"BitwiseNot"> { let summary = "All bits turned"; }
 def ONNX_BitShiftOp : ONNX_Binary<"BitShift"> {
   let summary = "a shifted by b bits";
-  let description = [{ Shifts by the width or more give zero. }];
+  let description = [{ By the width or more gives zero, or copies of the sign of signed integers shifted right. }];
   let arguments = (ins ONNX_Tensor:$a, ONNX_Tensor:$b, BoolAttr:$left);
 }
 

@@ -93,25 +93,19 @@ def ONNX_DropoutOp : ONNX_Op<"Dropout", [DifferentiableOperands]> {
   let hasVerifier = 1;
 }
 
-def ONNX_QuantizeLinearOp : ONNX_Op<"QuantizeLinear"> {
-  let summary = "x / scale rounded to even, plus the zero point, saturated";
+/// Random numbers of the model; a Bernoulli is a uniform number below its operand.
+class ONNX_RandomOp<string mnemonic, dag parameters> : ONNX_Op<mnemonic> {
   let description = [{
-    The result has the zero point's element type, ui8 without one. Scale and zero point are scalars or
-    vectors along `axis`.
+    The step's builder makes it `train.random`, in evaluation too. `op_id` keys the numbers. Stands for the operator that
+    takes its shape from a tensor as well.
   }];
-  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$scale, Optional<ONNX_Tensor>:$zero_point,
-    DefaultValuedAttr<I64Attr, "1">:$axis);
+  let arguments = !con((ins DenseI64ArrayAttr:$shape, TypeAttr:$dtype), parameters, (ins I64Attr:$op_id));
   let results = (outs ONNX_Tensor:$result);
 }
-def ONNX_DequantizeLinearOp : ONNX_Op<"DequantizeLinear"> {
-  let summary = "(x - zero point) scale, in the scale's element type";
-  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$scale, Optional<ONNX_Tensor>:$zero_point,
-    DefaultValuedAttr<I64Attr, "1">:$axis);
-  let results = (outs ONNX_Tensor:$result);
+def ONNX_RandomNormalOp : ONNX_RandomOp<"RandomNormal", (ins F32Attr:$mean, F32Attr:$scale)> {
+  let summary = "Normal numbers with this mean and standard deviation";
 }
-def ONNX_DynamicQuantizeLinearOp : ONNX_Op<"DynamicQuantizeLinear"> {
-  let summary = "x as ui8 over its own range, with 0 exact; the scale and the zero point";
-  let arguments = (ins ONNX_Tensor:$x);
-  let results = (outs ONNX_Tensor:$y, ONNX_Tensor:$y_scale, ONNX_Tensor:$y_zero_point);
+def ONNX_RandomUniformOp : ONNX_RandomOp<"RandomUniform", (ins F32Attr:$low, F32Attr:$high)> {
+  let summary = "Uniform numbers in [low, high)";
 }
 #endif

@@ -12,6 +12,12 @@ def ONNX_ReshapeOp : ONNX_Op<"Reshape", [View, Differentiable]> {
   let hasCanonicalizer = 1;
 }
 
+def ONNX_BitCastOp : ONNX_Op<"BitCast", [View]> {
+  let summary = "The same bytes as elements of another type of the same width";
+  let arguments = (ins ONNX_Tensor:$data, TypeAttr:$to);
+  let results = (outs ONNX_Tensor:$result);
+}
+
 def ONNX_TransposeOp : ONNX_Op<"Transpose", [SometimesClusterable, Differentiable]> {
   let summary = "Permutes dimensions: result dim i is operand dim perm[i]";
   let description = [{ A library kernel (blocked); its cluster form exists for fusion and interpretation. }];
@@ -140,7 +146,7 @@ def ONNX_ResizeOp : ONNX_Op<"Resize", [Differentiable]> {
   let results = (outs ONNX_Tensor:$Y);
 }
 
-def ONNX_GridSampleOp : ONNX_Op<"GridSample"> {
+def ONNX_GridSampleOp : ONNX_Op<"GridSample", [Differentiable]> {
   let summary = "Samples the operand at the points of a grid";
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$grid, StrAttr:$mode, StrAttr:$padding_mode,
     BoolAttr:$align_corners);

@@ -134,19 +134,19 @@ defvar RecurrentAttrs = (ins I64Attr:$hidden_size, DefaultValuedAttr<StrAttr, "\
 defvar RecurrentOperands = (ins ONNX_Tensor:$X, ONNX_Tensor:$W, ONNX_Tensor:$R, Optional<ONNX_Tensor>:$B,
   Optional<ONNX_Tensor>:$sequence_lens, Optional<ONNX_Tensor>:$initial_h);
 
-def ONNX_LSTMOp : ONNX_Op<"LSTM", [AttrSizedOperandSegments, LowPrecision]> {
+def ONNX_LSTMOp : ONNX_Op<"LSTM", [AttrSizedOperandSegments, KernelOrDecomposable, LowPrecision]> {
   let summary = "Long short-term memory";
   let arguments = !con(RecurrentOperands, (ins Optional<ONNX_Tensor>:$initial_c, Optional<ONNX_Tensor>:$P),
     RecurrentAttrs, (ins DefaultValuedAttr<I64Attr, "0">:$input_forget));
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Y_h, ONNX_Tensor:$Y_c);
 }
-def ONNX_GRUOp : ONNX_Op<"GRU", [AttrSizedOperandSegments, LowPrecision]> {
+def ONNX_GRUOp : ONNX_Op<"GRU", [AttrSizedOperandSegments, KernelOrDecomposable, LowPrecision]> {
   let summary = "Gated recurrent unit";
   let arguments = !con(RecurrentOperands, RecurrentAttrs,
     (ins DefaultValuedAttr<I64Attr, "0">:$linear_before_reset));
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Y_h);
 }
-def ONNX_RNNOp : ONNX_Op<"RNN", [AttrSizedOperandSegments, LowPrecision]> {
+def ONNX_RNNOp : ONNX_Op<"RNN", [AttrSizedOperandSegments, KernelOrDecomposable, LowPrecision]> {
   let summary = "Plain recurrent unit";
   let arguments = !con(RecurrentOperands, RecurrentAttrs);
   let results = (outs ONNX_Tensor:$Y, ONNX_Tensor:$Y_h);

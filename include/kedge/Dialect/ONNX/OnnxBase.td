@@ -33,4 +33,6 @@ defvar SometimesClusterable =
     DeclareOpInterfaceMethods<ClusterableOpInterface, ["describeCluster", "isClusterable"]>;
 defvar View = DeclareOpInterfaceMethods<ViewOpInterface>;
 defvar Decomposable = DeclareOpInterfaceMethods<DecomposableOpInterface>;
+/// Decomposed where it trains and on targets without a kernel of it.
+defvar KernelOrDecomposable = DeclareOpInterfaceMethods<DecomposableOpInterface, ["hasKernelOn"]>;
 #endif

@@ -66,4 +66,26 @@ def Train_DropoutGradOp : Train_DropoutBase<"dropout_grad", []> {
   let arguments = operandArguments;
   let results = (outs ONNX_Tensor:$result);
 }
+
+def Train_RandomOp : Train_Op<"random", [Clusterable]> {
+  let summary = "Random numbers: uniform in [a, a + b), or normal with mean a and standard deviation b";
+  let description = [{
+    Keyed and counted as Dropout's, two numbers to an element of a normal distribution; the result has `shape` and
+    element type `dtype`.
+  }];
+  let arguments = (ins Train_Counter:$seed, Train_Counter:$step, Train_Counter:$row_base, StrAttr:$distribution,
+    F64Attr:$a, F64Attr:$b, DenseI64ArrayAttr:$shape, TypeAttr:$dtype, I64Attr:$op_id,
+    DefaultValuedAttr<I64Attr, "0">:$batch_axis, DefaultValuedAttr<I64Attr, "1">:$row_size);
+  let results = (outs ONNX_Tensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_StraightThroughOp : Train_Op<"straight_through", [Decomposable, DifferentiableOperands]> {
+  let summary = "The value, with the gradient of `along`";
+  let description = [{
+    What a step function (a rounding) computes keeps its value, and passes gradients as if it were `along`.
+  }];
+  let arguments = (ins ONNX_Tensor:$value, ONNX_Tensor:$along);
+  let results = (outs ONNX_Tensor:$result);
+}
 #endif

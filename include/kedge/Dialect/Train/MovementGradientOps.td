@@ -44,4 +44,11 @@ def Train_ResizeGradOp : Train_Op<"ResizeGrad"> {
     DenseI64ArrayAttr:$shape);
   let results = (outs ONNX_Tensor:$dX);
 }
+
+def Train_GridSampleGradOp : Train_Op<"GridSampleGrad"> {
+  let summary = "Gradients of onnx.GridSample's image and grid";
+  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, ONNX_Tensor:$grid, StrAttr:$mode, StrAttr:$padding_mode,
+    BoolAttr:$align_corners);
+  let results = (outs ONNX_Tensor:$dX, ONNX_Tensor:$dGrid);
+}
 #endif

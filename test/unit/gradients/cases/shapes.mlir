@@ -77,3 +77,12 @@ func.func @resize(%x0: tensor<1x2x3x3xf64>, %x1: tensor<1x1x4x4xf64>, %x2: tenso
   %4 = onnx.Resize %x4 {sizes = array<i64: 1, 1, 3>, mode = "linear", coordinate_transformation_mode = "half_pixel", nearest_mode = "round_prefer_floor", cubic_coeff_a = -0.75 : f32, exclude_outside = false, extrapolation_value = 0.0 : f32, antialias = false} : (tensor<1x1x1xf64>) -> tensor<1x1x3xf64>
   return %0, %1, %2, %3, %4 : tensor<1x2x5x4xf64>, tensor<1x1x2x3xf64>, tensor<1x2x6xf64>, tensor<1x1x6x3xf64>, tensor<1x1x3xf64>
 }
+// Points inside, beyond the edge, and in more dimensions; cubic taps reach further than linear ones.
+func.func @grid_sample(%x: tensor<2x2x3x4xf64>, %g: tensor<2x2x3x2xf64> {check.range = [-1.3, 1.3]}, %v: tensor<1x1x2x3x2xf64>, %h: tensor<1x2x1x2x3xf64>, %n: tensor<2x1x2x2xf64> {check.constant}) -> (tensor<2x2x2x3xf64>, tensor<2x2x2x3xf64>, tensor<2x2x2x3xf64>, tensor<1x1x2x1x2xf64>, tensor<2x2x1x2xf64>) {
+  %0 = onnx.GridSample %x, %g {align_corners = false, mode = "linear", padding_mode = "zeros"} : (tensor<2x2x3x4xf64>, tensor<2x2x3x2xf64>) -> tensor<2x2x2x3xf64>
+  %1 = onnx.GridSample %x, %g {align_corners = true, mode = "cubic", padding_mode = "border"} : (tensor<2x2x3x4xf64>, tensor<2x2x3x2xf64>) -> tensor<2x2x2x3xf64>
+  %2 = onnx.GridSample %x, %g {align_corners = false, mode = "linear", padding_mode = "reflection"} : (tensor<2x2x3x4xf64>, tensor<2x2x3x2xf64>) -> tensor<2x2x2x3xf64>
+  %3 = onnx.GridSample %v, %h {align_corners = true, mode = "linear", padding_mode = "zeros"} : (tensor<1x1x2x3x2xf64>, tensor<1x2x1x2x3xf64>) -> tensor<1x1x2x1x2xf64>
+  %4 = onnx.GridSample %x, %n {align_corners = false, mode = "nearest", padding_mode = "zeros"} : (tensor<2x2x3x4xf64>, tensor<2x1x2x2xf64>) -> tensor<2x2x1x2xf64>
+  return %0, %1, %2, %3, %4 : tensor<2x2x2x3xf64>, tensor<2x2x2x3xf64>, tensor<2x2x2x3xf64>, tensor<1x1x2x1x2xf64>, tensor<2x2x1x2xf64>
+}

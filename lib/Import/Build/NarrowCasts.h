@@ -1,0 +1,21 @@
+// Numbers of narrow types (kedge/Model/NarrowTypes.h) to codes and back, in ops that every target has.
+#pragma once
+#include "kedge/Import/NodeImporter.h"
+
+namespace kedge {
+
+/// The numbers that codes stand for, in f32.
+mlir::Value fromNarrow(NodeContext &node, mlir::Value codes, model::DType type);
+
+/// How a number that a narrow float does not have is rounded.
+struct NarrowRounding {
+  bool saturates = true;          ///< beyond the largest: to the largest, else to infinity or NaN
+  std::string ofExponents = "up"; ///< float8e8m0: up, down or nearest
+};
+/// The codes of numbers of any element type. Integers wrap around, as casts of wider ones do.
+mlir::Value toNarrow(NodeContext &node, mlir::Value x, model::DType type, const NarrowRounding &rounding = {});
+
+/// `x` in another element type, or itself.
+mlir::Value castTo(NodeContext &node, mlir::Value x, mlir::Type element);
+
+} // namespace kedge

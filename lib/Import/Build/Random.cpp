@@ -1,0 +1,64 @@
+// Random numbers of the model. A `seed` attribute is not read: a run's numbers follow from its own --seed.
+#include "../NodeConstants.h"
+#include "NarrowCasts.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+
+using namespace mlir;
+using namespace kedge;
+
+namespace {
+/// Shape and element type: of attributes, or like operand 0.
+RankedTensorType drawnType(NodeContext &node, bool like) {
+  auto element = static_cast<model::DType>(node.node.attrInt("dtype", 0));
+  Type given = element == model::DType::Undefined ? Type() : node.elementType(element);
+  if (!given)
+    given = like ? elementOf(node.require(0)) : Type(node.builder.getF32Type());
+  if (!isa<FloatType>(given))
+    node.unsupported("random numbers of an integer type");
+  if (like)
+    return RankedTensorType::get(shapeOf(node.require(0)), given);
+  return RankedTensorType::get(node.node.attrInts("shape"), given);
+}
+
+void drawNormal(NodeContext &node, bool like) {
+  RankedTensorType type = drawnType(node, like);
+  OpBuilder &b = node.builder;
+  node.setResult(0, onnx::RandomNormalOp::create(b, node.loc, type.getShape(), type.getElementType(),
+                                                 APFloat(node.node.attrFloat("mean", 0)),
+                                                 APFloat(node.node.attrFloat("scale", 1)), node.node.id));
+}
+
+Value uniform(NodeContext &node, RankedTensorType type, float low, float high) {
+  return onnx::RandomUniformOp::create(node.builder, node.loc, type.getShape(), type.getElementType(), APFloat(low),
+                                       APFloat(high), node.node.id);
+}
+
+void drawUniform(NodeContext &node, bool like) {
+  node.setResult(0, uniform(node, drawnType(node, like), node.node.attrFloat("low", 0), node.node.attrFloat("high", 1)));
+}
+
+void importNormal(NodeContext &node) { drawNormal(node, false); }
+void importNormalLike(NodeContext &node) { drawNormal(node, true); }
+void importUniform(NodeContext &node) { drawUniform(node, false); }
+void importUniformLike(NodeContext &node) { drawUniform(node, true); }
+
+/// One where a uniform number is below the probability.
+void importBernoulli(NodeContext &node) {
+  Value p = node.require(0);
+  Value drawn = uniform(node, tensorType(p), 0, 1);
+  Value one = onnx::LessOp::create(node.builder, node.loc, drawn, p);
+  auto element = static_cast<model::DType>(node.node.attrInt("dtype", 0));
+  node.setResult(0, castTo(node, one, element == model::DType::Undefined ? elementOf(p) : node.elementType(element)));
+}
+} // namespace
+
+void kedge::registerRandomImporters(NodeImporters &importers) {
+  importers.add("RandomNormal", importNormal);
+  importers.add("RandomNormalLike", importNormalLike);
+  importers.add("RandomUniform", importUniform);
+  importers.add("RandomUniformLike", importUniformLike);
+  importers.add("Bernoulli", importBernoulli);
+}
