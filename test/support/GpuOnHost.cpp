@@ -2,8 +2,11 @@
 #include "kedge/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "passes/Lower/Cluster/ScalarOps.h"
 #include "passes/Lower/Gpu/GpuMath.h"
+#include "test/support/GpuMatrices.h"
 #include "test/support/GpuThreads.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -35,6 +38,8 @@ public:
     Block *entry = function.addEntryBlock(b);
     b.setInsertionPointToStart(entry);
     thread = LLVM::IntToPtrOp::create(b, loc, pointer, entry->getArgument(1));
+    words = LLVM::AllocaOp::create(b, loc, pointer, LLVM::LLVMArrayType::get(b.getI32Type(), 10),
+                                   LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(1)), /*alignment=*/8);
     Block &body = source.getBody().front();
     for (BlockArgument argument : body.getArguments()) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, entry->getArgument(0),
@@ -94,6 +99,72 @@ private:
     llvm_unreachable("shuffle mode");
   }
 
+  Value number(int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); }
+  Value word(int32_t at) {
+    return LLVM::GEPOp::create(b, loc, pointer, b.getI32Type(), words, ArrayRef<LLVM::GEPArg>{at});
+  }
+  /// What lanes do together: operands go in by words, results come out from word number `from` on.
+  Value matrices(MatrixWork work, ValueRange operands, Type result, int32_t from) {
+    int32_t at = 0;
+    for (Value operand : operands)
+      LLVM::StoreOp::create(b, loc, operand, word(at++));
+    call(offsetof(GpuThread, matrices), Type(), {number(static_cast<int32_t>(work)), words});
+    auto all = dyn_cast<LLVM::LLVMStructType>(result);
+    if (!all)
+      return LLVM::LoadOp::create(b, loc, result, word(from));
+    Value value = LLVM::UndefOp::create(b, loc, result);
+    for (auto [part, type] : llvm::enumerate(all.getBody()))
+      value = LLVM::InsertValueOp::create(b, loc, value, LLVM::LoadOp::create(b, loc, type, word(from + part)), part);
+    return value;
+  }
+  Value multiply(NVVM::MmaOp op) {
+    auto shape = op.getShape();
+    bool isHalf = isa<VectorType>(op.getOperandA()[0].getType());
+    if (shape.getM() != 16 || shape.getN() != 8 || shape.getK() != 16 || op.getOperandA().size() != 4 ||
+        op.getOperandC().size() != 4)
+      fail("kernel {}: only m16n8k16 of 16-bit floats with f32 sums is simulated", source.getName().str());
+    return matrices(isHalf ? MatrixWork::MultiplyHalf : MatrixWork::MultiplyBrain, op->getOperands(),
+                    op.getRes().getType(), 6);
+  }
+  Value loadMatrices(NVVM::LdMatrixOp op) {
+    bool isTransposed = op.getLayout() == NVVM::MMALayout::col;
+    auto work = isTransposed ? MatrixWork::LoadTransposed1 : MatrixWork::Load1;
+    int32_t power = op.getNum() == 1 ? 0 : op.getNum() == 2 ? 1 : 2;
+    return matrices(static_cast<MatrixWork>(static_cast<int32_t>(work) + power), op.getPtr(), op.getRes().getType(), 0);
+  }
+  /// cvt.rn: the first operand goes to the upper half.
+  Value narrowed(Value upper, Value lower, Type type) {
+    lower::ScalarOps ops(b, loc);
+    Type element = cast<VectorType>(type).getElementType();
+    Value value = LLVM::UndefOp::create(b, loc, type);
+    Value parts[] = {lower, upper};
+    for (auto [at, part] : llvm::enumerate(parts)) {
+      Value bits = LLVM::BitcastOp::create(b, loc, element, ops.narrow(part, element));
+      value = LLVM::InsertElementOp::create(b, loc, value, bits, number(at));
+    }
+    return value;
+  }
+  Value intrinsic(LLVM::CallIntrinsicOp op) {
+    if (op.getIntrin() != "llvm.nvvm.ex2.approx.ftz.f32")
+      fail("kernel {}: {} is not simulated", source.getName().str(), op.getIntrin().str());
+    return call(offsetof(GpuThread, exp2), b.getF32Type(), op.getArgs());
+  }
+
+  /// The host's form of an asynchronous copy; false for what is no such.
+  bool copy(Operation *op) {
+    if (auto begun = dyn_cast<NVVM::CpAsyncOp>(op)) {
+      Value bytes = number(begun.getSize()), given = begun.getCpSize() ? begun.getCpSize() : bytes;
+      call(offsetof(GpuThread, copy), Type(), {begun.getDst(), begun.getSrc(), bytes, given});
+    } else if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
+      call(offsetof(GpuThread, commitCopies), Type(), {});
+    } else if (auto waits = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+      call(offsetof(GpuThread, waitForCopies), Type(), number(waits.getN()));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
   /// A global of the block is a place in its shared memory; the others are constants, which come along.
   Value placeOf(StringRef name, const SharedPlaces &shared) {
     if (auto found = shared.find(name); found != shared.end())
@@ -114,6 +185,16 @@ private:
       return index(offsetof(GpuThread, gridSize), size.getDimension());
     if (auto moved = dyn_cast<mlir::gpu::ShuffleOp>(op))
       return shuffle(moved);
+    if (auto product = dyn_cast<NVVM::MmaOp>(op))
+      return multiply(product);
+    if (auto load = dyn_cast<NVVM::LdMatrixOp>(op))
+      return loadMatrices(load);
+    if (auto pair = dyn_cast<NVVM::ConvertF32x2ToBF16x2Op>(op))
+      return narrowed(pair.getSrcHi(), pair.getSrcLo(), pair.getType());
+    if (auto pair = dyn_cast<NVVM::ConvertF32x2ToF16x2Op>(op))
+      return narrowed(pair.getSrcHi(), pair.getSrcLo(), pair.getType());
+    if (auto called = dyn_cast<LLVM::CallIntrinsicOp>(op))
+      return intrinsic(called);
     if (auto cast = dyn_cast<LLVM::AddrSpaceCastOp>(op))
       return cast.getArg();
     if (auto address = dyn_cast<LLVM::AddressOfOp>(op))
@@ -129,6 +210,8 @@ private:
     b.setInsertionPoint(op);
     if (Value value = hostValue(op, shared)) {
       op->getResult(0).replaceAllUsesWith(value);
+      op->erase();
+    } else if (copy(op)) {
       op->erase();
     } else if (isa<mlir::gpu::BarrierOp>(op)) {
       call(offsetof(GpuThread, barrier), Type(), {});
@@ -149,6 +232,7 @@ private:
   Location loc;
   Type pointer;
   Value thread;
+  Value words; ///< of this lane, for what the warp does together
 };
 
 bool isShared(LLVM::GlobalOp global) { return !global.getConstant(); }

@@ -1,7 +1,11 @@
 #include "test/support/GpuThreads.h"
 #include "kedge/Support/Error.h"
+#include "test/support/GpuMatrices.h"
 #include <algorithm>
+#include <cmath>
 #include <csetjmp>
+#include <cstring>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <ucontext.h>
@@ -13,7 +17,13 @@ namespace {
 constexpr size_t kStack = 128 * 1024;
 constexpr int64_t kWarp = 32;
 
-enum class State { Ready, Barrier, Shuffle, Done };
+enum class State { Ready, Barrier, Shuffle, Matrices, Done };
+
+struct PendingCopy {
+  char *to;
+  const char *from;
+  int32_t bytes, given;
+};
 
 struct Fiber {
   GpuThread self{};
@@ -22,6 +32,9 @@ struct Fiber {
   jmp_buf place{};      ///< where it waits
   bool begun = false;
   int32_t value = 0, offset = 0, mode = 0;
+  int32_t *words = nullptr; ///< of a meeting for matrices, whose kind is `mode`
+  std::deque<std::vector<PendingCopy>> groups; ///< copies that are committed
+  std::vector<PendingCopy> copies;             ///< those that are not yet
   bool outside = false; ///< a shuffle read a lane that does not exist
 };
 
@@ -56,6 +69,37 @@ int32_t waitInShuffle(GpuThread *thread, int32_t value, int32_t offset, int32_t 
   wait(thread, State::Shuffle);
   return fiber.value;
 }
+
+void waitForMatrices(GpuThread *thread, int32_t kind, int32_t *words) {
+  Fiber &fiber = current->fibers[thread->number];
+  fiber.mode = kind;
+  fiber.words = words;
+  wait(thread, State::Matrices);
+}
+
+/// Copies as late as may be, and what lay there goes at once: who reads too early finds garbage.
+void beginCopy(GpuThread *thread, char *to, const char *from, int32_t bytes, int32_t given) {
+  std::memset(to, 0xff, bytes);
+  current->fibers[thread->number].copies.push_back({to, from, bytes, given});
+}
+
+void commitCopies(GpuThread *thread) {
+  Fiber &fiber = current->fibers[thread->number];
+  fiber.groups.push_back(std::move(fiber.copies));
+  fiber.copies.clear();
+}
+
+void waitForCopies(GpuThread *thread, int32_t groups) {
+  Fiber &fiber = current->fibers[thread->number];
+  for (; fiber.groups.size() > static_cast<size_t>(groups); fiber.groups.pop_front())
+    for (const PendingCopy &copy : fiber.groups.front()) {
+      std::memcpy(copy.to, copy.from, copy.given);
+      std::memset(copy.to + copy.given, 0, copy.bytes - copy.given);
+    }
+}
+
+/// Subnormal numbers count as zero.
+float powerOfTwo(GpuThread *, float x) { return x < -126 ? 0 : std::exp2(x); }
 
 void runFiber(unsigned number) {
   Fiber &fiber = current->fibers[number];
@@ -114,6 +158,20 @@ void exchange(std::vector<Fiber> &fibers, size_t from, size_t to) {
   }
 }
 
+/// All lanes of a warp have come with their registers.
+void workTogether(std::vector<Fiber> &fibers, size_t from, size_t to) {
+  if (to - from != kWarp)
+    fail("a warp of {} threads loads or multiplies matrices, expected {}", to - from, kWarp);
+  std::array<int32_t *, kWarp> words;
+  for (size_t at = from; at < to; ++at) {
+    if (fibers[at].mode != fibers[from].mode)
+      fail("threads of a warp load or multiply different matrices");
+    words[at - from] = fibers[at].words;
+    fibers[at].state = State::Ready;
+  }
+  runMatrices(static_cast<MatrixWork>(fibers[from].mode), words);
+}
+
 /// Lets those go on who have met; false when nobody has.
 bool release(std::vector<Fiber> &fibers) {
   bool released = false;
@@ -121,6 +179,9 @@ bool release(std::vector<Fiber> &fibers) {
     size_t to = std::min(fibers.size(), from + kWarp);
     if (all(fibers, from, to, State::Shuffle)) {
       exchange(fibers, from, to);
+      released = true;
+    } else if (all(fibers, from, to, State::Matrices)) {
+      workTogether(fibers, from, to);
       released = true;
     }
   }
@@ -145,6 +206,11 @@ void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<voi
     self.number = place;
     self.barrier = waitAtBarrier;
     self.shuffle = waitInShuffle;
+    self.matrices = waitForMatrices;
+    self.copy = beginCopy;
+    self.commitCopies = commitCopies;
+    self.waitForCopies = waitForCopies;
+    self.exp2 = powerOfTwo;
   }
   std::vector<size_t> order(scheduler.fibers.size());
   std::iota(order.begin(), order.end(), 0);
