@@ -91,4 +91,33 @@ void Scores::finish(const Part &part, const ScorePlace &place, Nums &scores, Num
     }
 }
 
+void Scores::bend(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors) {
+  for (int64_t r = 0; r < part.rows.size(); ++r)
+    for (int64_t c = 0; c < part.columns.size(); ++c) {
+      int64_t at = r * part.columns.size() + c;
+      Num &score = scores[at];
+      if (shape.softcap != 0)
+        score = cap(score, factors ? &(*factors)[at] : nullptr);
+      if (maskMemory)
+        score = score + maskValue(place, place.query + part.rows.at(r), place.key + part.columns.at(c));
+    }
+}
+
+void Scores::hide(const Part &part, const ScorePlace &place, Nums &scores) {
+  Num hidden = k.f32(-std::numeric_limits<double>::infinity());
+  for (int64_t r = 0; r < part.rows.size(); ++r) {
+    Num query = place.query + part.rows.at(r), keys = k.index(shape.keys);
+    if (shape.causal)
+      keys = min(keys, query + (shape.causalOffset + 1));
+    keys = select(query < shape.queries, keys, k.index(0));
+    // From the thread's first column on, so that each comparison is with a constant.
+    Num seen = keys - (place.key + part.columns.at(0));
+    for (int64_t c = 0; c < part.columns.size(); ++c) {
+      int64_t offset = c / part.columns.vec * part.columns.threads * part.columns.vec + c % part.columns.vec;
+      Num &score = scores[r * part.columns.size() + c];
+      score = select(offset < seen, score, hidden);
+    }
+  }
+}
+
 } // namespace kedge::lower::gpu::attention

@@ -41,6 +41,14 @@ public:
   double queryScale() const { return shape.softcap != 0 ? shape.scale : shape.scale * kLog2e; }
   void finish(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors = nullptr);
 
+  // The same in two steps, for kernels that know which blocks have hidden keys.
+  /// Whether scores are more than products times a positive number.
+  bool areShaped() const { return shape.softcap != 0 || maskMemory || shape.scale <= 0; }
+  /// Cap and mask, of scores that were scaled.
+  void bend(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors = nullptr);
+  /// -inf for keys that are hidden or missing and queries that are missing.
+  void hide(const Part &part, const ScorePlace &place, Nums &scores);
+
 private:
   Num cap(Num score, Num *factor);
   Num maskValue(const ScorePlace &place, Num query, Num key);
@@ -67,7 +75,10 @@ private:
   std::array<Num, 4> draw(const ScorePlace &place, Num block);
   /// Four threads that own neighbouring elements draw one block each and exchange their words.
   void drawTogether(const Part &part, const ScorePlace &place, int64_t first, Nums &words);
-  void exchange(std::array<Num, 4> &words, int64_t a, int64_t b, unsigned distance, Num lane);
+  /// Two threads that own two neighbours of four each draw a block each: for two groups of columns, from `first` on.
+  void drawPairs(const Part &part, const ScorePlace &place, int64_t first, Nums &words);
+  /// Threads whose number has `bit` are `distance` lanes behind those without.
+  void exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t bit, Num lane, unsigned distance);
 
   KernelBuilder &k;
   const AttentionShape &shape;

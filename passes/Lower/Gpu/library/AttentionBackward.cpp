@@ -3,6 +3,7 @@
 // delta = sum dO O of every query.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"
+#include "passes/Lower/Gpu/library/NarrowAttention.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -285,12 +286,24 @@ void writeDelta(KernelBuilder &k, const Backward &plan, Memory gradient, Memory 
 
 void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
   const rt::LibraryCall &call = kernels.call;
-  if (rt::cpu::boolAttr(call, "packed", false))
-    rt::cpu::failCall(call, "packed gradients have no kernel for CUDA: give Q, K and V as operands of their own");
-  rt::cpu::expectCounts(call, 6, 10, 3, 3);
+  bool packed = rt::cpu::boolAttr(call, "packed", false);
+  size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3, o = packed ? 2 : 4;
+  rt::cpu::expectCounts(call, tensors, tensors + 4, results, results);
   expectTypes(kernels);
-  AttentionShape shape = rt::cpu::readAttention(call, 1, call.inputs[4], 6);
-  rt::cpu::expectShape(call, call.inputs[0], call.inputs[4].shape, "dO");
+  AttentionShape shape = rt::cpu::readAttention(call, 1, call.inputs[o], tensors);
+  rt::cpu::expectShape(call, call.inputs[0], call.inputs[o].shape, "dO");
+  // Packed operands are one, which has a view each.
+  auto part = [&](size_t number) { return packed ? 0 : number; };
+  SmallVector<Operand> operands = {kernels.input(0), kernels.input(1 + part(0)), kernels.input(1 + part(1)),
+                                   kernels.input(1 + part(2)), kernels.input(o)};
+  for (size_t result = 0; result < 3; ++result)
+    operands.push_back(kernels.output(part(result)));
+  if (isNarrow(shape, operands)) {
+    operands.insert(operands.begin() + 5, kernels.input(o + 1)); // LSE is f32 always
+    return generateNarrowAttentionGrad(kernels, shape, operands);
+  }
+  if (packed)
+    rt::cpu::failCall(call, "packed gradients of f32 have no kernel for CUDA: give Q, K and V as operands of their own");
   Backward plan{shape, shape.o, paddedDepth(shape.depth), paddedDepth(shape.valueDepth)};
   Operand delta = kernels.workspace(kernels.f32(), plan.statistics());
   kernels.kernel("attention_delta", ceilDiv(plan.statistics(), kThreads / 32), kThreads,

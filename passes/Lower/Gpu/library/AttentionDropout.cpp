@@ -41,8 +41,8 @@ std::array<Num, 4> Dropout::draw(const ScorePlace &place, Num block) {
   return {Num(k, words[0]), Num(k, words[1]), Num(k, words[2]), Num(k, words[3])};
 }
 
-void Dropout::exchange(std::array<Num, 4> &words, int64_t a, int64_t b, unsigned distance, Num lane) {
-  Num isUpper = (lane & int64_t(distance)) != 0;
+void Dropout::exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t bit, Num lane, unsigned distance) {
+  Num isUpper = (lane & bit) != 0;
   Num received = k.shuffleXor(select(isUpper, words[a], words[b]), distance);
   words[a] = select(isUpper, received, words[a]);
   words[b] = select(isUpper, words[b], received);
@@ -55,15 +55,36 @@ void Dropout::drawTogether(const Part &part, const ScorePlace &place, int64_t fi
   for (int64_t at = 1; at < count; ++at)
     block = select(lane == at, blockOf(part, place, first + at).first, block);
   std::array<Num, 4> drawn = draw(place, block);
-  exchange(drawn, 0, 1, 1, lane), exchange(drawn, 2, 3, 1, lane);
-  exchange(drawn, 0, 2, 2, lane), exchange(drawn, 1, 3, 2, lane);
+  unsigned next = part.columns.distance;
+  exchange(drawn, 0, 1, 1, lane, next), exchange(drawn, 2, 3, 1, lane, next);
+  exchange(drawn, 0, 2, 2, lane, 2 * next), exchange(drawn, 1, 3, 2, lane, 2 * next);
   words.append(drawn.begin(), drawn.begin() + count);
+}
+
+void Dropout::drawPairs(const Part &part, const ScorePlace &place, int64_t first, Nums &words) {
+  Num isUpper = part.columns.thread % 2 != 0;
+  Num block = select(isUpper, blockOf(part, place, first + 2).first, blockOf(part, place, first).first);
+  std::array<Num, 4> drawn = draw(place, block);
+  // Each keeps its half of what it drew, and gives the other one its own.
+  for (int64_t word = 0; word < 2; ++word) {
+    Num sent = select(isUpper, drawn[word], drawn[word + 2]);
+    Num received = k.shuffleXor(sent, part.columns.distance);
+    drawn[word] = select(isUpper, received, drawn[word]);
+    drawn[word + 2] = select(isUpper, drawn[word + 2], received);
+  }
+  words.append(drawn.begin(), drawn.end());
 }
 
 Nums Dropout::kept(const Part &part, const ScorePlace &place) {
   Nums words;
-  bool together = shape.keys % 4 == 0 && part.columns.vec == 1 && part.columns.threads % 4 == 0;
+  bool aligned = shape.keys % 4 == 0, together = aligned && part.columns.vec == 1 && part.columns.threads % 4 == 0;
+  bool paired = aligned && part.columns.vec == 2 && part.columns.threads % 2 == 0 && part.columns.groups % 2 == 0;
   for (int64_t number = 0; number < part.size();) {
+    if (paired) {
+      drawPairs(part, place, number, words);
+      number += 4;
+      continue;
+    }
     if (together) {
       drawTogether(part, place, number, words);
       number += 4;

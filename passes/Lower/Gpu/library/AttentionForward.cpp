@@ -1,6 +1,7 @@
 // train.Attention: a block owns some queries of one head and walks over the keys; softmax is computed as it goes.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"
+#include "passes/Lower/Gpu/library/NarrowAttention.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -170,7 +171,11 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   bool packed = rt::cpu::boolAttr(call, "packed", false);
   rt::cpu::expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
   expectTypes(kernels);
-  Forward plan(kernels, rt::cpu::readAttention(call, 0, call.outputs[0], packed ? 1 : 3));
+  AttentionShape shape = rt::cpu::readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
+  Operand q = kernels.input(0), key = packed ? q : kernels.input(1), value = packed ? q : kernels.input(2);
+  if (isNarrow(shape, {q, key, value, kernels.output(0)}))
+    return generateNarrowAttention(kernels, shape, {kernels.output(0), kernels.output(1), q, key, value});
+  Forward plan(kernels, shape);
   SmallVector<Operand> operands = {kernels.output(0), kernels.output(1), kernels.input(0)};
   if (!packed)
     operands.append({kernels.input(1), kernels.input(2)});

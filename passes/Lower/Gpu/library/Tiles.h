@@ -29,6 +29,7 @@ private:
 struct Share {
   Num thread;
   int64_t threads, groups, vec;
+  int64_t distance = 1; ///< between the lanes of neighbouring threads
 
   int64_t size() const { return groups * vec; }
   Num at(int64_t number) const { return group(number / vec) + number % vec; }
