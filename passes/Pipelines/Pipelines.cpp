@@ -130,6 +130,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(levels::createMergeEqual());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
+  if (target.gpu)
+    functions.addPass(schedule::createPackAttention());
   functions.addPass(schedule::createPlaceUpdates());
   if (!target.keepsGathered)
     functions.addPass(partition::createGatherAgain());

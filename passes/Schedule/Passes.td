@@ -138,6 +138,34 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   }];
 }
 
+def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
+  let summary = "Let attention read Q, K and V where their projection lies, and write their gradients there";
+  let description = [{
+    On level 3: a 16-bit attention whose operands are the three parts of a Split reads the whole by strides, and its gradient
+    writes what a Concat would have joined. Nothing is copied, and no number changes. Statistic: calls packed.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<1x2x12xbf16>) -> tensor<1x2x2x2xbf16> {
+      %q, %k, %v = sched.library "onnx.Split"(%x) {axis = 2 : i64, split = array<i64: 4, 4, 4>} : (tensor<1x2x12xbf16>) -> (tensor<1x2x4xbf16>, tensor<1x2x4xbf16>, tensor<1x2x4xbf16>)
+      %0 = sched.view %q : tensor<1x2x4xbf16> to tensor<1x2x2x2xbf16>
+      %1 = sched.view %k : tensor<1x2x4xbf16> to tensor<1x2x2x2xbf16>
+      %2 = sched.view %v : tensor<1x2x4xbf16> to tensor<1x2x2x2xbf16>
+      %o, %lse = sched.library "train.Attention"(%0, %1, %2) {q_layout = "bthd", k_layout = "bthd", v_layout = "bthd", o_layout = "bthd"} : (tensor<1x2x2x2xbf16>, tensor<1x2x2x2xbf16>, tensor<1x2x2x2xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
+      return %o : tensor<1x2x2x2xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<1x2x12xbf16>) -> tensor<1x2x2x2xbf16> {
+      %o, %lse = sched.library "train.Attention"(%x) {kv_num_heads = 2 : i64, o_layout = "bthd", packed = true, q_num_heads = 2 : i64} : (tensor<1x2x12xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
+      return %o : tensor<1x2x2x2xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
 def DequantizeAgain : Pass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
   let summary = "Drop the values of a weight in few bits after their readers, and make them again for later ones";
   let description = [{

@@ -54,14 +54,24 @@ func.func @rows(%a: tensor<8192x768xf16>) -> tensor<8192x768xf16> {
 
 // -----
 
-// Attention reads its operands in accesses of 16 bytes and computes in f32; rows of an embedding's gradient likewise.
+// Attention copies its operands by 16 bytes, multiplies on tensor cores and stores 16 bytes at once; rows of an embedding's
+// gradient are read so, too.
 // CHECK-LABEL: gpu.func @k0_attention
-// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xi16>
-// CHECK: math.fma %{{.*}} : f32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+// CHECK: nvvm.ldmatrix
+// CHECK: nvvm.mma.sync
+// CHECK-NOT: vector<{{.*}}>, !llvm.ptr<1>
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xi16>, !llvm.ptr<1>
 // CHECK-LABEL: gpu.func @k2_row_sums
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xi16>
 // PTX-LABEL: .visible .entry k0_attention(
-// PTX: ld.global.v4.b32
+// PTX-NOT: ld.global
+// PTX: cp.async.cg.shared.global [%{{.*}}], [%{{.*}}], 16
+// PTX: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// PTX: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// PTX: cvt.rn.bf16x2.f32
+// PTX: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// PTX: st.global.v4.b32
 // CODE: // k0_attention: {{[1-9][0-9]*}} registers
 func.func @attention(%q: tensor<2x64x4x64xbf16>, %g: tensor<256x768xbf16>, %i: tensor<256xi64>)
     -> (tensor<2x64x4x64xbf16>, tensor<50257x768xbf16>) {

@@ -272,6 +272,22 @@ TEST(GpuAttention, HalfWidthsWithEveryOption) {
       .check();
 }
 
+// Four query heads and two of keys and values, 16 deep, side by side in one operand.
+TEST(GpuAttention, HalfWidthsOfOneProjection) {
+  std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, causal = true, o_layout = \"bthd\"} : (";
+  std::string all = "tensor<2x20x128xbf16>", o = "tensor<2x20x4x16xbf16>", sums = "tensor<2x4x20xf32>";
+  expectSameAsCpu("train.Attention " + attrs + all + ") -> (" + o + ", " + sums + ")", {0, 0, 0x1p-7});
+  expectSameAsCpu("train.AttentionGrad " + attrs + o + ", " + all + ", " + o + ", " + sums + ") -> (" + all + ")",
+                  {0, 0, 0x1p-5});
+}
+
+TEST(GpuAttention, PackedGradientsOfF32AreRefused) {
+  std::string call = "train.AttentionGrad {packed = true, q_num_heads = 2 : i64, kv_num_heads = 2 : i64, o_layout = \"bthd\"} : "
+                     "(tensor<1x4x2x4xf32>, tensor<1x4x24xf32>, tensor<1x4x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x4x24xf32>)";
+  EXPECT_NE(emitterErrorOf(call).find("packed gradients of f32 have no kernel for CUDA"), std::string::npos)
+      << emitterErrorOf(call);
+}
+
 TEST(GpuAttention, SpillsNothingButOnTheOldest) {
   auto heads = [](int64_t depth, double ratio) {
     return Attention{.batch = 8,

@@ -28,10 +28,9 @@ struct Forward {
 
   int64_t ownNumbers() const { return tiling.rows() * std::max(depth, valueDepth); }
   int64_t sharedNumbers() const { return ownNumbers() + tiling.columns * (depth + valueDepth); }
-  /// Scores and weights live side by side for a moment; ptxas loads again some of what is held. Random numbers need more.
+  /// Scores and weights live side by side for a moment. Random numbers need some, too.
   int64_t registers() const {
-    int64_t scores = tiling.sums(tiling.columns) * 5 / 4, held = tiling.held(depth) * 3 / 4;
-    return tiling.sums(valueDepth) + scores + held + (shape.drops() ? 40 : 0);
+    return tiling.sums(valueDepth) + tiling.sums(tiling.columns) * 5 / 4 + tiling.held(depth) + (shape.drops() ? 40 : 0);
   }
   int64_t queryBlocks() const { return ceilDiv(shape.queries, tiling.rows()); }
   int64_t gridBlocks() const { return shape.batch * shape.queryHeads * queryBlocks(); }
