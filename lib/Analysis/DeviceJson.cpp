@@ -36,6 +36,7 @@ const Field kFields[] = {
     {"matmul_efficiency", &DeviceModel::matmulEfficiency, Range::Share},
     {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
     {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},
+    {"narrow_attention_efficiency", &DeviceModel::narrowAttentionEfficiency, Range::Share},
     {"memory_efficiency", &DeviceModel::memoryEfficiency, Range::Share},
     {"update_weight", &DeviceModel::updateWeight, Range::NotNegative},
     {"copy_efficiency", &DeviceModel::copyEfficiency, Range::Share},

@@ -27,7 +27,7 @@ DeviceModel graphicsProcessor(const std::string &name) {
   device.launchSeconds = 2e-6;
   device.matmulEfficiency = 0.75;
   device.convolutionEfficiency = 0.6;
-  device.attentionEfficiency = 0.6;
+  device.attentionEfficiency = device.narrowAttentionEfficiency = 0.6;
   device.attentionHalfKeys = 300;
   device.convolutionHalfChannels = 32;
   device.memoryEfficiency = 0.85;
@@ -69,6 +69,8 @@ DeviceModel h100() {
   device.memoryBytes = 80 * int64_t(1e9);
   device.fp64Flops = 67 * kTera, device.fp32Flops = 67 * kTera, device.tf32Flops = 494.7 * kTera;
   device.bf16Flops = device.fp16Flops = 989.4 * kTera;
+  // The peak is that of wgmma; kernels of mma.sync reach 35 % of it (arXiv 2407.08608, of FlashAttention-2).
+  device.narrowAttentionEfficiency = 0.35;
   device.specialFunctions = specialFunctions(132, 1.83e9);
   device.bytesPerSecond = 3350 * kGiga, device.hostBytesPerSecond = 64 * kGiga;
   device.linkBytesPerSecond = 450 * kGiga;

@@ -102,6 +102,9 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
   cost.kind = kindOf(work.kind);
   cost.type = productType(op.getInputs());
   cost.flops = work.flops;
+  // Weights and their gradients, once for queries and once for keys: two products of five.
+  if (op.getKernel() == "train.AttentionGrad")
+    cost.repeatedFlops = work.flops * 2 / 5;
   cost.specialFunctions = work.specialFunctions;
   cost.extent = work.extent;
   cost.bytesRead = work.bytesRead.value_or(bytesOf(op.getInputs()));
@@ -111,6 +114,12 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
 
 /// Half at x = `half`, nearing 1.
 double saturation(double x, double half) { return x / (x + half); }
+
+/// Attention of 16 bits on a GPU. Of f32 it is multiply-adds.
+bool runsOnTensorCores(const LaunchCost &cost, const DeviceModel &device) {
+  bool isNarrow = cost.type == ProductType::BF16 || cost.type == ProductType::F16;
+  return cost.kind == WorkKind::Attention && isNarrow && !device.isProcessor();
+}
 
 /// FLOPs per second.
 double rateOf(const LaunchCost &cost, const DeviceModel &device) {
@@ -128,8 +137,9 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
   // Processors have no 16-bit tile for attention: its rows are widened.
   if (cost.kind == WorkKind::Attention && device.isProcessor() && cost.type != ProductType::F64)
     peak = device.fp32Flops;
+  bool isNarrow = runsOnTensorCores(cost, device);
   if (cost.kind == WorkKind::Attention)
-    return peak * device.attentionEfficiency * saturation(cost.extent, device.attentionHalfKeys);
+    return peak * (isNarrow ? device.narrowAttentionEfficiency : device.attentionEfficiency) * saturation(cost.extent, device.attentionHalfKeys);
   peak *= saturation(cost.flops, device.halfRateFlops);
   if (cost.kind == WorkKind::Convolution)
     return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels);
@@ -171,7 +181,7 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   // Attention's rate was measured with its exponentials.
   double computing = cost.kind == WorkKind::Attention ? 0 : cost.specialFunctions / device.specialFunctions;
   if (cost.flops > 0)
-    computing += cost.flops / rateOf(cost, device);
+    computing += (cost.flops + (runsOnTensorCores(cost, device) ? cost.repeatedFlops : 0)) / rateOf(cost, device);
   double together = std::max(computing, movingSeconds(cost, device));
   return device.launchSeconds + std::min(together * device.team, together + device.teamSeconds);
 }

@@ -24,7 +24,7 @@ def device(name, **changes):
 DEVICE = dict.fromkeys(["vector_flops", "irregular_flops", "fp64_flops", "fp32_flops", "tf32_flops", "bf16_flops", "fp16_flops",
                         "special_functions_per_second", "bytes_per_second", "host_bytes_per_second",
                         "cache_bytes_per_second"], 1e12)
-DEVICE |= dict.fromkeys(["matmul_efficiency", "convolution_efficiency", "attention_efficiency", "memory_efficiency",
+DEVICE |= dict.fromkeys(["matmul_efficiency", "convolution_efficiency", "attention_efficiency", "narrow_attention_efficiency", "memory_efficiency",
                          "copy_efficiency", "link_efficiency", "team"], 1)
 DEVICE |= dict.fromkeys(["cache_bytes", "launch_seconds", "team_seconds", "update_weight", "half_rate_flops",
                          "attention_half_keys", "convolution_half_channels", "link_seconds"], 0)

@@ -29,6 +29,7 @@ struct DeviceModel {
 
   // Shares of the peaks that large launches reach, in (0, 1].
   double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1, linkEfficiency = 1;
+  double narrowAttentionEfficiency = 1; ///< of 16-bit attention, whose products run by mma.sync; GPUs alone
   double updateWeight = 1;   ///< what a byte written in place of one just read costs, beside any other byte
   double copyEfficiency = 1; ///< of library kernels that only move data, beside generated kernels
   // Where half of those shares is reached: FLOPs of a product or convolution, keys that a query of attention sees

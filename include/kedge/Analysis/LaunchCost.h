@@ -21,6 +21,7 @@ struct LaunchCost {
   double bytesWritten = 0;
   double bytesUpdated = 0; ///< of those written: new values of states, which take the place of the old ones
   double extent = 0; ///< rt::KernelWork::extent
+  double repeatedFlops = 0; ///< of those of 16-bit attention what GPUs compute twice, so that each sum has one owner
 
   bool product() const { return kind > WorkKind::Irregular; }
   double bytes() const { return bytesRead + bytesWritten; }
