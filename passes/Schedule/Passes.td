@@ -158,8 +158,8 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @f(%x: tensor<1x2x12xbf16>) -> tensor<1x2x2x2xbf16> {
-      %o, %lse = sched.library "train.Attention"(%x) {kv_num_heads = 2 : i64, o_layout = "bthd", packed = true, q_num_heads = 2 : i64} : (tensor<1x2x12xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
-      return %o : tensor<1x2x2x2xbf16>
+      %0:2 = sched.library "train.Attention"(%x) {kv_num_heads = 2 : i64, o_layout = "bthd", packed = true, q_num_heads = 2 : i64} : (tensor<1x2x12xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
+      return %0#0 : tensor<1x2x2x2xbf16>
     }
     ```
   }];
