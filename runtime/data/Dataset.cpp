@@ -54,6 +54,17 @@ Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data,
     bind(input, openNpy(entry.file, input), entry.file);
   }
   bindTokens(tokens, kind == "--data" ? "--tokens" : "--eval-tokens");
+  check(kind, kind + " {}=FILE.npy", labelsNeeded);
+}
+
+Dataset::Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded) : program(program) {
+  for (auto &[name, source] : given)
+    bind(*program.input(name), std::move(source), "memory");
+  check("rows", how, labelsNeeded);
+}
+
+/// The number of rows, and that every input has as many. `how`: to give an input, named {}.
+void Dataset::check(const std::string &kind, const std::string &how, bool labelsNeeded) {
   const Bound *first = nullptr;
   for (const Bound &entry : sources) {
     labelled |= entry.input->labels;
@@ -71,8 +82,8 @@ Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data,
   rowCount = first ? first->source->rows() : program.options.batch;
   for (const InputSpec &input : program.inputs)
     if (!bound(input) && (labelsNeeded || !input.labels))
-      fail("no data for the {} '{}': give {} {}=FILE.npy", input.labels ? "labels" : "input", input.name,
-           kind, input.name);
+      fail("no data for the {} '{}': give {}", input.labels ? "labels" : "input", input.name,
+           fmt::format(fmt::runtime(how), input.name));
   if (std::none_of(program.inputs.begin(), program.inputs.end(),
                    [](const InputSpec &input) { return input.labels; }))
     labelled = true;
@@ -131,6 +142,17 @@ void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&
     if (!bound(input) && takesInput(program, function, input.name))
       std::memset(executor.input(function, input.name), 0, input.desc.bytes());
   failIfLost();
+}
+
+void Dataset::checkIntegers(RowRange rows) const {
+  std::vector<char> row;
+  for (const Bound &entry : sources) {
+    if (isFloat(entry.input->desc.type))
+      continue;
+    row.resize(entry.rowBytes);
+    for (int64_t i = 0; i < (entry.input->batched ? rows.count : 1); ++i)
+      entry.source->read(entry.input->batched ? sample(rows.first + i) : 0, row.data());
+  }
 }
 
 void Dataset::fill(Executor &executor, const std::string &function, RowRange rows) const {

@@ -14,6 +14,10 @@ public:
   Dataset(const Program &program, const std::vector<NamedFile> &data, const std::vector<NamedFile> &tokens,
           const std::string &kind, bool labelsNeeded);
 
+  /// Rows that lie in memory, by the names of their inputs. `how` says in messages how an input is given.
+  using Given = std::vector<std::pair<std::string, std::unique_ptr<Source>>>;
+  Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded);
+
   int64_t rows() const { return rowCount; }
   bool hasLabels() const { return labelled; }
 
@@ -30,6 +34,9 @@ public:
   /// Sets the labels of rows valid .. B - 1 to `ignored`.
   void maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const;
 
+  /// Reads the integers of these rows (as fill takes them) against their bounds, and changes nothing.
+  void checkIntegers(RowRange rows) const;
+
   /// Labels of the current batch's first `valid` rows that are not ignored; `valid` without labels.
   int64_t countLabels(Executor &executor, const std::string &function, int64_t valid) const;
 
@@ -40,6 +47,7 @@ private:
     std::string file;
     size_t rowBytes = 0;
   };
+  void check(const std::string &kind, const std::string &how, bool labelsNeeded);
   void bindTokens(const std::vector<NamedFile> &tokens, const std::string &kind);
   void bind(const InputSpec &input, std::unique_ptr<Source> source, const std::string &file);
   bool bound(const InputSpec &input) const;

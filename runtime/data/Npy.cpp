@@ -26,40 +26,65 @@ std::string rowShape(const std::vector<int64_t> &shape) {
 
 bool isInteger(DType type) { return !isFloat(type); }
 
+int64_t elementsOfRow(const InputSpec &input) {
+  if (!input.batched)
+    return input.desc.elements();
+  int64_t elements = 1;
+  for (size_t axis = 1; axis < input.desc.shape.size(); ++axis)
+    elements *= input.desc.shape[axis];
+  return elements;
+}
+
+/// Throws on an element of the row at `source` that the input does not take. `place`: of the rows.
+void checkRow(const InputSpec &input, const std::string &place, DType type, int64_t row, const char *source) {
+  if (!isInteger(input.desc.type) || (!input.lo && !input.hi))
+    return;
+  for (int64_t i = 0, elements = elementsOfRow(input); i < elements; ++i) {
+    const int64_t value = loadAsInt(type, source, i);
+    if (!inBounds(input, value))
+      fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}; correct the data{}", place, row, i, value,
+           input.labels ? "labels" : "input", input.name, boundsText(input),
+           input.labels ? fmt::format(", or compile with --ignore-index {}", value) : "");
+  }
+}
+
+class MemorySource : public Source {
+public:
+  MemorySource(const void *data, int64_t count, const InputSpec &input)
+      : data(static_cast<const char *>(data)), count(count), input(input),
+        rowBytes(static_cast<size_t>(elementsOfRow(input)) * dtypeSize(input.desc.type)) {}
+
+  int64_t rows() const override { return input.batched ? count : 1; }
+
+  void read(int64_t row, char *destination) const override {
+    const char *source = data + static_cast<size_t>(row) * rowBytes;
+    checkRow(input, "memory", input.desc.type, row, source);
+    std::memcpy(destination, source, rowBytes);
+  }
+
+private:
+  const char *data;
+  int64_t count;
+  const InputSpec &input;
+  size_t rowBytes;
+};
+
 class NpySource : public Source {
 public:
-  NpySource(Npy npy, const InputSpec &input) : npy(std::move(npy)), input(input) {
-    rowElements = input.desc.elements();
-    if (input.batched) {
-      rowElements = 1;
-      for (size_t axis = 1; axis < input.desc.shape.size(); ++axis)
-        rowElements *= input.desc.shape[axis];
-    }
-  }
+  NpySource(Npy npy, const InputSpec &input) : npy(std::move(npy)), input(input), rowElements(elementsOfRow(input)) {}
 
   int64_t rows() const override { return input.batched ? npy.shape[0] : 1; }
 
   void read(int64_t row, char *destination) const override {
     const char *source = npy.data + row * rowElements * static_cast<int64_t>(dtypeSize(npy.type));
-    if (isInteger(input.desc.type) && (input.lo || input.hi))
-      check(row, source);
+    checkRow(input, npy.file.path(), npy.type, row, source);
     convert(destination, input.desc.type, 1, source, npy.type, 1, rowElements);
   }
 
 private:
-  void check(int64_t row, const char *source) const {
-    for (int64_t i = 0; i < rowElements; ++i) {
-      const int64_t value = loadAsInt(npy.type, source, i);
-      if (!inBounds(input, value))
-        fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}; correct the data{}",
-             npy.file.path(), row, i, value, input.labels ? "labels" : "input", input.name, boundsText(input),
-             input.labels ? fmt::format(", or compile with --ignore-index {}", value) : "");
-    }
-  }
-
   Npy npy;
   InputSpec input;
-  int64_t rowElements = 1;
+  int64_t rowElements;
 };
 
 } // namespace
@@ -103,6 +128,10 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
   if (*need > have)
     fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape), dtypeName(type), *need,
          have);
+}
+
+std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const InputSpec &input) {
+  return std::make_unique<MemorySource>(data, rows, input);
 }
 
 std::string npyHeader(DType type, const std::vector<int64_t> &shape) {

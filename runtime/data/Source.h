@@ -26,6 +26,9 @@ struct Npy {
   explicit Npy(const std::string &path);
 };
 
+/// Rows of the input's own type and shape at `data`, which stays where it is as long as the source lives.
+std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const InputSpec &input);
+
 /// Writes the header of a .npy file (C order) for these elements; returned as bytes.
 std::string npyHeader(DType type, const std::vector<int64_t> &shape);
 

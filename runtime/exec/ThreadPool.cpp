@@ -1,4 +1,5 @@
 #include "runtime/exec/ThreadPool.h"
+#include "runtime/exec/LentThreads.h"
 #include "runtime/exec/Signal.h"
 #include "runtime/io/Error.h"
 #include <atomic>
@@ -13,6 +14,59 @@ namespace {
 
 thread_local int slotOfThread = 0;
 thread_local bool insideLoop = false;
+thread_local const TaskRunner *lender = nullptr;
+
+/// What the first part that throws (in order) has thrown.
+class FirstFailure {
+public:
+  void note(int64_t part) {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_ || part < part_)
+      failure_ = std::current_exception(), part_ = part;
+  }
+  /// Throws it, and is empty again.
+  void rethrow() {
+    if (failure_)
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+private:
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  int64_t part_ = 0;
+};
+
+/// A loop on lent threads. Each task has a slot of its own and takes parts until none is left: how many tasks run at once
+/// changes nothing but the time.
+struct LentLoop {
+  int64_t parts;
+  PartFunction function;
+  void *body;
+  std::atomic<int64_t> next{0};
+  FirstFailure failure{};
+
+  void work(int slot) {
+    const int slotBefore = std::exchange(slotOfThread, slot);
+    const bool insideBefore = std::exchange(insideLoop, true);
+    for (int64_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
+      try {
+        function(body, part);
+      } catch (...) {
+        failure.note(part);
+      }
+    }
+    slotOfThread = slotBefore;
+    insideLoop = insideBefore;
+  }
+};
+
+void runOnLent(const TaskRunner &runner, int threads, int64_t parts, PartFunction function, void *body) {
+  LentLoop loop{parts, function, body};
+  const int64_t tasks = std::min<int64_t>(std::clamp(threads, 1, kMostThreads), parts);
+  runner.run(runner.self, tasks, [](void *self, int64_t slot) { static_cast<LentLoop *>(self)->work(static_cast<int>(slot)); },
+             &loop);
+  loop.failure.rethrow();
+}
 
 /// The parts of one thread's share that nobody has begun, with the thread count of the loop: to take one is to exchange
 /// the pair for one with a part less. Who succeeds has a part of the loop that is running now, and so reads what the loop
@@ -57,8 +111,7 @@ public:
     takeParts(0);
     insideLoop = false;
     finished_.await([this] { return pending_.load(std::memory_order_acquire) == 0; });
-    if (failure_)
-      std::rethrow_exception(std::exchange(failure_, nullptr));
+    failure_.rethrow();
     return true;
   }
 
@@ -118,9 +171,7 @@ private:
     try {
       function_(body_, part);
     } catch (...) {
-      const std::scoped_lock lock(failing_);
-      if (!failure_ || part < failedPart_)
-        failure_ = std::current_exception(), failedPart_ = part;
+      failure_.note(part);
     }
   }
 
@@ -133,9 +184,7 @@ private:
   void *body_ = nullptr;
   std::atomic<int> threads_{1}; ///< how many shares to look at; the tickets decide who takes part
 
-  std::mutex failing_;
-  std::exception_ptr failure_;
-  int64_t failedPart_ = 0;
+  FirstFailure failure_;
 
   alignas(64) std::atomic<uint32_t> startCount_{0};
   Signal started_;
@@ -156,19 +205,25 @@ void startThreads(int threads) { pool().start(threads); }
 int threadSlot() { return slotOfThread; }
 
 void runParts(int threads, int64_t parts, PartFunction function, void *body) {
-  if (threads > 1 && !insideLoop && pool().tryRun(threads, parts, function, body))
-    return;
-  std::exception_ptr failure;
+  if (threads > 1 && !insideLoop) {
+    if (lender)
+      return runOnLent(*lender, threads, parts, function, body);
+    if (pool().tryRun(threads, parts, function, body))
+      return;
+  }
+  FirstFailure failure{};
   for (int64_t part = 0; part < parts; ++part) {
     try {
       function(body, part);
     } catch (...) {
-      if (!failure)
-        failure = std::current_exception();
+      failure.note(part);
     }
   }
-  if (failure)
-    std::rethrow_exception(failure);
+  failure.rethrow();
 }
+
+LentThreads::LentThreads(const TaskRunner *runner) : before(std::exchange(lender, runner)) {}
+
+LentThreads::~LentThreads() { lender = before; }
 
 } // namespace kedge::rt

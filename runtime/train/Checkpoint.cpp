@@ -2,6 +2,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
+#include "runtime/io/Say.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
 #include <algorithm>
@@ -186,7 +187,7 @@ Checkpoint newestWhole(const std::string &dir) {
         return found;
       fail("'{}' holds the checkpoint of step {}", folderOfStep(dir, step), found.progress.step);
     } catch (const Error &error) {
-      fmt::print(stderr, "kedge: warning: checkpoint step-{} is passed over: {}\n", step, printable(error.what()));
+      say(fmt::format("kedge: warning: checkpoint step-{} is passed over: {}", step, printable(error.what())));
       reasons += std::string("; ") + error.what();
     }
   }

@@ -2,6 +2,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/Printable.h"
+#include "runtime/io/Say.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include <filesystem>
@@ -67,8 +68,8 @@ void setAside(const std::string &dir, int64_t step, const std::string &why) {
   if (failed)
     fail("cannot set '{}' aside as '{}': {}", folder, place, failed.message());
   syncFolder(dir);
-  fmt::print(stderr, "kedge: note: {} is set aside as '{}': {}; remove it when you do not need it\n", printable(folder),
-             printable(place), why);
+  say(fmt::format("kedge: note: {} is set aside as '{}': {}; remove it when you do not need it", printable(folder),
+                  printable(place), why));
 }
 
 void setAsideLater(const std::string &dir, int64_t step) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/train/Metrics.h"
 #include "runtime/train/Step.h"
+#include <functional>
 
 namespace kedge::rt {
 
@@ -57,6 +58,17 @@ private:
 
 /// Running statistics are each rank's own while it trains; evaluation and files take those of rank 0.
 void takeBuffersOfFirstRank(Executor &executor);
+
+/// Takes rows as they were predicted.
+using RowSink = std::function<void(const char *rows, size_t bytes)>;
+
+/// All rows of an output, as prediction gives them: fp16 and bf16 as fp32. Throws where it has no rows.
+TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows);
+
+/// Gives the rows of output `name` to `sink` (on rank 0), in order. Returns the signal that ended it before its end, of any
+/// rank; else 0.
+int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+                const std::string &name, const RowSink &sink);
 
 /// Writes output `name` over all rows as FILE.npy (fp16 and bf16 as fp32). Returns the signal that ended it before its
 /// end, of any rank, and then there is no file; else 0.

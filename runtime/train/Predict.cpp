@@ -25,24 +25,25 @@ const char *functionThatPredicts(const Program &program, const std::string &name
 
 void checkPredictable(const Program &program, const std::string &name) { functionThatPredicts(program, name); }
 
-int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
-             const std::string &name, const std::string &path) {
-  const Program &program = executor.program();
-  const char *function = functionThatPredicts(program, name);
-  const TensorDesc &desc = outputOf(program, function, name)->desc;
+TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows) {
+  const TensorDesc &desc = outputOf(program, functionThatPredicts(program, name), name)->desc;
   const int64_t batch = program.options.batch;
   if (desc.shape.empty() || desc.shape[0] != batch)
     fail("--predict {}: its shape {} has no leading batch of {} rows", name, shapeText(desc.shape), batch);
   const bool half = desc.type == DType::F16 || desc.type == DType::BF16;
   TensorDesc whole{half ? DType::F32 : desc.type, desc.shape};
-  whole.shape[0] = data.rows();
-  const size_t rowBytes = static_cast<size_t>(desc.elements() / batch) * dtypeSize(whole.type);
+  whole.shape[0] = rows;
+  return whole;
+}
+
+int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+                const std::string &name, const RowSink &sink) {
+  const Program &program = executor.program();
+  const char *function = functionThatPredicts(program, name);
+  const TensorDesc row = predictedRows(program, name, 1);
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);
-  std::optional<AtomicFile> file;
-  if (rounds.ranks().isFirst())
-    file.emplace(path).write(npyHeader(whole.type, whole.shape));
-  OutputReader reader(executor, function, name, whole.type);
+  OutputReader reader(executor, function, name, row.type);
   const ScalarWriter writer(program);
   std::vector<char> theirs;
   for (int64_t round = 0; round < rounds.count(); ++round) {
@@ -55,18 +56,30 @@ int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, 
     writer.write(executor, scalars, point);
     executor.run(function, &reader);
     const char *mine = reader.finish();
-    if (file)
-      file->write(mine, static_cast<size_t>(rounds.ownRows(round).count) * rowBytes);
+    if (rounds.ranks().isFirst())
+      sink(mine, static_cast<size_t>(rounds.ownRows(round).count) * row.bytes());
     for (int64_t rank = 1; rank < rounds.ranks().size; ++rank) {
-      theirs.resize(static_cast<size_t>(rounds.rowsOf(round, rank).count) * rowBytes);
+      theirs.resize(static_cast<size_t>(rounds.rowsOf(round, rank).count) * row.bytes());
       executor.communicator()->sendToFirst(rank, mine, theirs.data(), theirs.size());
-      if (file)
-        file->write(theirs.data(), theirs.size());
+      if (rounds.ranks().isFirst())
+        sink(theirs.data(), theirs.size());
     }
   }
-  if (file)
-    file->commit();
   return 0;
+}
+
+int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+             const std::string &name, const std::string &path) {
+  const TensorDesc whole = predictedRows(executor.program(), name, data.rows());
+  const Communicator *ranks = executor.communicator();
+  std::optional<AtomicFile> file;
+  if (!ranks || ranks->world().isFirst())
+    file.emplace(path).write(npyHeader(whole.type, whole.shape));
+  const int signal = predictRows(executor, data, scalars, progress, name,
+                                 [&](const char *rows, size_t bytes) { file->write(rows, bytes); });
+  if (file && signal == 0)
+    file->commit();
+  return signal;
 }
 
 } // namespace kedge::rt

@@ -4,6 +4,8 @@
 #include "runtime/io/MapGuard.h"
 #include "runtime/train/Adapters.h"
 #include "runtime/train/Alike.h"
+#include "runtime/train/BeginRun.h"
+#include "runtime/train/CompletedStep.h"
 #include "runtime/train/Effects.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/FiniteStates.h"
@@ -70,7 +72,8 @@ void Session::checkOptions() {
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
-  checkOnNan();
+  if (options.continueOnNan)
+    checkSkipsUpdates(program);
   if (!options.log.empty())
     checkLogFile(options.log);
   if (!options.log.empty() && world.isFirst())
@@ -88,12 +91,6 @@ void Session::checkOptions() {
         "--checkpoint-dir '{}' holds checkpoints already: give --resume to go on from the newest, or another "
         "folder",
         options.checkpointDir);
-}
-
-void Session::checkOnNan() const {
-  if (options.continueOnNan && !program.state("scaler.loss_scale") && !canSkipUpdates(program))
-    fail("--on-nan continue: this program updates each parameter as soon as its gradient is there, and cannot leave a step's "
-         "updates out; compile it with --clip-norm or --accumulate, which hold all gradients until they are checked");
 }
 
 void Session::resume() {
@@ -150,27 +147,7 @@ void Session::setStates() {
     checkpoints.frozen = frozenTensors(*executor);
   if (checkpoint)
     loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
-  setLossScale();
-  StepPoint point;
-  point.step = progress.step;
-  point.optimizerSteps = progress.optimizerSteps;
-  point.world = world;
-  const ScalarWriter writer(program);
-  writer.write(*executor, scalars, point);
-  if (!checkpoint && program.function("init"))
-    executor->run("init");
-  if (program.function("restore"))
-    executor->run("restore");
-}
-
-/// A checkpoint of a run without loss scaling leaves the scale at its first value.
-void Session::setLossScale() {
-  scaler = std::make_unique<LossScaler>(*executor);
-  if (!scaler->isActive())
-    return;
-  LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler->read();
-  values.optimizerSteps = progress.optimizerSteps;
-  scaler->write(values);
+  scaler = beginRun(*executor, scalars, progress, world, checkpoint ? &*checkpoint : nullptr);
 }
 
 void Session::makeEvaluator() {

@@ -24,15 +24,12 @@ public:
 
 private:
   void checkOptions();
-  void checkOnNan() const;
   void openData();
   void resume();
   void makeExecutor();
   void setStates();
-  void setLossScale();
   void makeEvaluator();
   int train();
-  NonFiniteStep whenNonFinite() const;
   LogLine runStep(StepRunner &runner);
   int threadCount() const;
   std::optional<double> evaluateIfDue();

@@ -11,6 +11,11 @@ struct StepNotBegun : Error {
   using Error::Error;
 };
 
+/// The loss or the gradients of a step of a world of one are not finite, and that ends the run.
+struct NotFinite : Error {
+  using Error::Error;
+};
+
 struct StepResult {
   double loss = 0; ///< contract, section 2; NaN when the program has none
   double items = 0; ///< of all ranks

@@ -20,9 +20,11 @@ std::string StepRunner::remedy() const {
 
 void StepRunner::failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing) {
   Communicator *ranks = executor.communicator();
+  if (!ranks)
+    throw NotFinite(head + ": " + (found ? "the first value that is not finite is " + describe(*found) : nothing) + remedy());
   std::optional<Word> word;
   if (found)
-    word = {found->launch, (ranks ? fmt::format("is, on rank {}, ", world.rank) : "is ") + describe(*found)};
+    word = {found->launch, fmt::format("is, on rank {}, ", world.rank) + describe(*found)};
   failWithFirstWord(ranks, head + ": the first value that is not finite ", word, remedy());
   failWithFirstWord(ranks, head + ": ", Word{0, nothing}, remedy());
   fail("{}", head);

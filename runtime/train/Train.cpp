@@ -1,13 +1,12 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/CompletedStep.h"
 #include "runtime/train/Display.h"
 #include "runtime/train/FiniteStates.h"
-#include "runtime/train/LossScaler.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include <chrono>
-#include <cmath>
 
 namespace kedge::rt {
 namespace {
@@ -22,45 +21,28 @@ void printEvaluation(double loss, const std::vector<MetricValue> &metrics) {
 
 LogLine Session::runStep(StepRunner &runner) {
   const auto begin = std::chrono::steady_clock::now();
-  const LossScale before = scaler->isActive() ? scaler->read() : LossScale();
-  const StepResult result = runner.run(progress);
+  const CompletedStep step = completeStep(runner, *executor, *scaler, world, progress);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  signal = result.signal;
-  if (result.items == 0 && !warnedEmpty && world.isFirst()) {
-    fmt::print(stderr,
-               "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n",
-               progress.step);
+  signal = step.result.signal;
+  LogLine line;
+  line.step = progress.step - 1;
+  if (step.result.items == 0 && !warnedEmpty && world.isFirst()) {
+    fmt::print(stderr, "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n", line.step);
     warnedEmpty = true;
   }
   const CompileOptions &compiled = program.options;
-  const int64_t rows = rowsInStep(world, compiled.batch, compiled.accumulate);
-  LogLine line;
-  line.step = progress.step;
-  line.loss = result.loss;
+  line.loss = step.result.loss;
   if (!compiled.trainingInfo) {
-    line.lr = learningRate(scalars, progress.step);
-    line.gradNorm = result.gradNorm;
+    line.lr = learningRate(scalars, line.step);
+    line.gradNorm = step.result.gradNorm;
   }
-  line.lossScale = before.scale;
-  if (scaler->isActive()) {
-    const LossScale after = scaler->read();
-    scaler->checkNotCollapsed(before, after, progress.step);
-    line.skipped = after.optimizerSteps == before.optimizerSteps;
-    line.growthCounter = after.growthCounter;
-  }
-  line.skipped |= result.skipped;
-  if (!line.skipped && result.gradNorm && !std::isfinite(*result.gradNorm))
-    fail("the norm of the gradients of step {} is not finite ({}), and they are: the sum of their squares is beyond fp32; a "
-         "lower --lr or a longer --warmup may help",
-         line.step, *result.gradNorm);
-  if (line.skipped && !scaler->isActive())
-    checkStatesFinite(*executor, line.step, "a skipped step cannot undo that");
-  ++progress.step;
-  progress.optimizerSteps += line.skipped ? 0 : 1;
-  progress.samples += rows;
+  line.lossScale = step.before.scale;
+  line.growthCounter = scaler->isActive() ? step.after.growthCounter : 0;
+  line.skipped = step.skipped;
   line.optimizerSteps = progress.optimizerSteps;
   line.seconds = taken.count();
-  line.tokensPerSecond = static_cast<double>(rows) * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
+  const auto rows = static_cast<double>(rowsInStep(world, compiled.batch, compiled.accumulate));
+  line.tokensPerSecond = rows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
   line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
   return line;
 }
@@ -92,12 +74,6 @@ void Session::saveBefore(const StepNotBegun &reason) {
   fail("{}; what was trained is in '{}'", reason.what(), folderOfStep(options.checkpointDir, progress.step));
 }
 
-NonFiniteStep Session::whenNonFinite() const {
-  if (scaler->isActive())
-    return NonFiniteStep::Passes;
-  return options.continueOnNan ? NonFiniteStep::Skips : NonFiniteStep::Ends;
-}
-
 int Session::train() {
   if (progress.step >= scalars.steps) {
     if (evaluator)
@@ -105,7 +81,7 @@ int Session::train() {
         printEvaluation(*loss, evaluator->values());
     return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   }
-  StepRunner runner(*executor, *data, scalars, world, whenNonFinite());
+  StepRunner runner(*executor, *data, scalars, world, whenNonFinite(*scaler, options.continueOnNan));
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());

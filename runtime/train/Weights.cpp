@@ -7,6 +7,7 @@
 #include "runtime/format/WeightHash.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/NamePattern.h"
+#include "runtime/io/Say.h"
 #include "runtime/train/Adapters.h"
 #include "runtime/train/EncodedWeights.h"
 #include "runtime/train/StateValues.h"
@@ -88,7 +89,7 @@ public:
     const Communicator *ranks = executor.communicator();
     if (tells && (!ranks || ranks->world().isFirst()))
       for (const std::string &note : matched.notes)
-        fmt::print(stderr, "kedge: note: {}: {}\n", sources.weights, note);
+        say(fmt::format("kedge: note: {}: {}", sources.weights, note));
   }
 
   void load(const State &state) {
@@ -236,7 +237,7 @@ private:
     if (init.file != 0 && sources.model.empty())
       fail("{}: its bytes at {}+{} have changed; compile again, or give --model to start from this file as it is", what,
            init.offset, init.length);
-    fmt::print(stderr, "kedge: note: {}; the run starts from these\n", what);
+    say(fmt::format("kedge: note: {}; the run starts from these", what));
     saidOther = true;
   }
 

@@ -1,0 +1,44 @@
+#include "runtime/train/BeginRun.h"
+
+namespace kedge::rt {
+namespace {
+
+/// A checkpoint of a run without loss scaling leaves the scale at its first value.
+void setLossScale(LossScaler &scaler, const Progress &progress, const Checkpoint *checkpoint) {
+  if (!scaler.isActive())
+    return;
+  LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler.read();
+  values.optimizerSteps = progress.optimizerSteps;
+  scaler.write(values);
+}
+
+void writeScalars(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world) {
+  StepPoint point;
+  point.step = progress.step;
+  point.optimizerSteps = progress.optimizerSteps;
+  point.world = world;
+  ScalarWriter(executor.program()).write(executor, scalars, point);
+}
+
+} // namespace
+
+std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world,
+                                     const Checkpoint *checkpoint) {
+  auto scaler = std::make_unique<LossScaler>(executor);
+  setLossScale(*scaler, progress, checkpoint);
+  writeScalars(executor, scalars, progress, world);
+  if (!checkpoint && executor.program().function("init"))
+    executor.run("init");
+  if (executor.program().function("restore"))
+    executor.run("restore");
+  return scaler;
+}
+
+void restoreDerived(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world) {
+  if (!executor.program().function("restore"))
+    return;
+  writeScalars(executor, scalars, progress, world);
+  executor.run("restore");
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,44 @@
+#include "runtime/train/CompletedStep.h"
+#include "runtime/io/Error.h"
+#include "runtime/train/FiniteStates.h"
+#include <cmath>
+
+namespace kedge::rt {
+
+NonFiniteStep whenNonFinite(const LossScaler &scaler, bool skips) {
+  if (scaler.isActive())
+    return NonFiniteStep::Passes;
+  return skips ? NonFiniteStep::Skips : NonFiniteStep::Ends;
+}
+
+void checkSkipsUpdates(const Program &program) {
+  if (!program.state("scaler.loss_scale") && !canSkipUpdates(program))
+    fail("--on-nan continue: this program updates each parameter as soon as its gradient is there, and cannot leave a step's "
+         "updates out; compile it with --clip-norm or --accumulate, which hold all gradients until they are checked");
+}
+
+CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world, Progress &progress) {
+  CompletedStep step;
+  step.before = scaler.isActive() ? scaler.read() : LossScale();
+  step.result = runner.run(progress);
+  if (scaler.isActive()) {
+    step.after = scaler.read();
+    scaler.checkNotCollapsed(step.before, step.after, progress.step);
+    step.skipped = step.after.optimizerSteps == step.before.optimizerSteps;
+  }
+  step.skipped |= step.result.skipped;
+  const std::optional<double> norm = step.result.gradNorm;
+  if (!step.skipped && norm && !std::isfinite(*norm))
+    fail("the norm of the gradients of step {} is not finite ({}), and they are: the sum of their squares is beyond fp32; a "
+         "lower --lr or a longer --warmup may help",
+         progress.step, *norm);
+  if (step.skipped && !scaler.isActive())
+    checkStatesFinite(executor, progress.step, "a skipped step cannot undo that");
+  const CompileOptions &compiled = executor.program().options;
+  ++progress.step;
+  progress.optimizerSteps += step.skipped ? 0 : 1;
+  progress.samples += rowsInStep(world, compiled.batch, compiled.accumulate);
+  return step;
+}
+
+} // namespace kedge::rt
