@@ -1,6 +1,7 @@
 #include "driver/Compilation.h"
 #include "driver/Algorithms.h"
 #include "driver/GpuTarget.h"
+#include "driver/KernelLevels.h"
 #include "driver/OutputFiles.h"
 #include "driver/ProgramOptions.h"
 #include "driver/RoundTrip.h"
@@ -382,7 +383,7 @@ struct Compilation::Objects {
 };
 
 Compilation::Objects Compilation::compileObjects() {
-  lower::KernelTarget target = lower::KernelTarget::host();
+  const KernelLevels levels(options.cpus);
   std::vector<std::string> names;
   for (auto function : ir->getOps<exec::FunctionOp>())
     for (auto launch : function.getBody().getOps<exec::LaunchOp>())
@@ -398,24 +399,20 @@ Compilation::Objects Compilation::compileObjects() {
   std::vector<uint8_t> data;
   program.skeleton = edited ? nlohmann::json::object({{"refused", options.resumedFrom}})
                             : exportSkeletons(*ir, findings, options.embedWeights, data);
-  if (options.onGpu())
-    program.target = gpuTargetJson(data);
-  else
-    program.target = {{"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}, {"features", target.required},
-                      {"threads", rt::physicalCores()}};
+  program.target = options.onGpu() ? gpuTargetJson(data) : levels.target();
   ProgramImageParts parts = programJson(*ir, program, std::move(data));
   if (!options.algorithms.empty())
     embedAlgorithms(options.algorithms, parts.json);
   std::string json = parts.json.dump();
   Objects objects;
   if (!options.onGpu()) {
-    auto kernels = lower::compileKernels(*kernelModule, target);
+    auto kernels = levels.compile(*kernelModule, names);
     if (failed(kernels))
       fail("{}: not compiled: code generation failed (above)", options.model.model);
     objects.files = std::move(*kernels);
   }
   llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
-  objects.files.push_back(lower::emitProgramImage(json, bytes, names, target));
+  objects.files.push_back(lower::emitProgramImage(json, bytes, names, levels.lowest()));
   return objects;
 }
 
@@ -439,6 +436,12 @@ nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
 
 void Compilation::link(const std::string &output) {
   linkProgram(compileObjects().files, output, options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+}
+
+void Compilation::linkLibrary(const std::string &output) {
+  const LibraryPlace place = libraryPlace(output);
+  kedge::linkLibrary(compileObjects().files, place);
+  writeLibraryFiles(place);
 }
 
 void Compilation::emitObject(const std::string &output) { linkObjects(compileObjects().files, output); }

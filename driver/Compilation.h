@@ -18,8 +18,8 @@ public:
   explicit Compilation(const CompileOptions &options);
   ~Compilation();
 
-  // Phases in order; each throws kedge::Error (diagnostics are printed before). Those that a file of --save-ir has
-  // behind it do nothing.
+  // Phases in order. Each throws kedge::Error, after it has printed its diagnostics. A compilation that goes on from a file
+  // of --save-ir skips the phases that ran before the file was written.
   void import();   ///< level 1, composites raised
   void step();     ///< level 2
   void schedule(); ///< level 3, with what is computed again
@@ -42,6 +42,8 @@ public:
   const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
   /// Object code, launch table, executable at `output`.
   void link(const std::string &output);
+  /// The same as a library: `output` is DIR/NAME of DIR/libNAME.so and its headers.
+  void linkLibrary(const std::string &output);
   /// The program's kernels and data as one object file, to be linked with the runtime.
   void emitObject(const std::string &output);
   /// Kernels as LLVM-ready IR, for --emit llvm; after lower().

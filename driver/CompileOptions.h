@@ -36,6 +36,7 @@ struct CompileOptions {
   int64_t effort = 0;
   int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
+  std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   std::string algorithms; ///< an algorithm table that goes into the program; empty: none
   bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;

@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `chromium` (%chromium prints a page's document after its scripts); say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`; say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -75,6 +75,21 @@ if chromium:
     config.available_features.add("chromium")
     config.substitutions.append(("%chromium", f"{chromium} --headless --no-sandbox --disable-gpu --dump-dom"))
 
+try:
+    with open("/proc/cpuinfo") as processors:
+        if "avx512vl" in processors.read():
+            config.available_features.add("avx512")
+except OSError:
+    pass
+
+# Installing and packing is for what users build, and takes what the build of `all` makes.
+if not config.kedge_sanitizers:
+    config.available_features.add("release")
+if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which("cpack"):
+    config.available_features.add("dpkg")
+
+# What a build with sanitizers links programs with that use its libraries; nothing in others.
+config.substitutions.append(("%sanitizers", config.kedge_sanitizers))
 # Runs what follows on --target cuda, simulated (test/cuda/simulated).
 config.substitutions.append(("%simulated", " ".join([
     "env", f"KEDGE_BUILD={config.kedge_binary_dir}",

@@ -5,6 +5,7 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
 #include "runtime/io/StandardFiles.h"
+#include "runtime/program/Version.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cstdio>
 #include <cstdlib>
@@ -38,6 +39,11 @@ inline void prepareProcess() {
     }
     std::abort();
   });
+}
+
+/// --version, of a CLI::App.
+template <typename App> auto *addVersion(App &app) {
+  return app.set_version_flag("--version", rt::version(), "print the version, its commit and LLVM's version");
 }
 
 inline int sayError(const char *tool, const std::string &text) {

@@ -17,10 +17,12 @@ namespace path = llvm::sys::path;
 
 namespace {
 
-/// Of one kind, in the linker's order; the first is the one with main().
+/// Of one kind, in the linker's order; the first is the one with main(), or with a library's functions.
 std::vector<StringRef> archivesOf(RuntimeKind runtime) {
   if (runtime == RuntimeKind::Cuda)
     return {"libkedge_runtime_main_cuda.a", "libkedge_runtime_cuda.a", "libkedge_runtime.a"};
+  if (runtime == RuntimeKind::Library)
+    return {"libkedge_runtime_library.a", "libkedge_runtime.a"};
   return {"libkedge_runtime_main.a", "libkedge_runtime.a"};
 }
 
@@ -45,7 +47,7 @@ std::string runtimeFolder(RuntimeKind runtime) {
          "cublasLt.h and cudnn.h (CUDA_HOME, CUDA_PATH, /usr/local/cuda): install CUDA's toolkit with cuBLAS and cuDNN, "
          "and build Kedge again. No GPU is needed for that",
          wanted, looked);
-  fail("{} was not found; looked in{}. Build the target kedge_runtime_main, or install Kedge again", wanted, looked);
+  fail("{} was not found; looked in{}. Build the targets kedge_runtime_main and kedge_runtime_library, or install Kedge again", wanted, looked);
 }
 
 std::string compilerDriver() {
@@ -87,9 +89,14 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
   fail("linking the program failed ({} exited with {}): {}", driver, status, message);
 }
 
-/// Runs the driver on the objects and `inputs`, and puts what it makes at `output`. `flags` stand last.
-void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> inputs, StringRef flags,
-           const std::string &place) {
+/// What the driver is given beside the objects, in this order.
+struct LinkJob {
+  std::vector<std::string> inputs, flags;
+  std::string script; ///< the linker's version script; empty: none
+};
+
+/// Runs the driver, and puts what it makes at `place`.
+void drive(llvm::ArrayRef<ObjectFile> objects, const LinkJob &job, const std::string &place) {
   const std::string output = replaceableFile(place), driver = compilerDriver();
   SmallString<128> folder;
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
@@ -110,10 +117,15 @@ void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> input
     writeFile(file, StringRef(objects[at].data(), objects[at].size()));
     command.push_back(file.str().str());
   }
-  command.insert(command.end(), inputs.begin(), inputs.end());
-  llvm::SmallVector<StringRef> words;
-  flags.split(words, ' ', -1, false);
-  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), job.inputs.begin(), job.inputs.end());
+  command.insert(command.end(), job.flags.begin(), job.flags.end());
+  if (!job.script.empty()) {
+    SmallString<128> script(folder);
+    path::append(script, "exports.map");
+    note(script);
+    writeFile(script, job.script);
+    command.push_back(("-Wl,--version-script=" + script).str());
+  }
 
   SmallString<128> log(folder);
   path::append(log, "log");
@@ -126,20 +138,54 @@ void drive(llvm::ArrayRef<ObjectFile> objects, llvm::ArrayRef<std::string> input
   discard.release();
 }
 
-} // namespace
-
-void kedge::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
-
-void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime) {
+std::vector<std::string> archiveFiles(RuntimeKind runtime) {
   std::vector<std::string> archives;
   for (StringRef archive : archivesOf(runtime)) {
     SmallString<256> file(runtimeFolder(runtime));
     path::append(file, archive);
     archives.push_back(file.str().str());
   }
-  drive(objects, archives, KEDGE_PROGRAM_LINK_FLAGS, output);
+  return archives;
+}
+
+void addLinkFlags(LinkJob &job) {
+  llvm::SmallVector<StringRef> words;
+  StringRef(KEDGE_LINK_FLAGS).split(words, ' ', -1, false);
+  job.flags.insert(job.flags.end(), words.begin(), words.end());
+}
+
+/// Everything else is the library's own: programs may hold another libstdc++, or another model.
+std::string exportScript(const std::string &symbol) {
+  std::string names;
+  for (const char *function : {"open", "open_on", "close", "error", "notes", "input_at", "output_at", "state_at", "set_input",
+                               "step", "evaluate", "predict", "get_state", "set_state", "steps_done", "checkpoint", "resume",
+                               "export_onnx"})
+    names += fmt::format("kedge_{}; ", function);
+  return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", names, symbol, symbol);
+}
+
+} // namespace
+
+void kedge::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
+
+void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime) {
+  LinkJob job{archiveFiles(runtime), {"-pie"}, ""};
+  addLinkFlags(job);
+  drive(objects, job, output);
+}
+
+void kedge::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
+  const std::string file = "lib" + place.name + ".so";
+  // Its threads run as long as the process: it is never unloaded.
+  LinkJob job{archiveFiles(RuntimeKind::Library), {"-shared", "-Wl,-soname," + file, "-Wl,-z,nodelete", "-Wl,-u,kedge_open"}, ""};
+  if (place.symbol != "kedge")
+    for (const char *function : {"open", "open_on"})
+      job.flags.push_back(fmt::format("-Wl,--defsym={}_{}=kedge_{}", place.symbol, function, function));
+  addLinkFlags(job);
+  job.script = exportScript(place.symbol);
+  drive(objects, job, place.file(file));
 }
 
 void kedge::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
-  drive(objects, {}, "-r -nostdlib", output);
+  drive(objects, {{}, {"-r", "-nostdlib"}, ""}, output);
 }

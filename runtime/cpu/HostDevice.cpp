@@ -2,6 +2,7 @@
 // host memory; only launches that move bytes between them copy. Collectives of ranks on their own stream are started
 // and run beside what computes until their event is waited for. No allocation in run().
 #include "runtime/comm/CollectiveKernel.h"
+#include "runtime/cpu/Level.h"
 #include "runtime/exec/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/ThreadPool.h"
@@ -86,13 +87,14 @@ public:
   HostDevice(const Program &program, const ProgramImage &image, int threads, Communicator *communicator)
       : threads(std::max(1, threads)), communicator(communicator), overlaps(!isSet("KEDGE_NO_OVERLAP")) {
     checkFeatures(program.features);
+    const std::string level = cpu::takeLevel(program.features);
     baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
     base = mapArena(baseBytes, this->threads);
     hostBytes = alignUp(program.hostArenaBytes);
     if (hostBytes != 0)
       host = mapArena(hostBytes, this->threads);
     for (const auto &[name, function] : program.functions)
-      prepare(function, image);
+      prepare(function, image, level);
     placeOversized();
     for (const auto &[name, function] : program.functions)
       bindCollectives(function);
@@ -155,7 +157,7 @@ public:
   }
 
 private:
-  void prepare(const Function &function, const ProgramImage &image) {
+  void prepare(const Function &function, const ProgramImage &image, const std::string &level) {
     std::vector<Prepared> &ready = functions[&function];
     ready.resize(function.launches.size());
     for (size_t i = 0; i < ready.size(); ++i) {
@@ -170,16 +172,16 @@ private:
       entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
       entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
       if (source.library.empty())
-        bindKernel(entry, source, image);
+        bindKernel(entry, level.empty() ? source.kernel : source.kernel + "." + level, image);
       else
         bindLibrary(entry, source);
     }
   }
 
-  static void bindKernel(Prepared &entry, const Launch &source, const ProgramImage &image) {
-    entry.kernel = image.kernel ? image.kernel(source.kernel) : nullptr;
+  static void bindKernel(Prepared &entry, const std::string &name, const ProgramImage &image) {
+    entry.kernel = image.kernel ? image.kernel(name) : nullptr;
     if (!entry.kernel)
-      fail("the program is damaged: it has no kernel '{}'", source.kernel);
+      fail("the program is damaged: it has no kernel '{}'", name);
   }
 
   void bindLibrary(Prepared &entry, const Launch &source) {

@@ -103,8 +103,10 @@ bool machineHas(Isa isa) {
 
 Isa activeIsa() {
   int isa = forced.load(std::memory_order_relaxed);
-  if (isa != kNone)
-    return static_cast<Isa>(isa);
+  return isa != kNone ? static_cast<Isa>(isa) : machineIsa();
+}
+
+Isa machineIsa() {
   static const Isa own = chosen();
   return own;
 }

@@ -14,7 +14,10 @@ bool machineHas(Isa isa);
 /// that is none of them or the machine lacks it.
 Isa activeIsa();
 
-/// For tests: all kernels that are made and run from here on use `isa`; std::nullopt: activeIsa's own choice.
+/// The same, whatever forceIsa says.
+Isa machineIsa();
+
+/// For tests and programs of a level: all kernels that are made and run from here on use `isa`; std::nullopt: activeIsa's own choice.
 void forceIsa(std::optional<Isa> isa);
 
 /// What `make` returns, made once. Only asked for on a machine that has the instructions `make` is compiled for.

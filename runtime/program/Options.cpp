@@ -2,6 +2,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/NamePattern.h"
 #include "runtime/program/NumberFlags.h"
+#include "runtime/program/Version.h"
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <sstream>
@@ -212,6 +213,8 @@ ScheduleKind parseSchedule(const std::string &name) {
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks) {
   CLI::App app{"Trains " + programName + ". Compiled by kedge."};
+  app.set_version_flag("--version", fmt::format("{}, compiled by {}", programName, version()),
+                       "print which Kedge compiled the program");
   Texts texts;
   addDataFlags(app, options, texts);
   addScalarFlags(app, options, texts);

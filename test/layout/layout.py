@@ -58,6 +58,7 @@ ALLOWED = {
     "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
     "runtime/cuda": BELOW_EXEC + ["runtime/exec", "runtime/comm"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
+    "runtime/library": BELOW_EXEC + ["runtime/comm", "runtime/exec", "runtime/data", "runtime/train"],
     "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/comm", "runtime/comm/mpi",
                                    "runtime/comm/tcp"],
 }

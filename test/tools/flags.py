@@ -41,11 +41,16 @@ def meaning(value, words):
     return "; ".join(parts).replace("|", "\\|")
 
 
+def is_split(line):
+    """Whether the flag ends before the column of meanings; "..." belongs to a flag that takes several values."""
+    return line[COLUMN - 1:COLUMN] in (" ", "") and not line[COLUMN:].startswith("...")
+
+
 def groups_of(text):
     """{group: [(flag, meaning)]} of one --help."""
     groups, group, waiting = {}, None, None
     for line in text.splitlines():
-        left, right = (line[:COLUMN], line[COLUMN:]) if line[COLUMN - 1:COLUMN] in (" ", "") else (line, "")
+        left, right = (line[:COLUMN], line[COLUMN:]) if is_split(line) else (line, "")
         words = left.split(None, 1)
         if re.match(r"^[A-Z]\w+:$", line):
             group = line[:-1]

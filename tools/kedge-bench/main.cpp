@@ -6,6 +6,7 @@ int main(int argc, char **argv) {
   using namespace kedge::tool;
   prepareProcess();
   CLI::App app("Runs Kedge's solvers and compiled steps on benchmark inputs.", "kedge-bench");
+  addVersion(app);
   app.require_subcommand(1);
   kedge::bench::addArenaCommand(app);
   kedge::bench::addRematCommand(app);

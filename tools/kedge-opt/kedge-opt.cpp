@@ -3,6 +3,7 @@
 #include "kedge/Support/Statistics.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
     kedge::tool::sayError("kedge", std::string("an op could not be made (above): ") + reason);
     _exit(1);
   });
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << kedge::rt::version() << '\n'; });
   static llvm::cl::opt<bool> statistics("kedge-statistics", llvm::cl::desc("Print the counters of Kedge's passes"));
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);

@@ -54,6 +54,7 @@ static void write(const std::string &bytes, const std::string &path) {
 int main(int argc, char **argv) {
   kedge::tool::prepareProcess();
   CLI::App app("ONNX models as level 1 of the compiler's IR, and back");
+  kedge::tool::addVersion(app);
   std::string model, ir, output = "-";
   std::vector<std::string> shapes;
   kedge::ImportOptions options;

@@ -4,6 +4,7 @@
 #include "SavedCommand.h"
 #include "driver/Algorithms.h"
 #include "driver/Compilation.h"
+#include "driver/KernelLevels.h"
 #include "driver/ProgramOptions.h"
 #include "driver/Report.h"
 #include "driver/SavedIr.h"
@@ -25,13 +26,29 @@ void output(const CompileOptions &options, const std::string &text) {
     writeText(options.output, text);
 }
 
+void checkProcessors(const CompileOptions &options) {
+  if (options.onGpu() && !options.cpus.empty())
+    fail("--cpu would have no effect: --target {} has no kernels for the processor", options.target);
+  KernelLevels names(options.cpus); // throws for what is none
+}
+
+void checkLibrary(const CompileOptions &options) {
+  if (options.onGpu())
+    fail("--emit lib is for --target cpu so far, found --target {}", options.target);
+  if (options.model.ranks != std::vector<int64_t>{1})
+    fail("--emit lib: a library learns in one process, found --ranks {}; leave it out", fmt::join(options.model.ranks, ","));
+  libraryPlace(options.output);
+  checkRuntime(RuntimeKind::Library);
+}
+
 int runCompile(const CompileOptions &options) {
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(options.precisions, ","), options.precisions.size());
-  bool object = options.emit == "obj";
-  if ((options.emit == "exe" || object) && options.output.empty() && !options.printPipeline)
-    fail("compile needs -o {}", object ? "FILE.o" : "PROGRAM");
+  const bool object = options.emit == "obj", library = options.emit == "lib";
+  if ((options.emit == "exe" || object || library) && options.output.empty() && !options.printPipeline)
+    fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
+  checkProcessors(options);
   if (options.emit == "ptx" && !options.onGpu())
     fail("--emit ptx needs --target cuda");
   if (!options.algorithms.empty() && !options.onGpu())
@@ -40,6 +57,8 @@ int runCompile(const CompileOptions &options) {
     checkAlgorithms(options.algorithms);
   if (options.emit == "exe")
     checkRuntime(options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+  if (library)
+    checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
   Compilation compilation(options);
@@ -66,6 +85,8 @@ int runCompile(const CompileOptions &options) {
     return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
   if (object)
     compilation.emitObject(options.output);
+  else if (library)
+    compilation.linkLibrary(options.output);
   else
     compilation.link(options.output);
   return 0;

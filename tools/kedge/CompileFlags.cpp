@@ -174,10 +174,12 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
 void addProgramOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Output";
   command.add_option("-o", o.output, "the program (or the text that --emit asks for; default: standard output)")->group(group);
-  command.add_option("--emit", o.emit, "how far to go")
-      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe"}))
+  command.add_option("--emit", o.emit, "how far to go; lib: a library that learns within another program, with its headers")
+      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"}))
       ->group(group)
       ->capture_default_str();
+  command.add_option("--cpu", o.cpus, "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or several: the program chooses at its start")
+      ->delimiter(',')->allow_extra_args(false)->group(group);
   command.add_option("--save-ir", o.saveIr, "DIR: the IR after each phase, numbered; compile goes on from such a file")->group(group);
   command.add_flag("--print-pipeline", o.printPipeline, "print the passes of each phase, as kedge-opt takes them, and compile nothing")->group(group);
   command.add_option("--algorithms", o.algorithms, "FILE.json: algorithms of a GPU's products that go into the program, as kedge-bench tune wrote them")->group(group);

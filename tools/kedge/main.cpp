@@ -8,11 +8,14 @@ int main(int argc, char **argv) {
   using namespace kedge::tool;
   prepareProcess();
   CLI::App app("Kedge compiles ONNX models into native training programs.", "kedge");
+  addVersion(app);
   app.require_subcommand(1);
   int exitCode = 0;
   kedge::tool::addLintCommand(app, exitCode);
   kedge::tool::addPlanCommand(app, exitCode);
   kedge::tool::addCompileCommand(app, exitCode);
+  for (CLI::App *command : app.get_subcommands({}))
+    addVersion(*command)->group("");
   try {
     app.parse(argc, argv);
     return withOutput("kedge", exitCode);

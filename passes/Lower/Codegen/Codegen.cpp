@@ -188,6 +188,25 @@ KernelTarget KernelTarget::host() {
   return target;
 }
 
+KernelTarget KernelTarget::level(StringRef name) {
+  KernelTarget target;
+  target.triple = llvm::sys::getDefaultTargetTriple();
+  if (!llvm::Triple(target.triple).isX86())
+    fail("--cpu {}: this compiler makes code for {}; give --cpu native", name.str(), target.triple);
+  for (const Level &level : kLevels)
+    if (level.cpu == name && name != "x86-64-v2")
+      target.cpu = name.str();
+  if (target.cpu.empty())
+    fail("--cpu {}: expected native, x86-64-v3, x86-64-v4 or several of them, as in x86-64-v3,x86-64-v4", name.str());
+  target.required = {target.cpu};
+  return target;
+}
+
+void kedge::lower::renameKernels(ModuleOp kernels, StringRef suffix) {
+  for (auto kernel : kernels.getOps<SymbolOpInterface>())
+    kernel.setName((kernel.getName() + suffix).str());
+}
+
 FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target, int optLevel) {
   loadDialects(*kernels.getContext());
   auto parts = split(kernels);

@@ -17,12 +17,17 @@ struct KernelTarget {
 
   /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
+  /// A level of the x86-64 psABI: x86-64-v3 or x86-64-v4. Throws kedge::Error for another name.
+  static KernelTarget level(llvm::StringRef name);
 };
 
 /// Lowers a module of kernels (destroying its contents) and generates position-independent code, on a few
 /// threads. Equal modules give equal bytes. No value-changing transformation is used: results depend on the
 /// IR only, not on `optLevel` (0 to 3) or the target.
 mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const KernelTarget &target, int optLevel = 2);
+
+/// Appends `suffix` to the names of all kernels.
+void renameKernels(mlir::ModuleOp kernels, llvm::StringRef suffix);
 
 /// The object that defines the symbols of runtime/abi/kedge_abi.h. Kernels are declared, not defined, here.
 ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data, llvm::ArrayRef<std::string> kernelNames,

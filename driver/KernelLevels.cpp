@@ -1,0 +1,56 @@
+#include "driver/KernelLevels.h"
+#include "kedge/Support/Error.h"
+#include "runtime/exec/Executor.h"
+#include <algorithm>
+#include <fmt/ranges.h>
+
+using namespace mlir;
+
+namespace kedge::driver {
+
+KernelLevels::KernelLevels(const std::vector<std::string> &names)
+    : chosen(!names.empty() && names != std::vector<std::string>{"native"}) {
+  const lower::KernelTarget host = lower::KernelTarget::host();
+  if (!chosen) {
+    targets = {host};
+    return;
+  }
+  for (const std::string &name : names) {
+    const lower::KernelTarget target = lower::KernelTarget::level(name == "native" ? host.cpu : name);
+    if (std::none_of(targets.begin(), targets.end(), [&](const auto &other) { return other.cpu == target.cpu; }))
+      targets.push_back(target);
+  }
+  std::sort(targets.begin(), targets.end(), [](const auto &a, const auto &b) { return a.cpu < b.cpu; });
+}
+
+nlohmann::json KernelLevels::target() const {
+  std::vector<std::string> cpus, features;
+  for (const lower::KernelTarget &target : targets) {
+    cpus.push_back(target.cpu);
+    features.insert(features.end(), target.required.begin(), target.required.end());
+  }
+  return {{"kind", "cpu"}, {"triple", lowest().triple}, {"cpu", fmt::format("{}", fmt::join(cpus, ","))}, {"features", features},
+          {"threads", rt::physicalCores()}};
+}
+
+FailureOr<ObjectFiles> KernelLevels::compile(ModuleOp kernels, std::vector<std::string> &names) const {
+  if (!chosen)
+    return lower::compileKernels(kernels, lowest());
+  ObjectFiles all;
+  std::vector<std::string> suffixed;
+  for (const lower::KernelTarget &target : targets) {
+    OwningOpRef<ModuleOp> copy = kernels.clone();
+    const std::string suffix = "." + target.cpu;
+    lower::renameKernels(*copy, suffix);
+    FailureOr<ObjectFiles> objects = lower::compileKernels(*copy, target);
+    if (failed(objects))
+      return failure();
+    std::move(objects->begin(), objects->end(), std::back_inserter(all));
+    for (const std::string &name : names)
+      suffixed.push_back(name + suffix);
+  }
+  names = std::move(suffixed);
+  return all;
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,25 @@
+// --cpu: which processors a program has kernels for.
+#pragma once
+#include "driver/CompileOptions.h"
+#include "passes/Lower/Codegen/Codegen.h"
+#include <nlohmann/json.hpp>
+
+namespace kedge::driver {
+
+class KernelLevels {
+public:
+  /// As --cpu names them; empty: this machine. Throws kedge::Error for names of none.
+  explicit KernelLevels(const std::vector<std::string> &names);
+
+  /// What the program's data tells of it.
+  nlohmann::json target() const;
+  /// Kernels of all levels. `names`: of the launches; becomes those in the objects. Destroys the module's contents.
+  mlir::FailureOr<ObjectFiles> compile(mlir::ModuleOp kernels, std::vector<std::string> &names) const;
+  const lower::KernelTarget &lowest() const { return targets.front(); }
+
+private:
+  bool chosen; ///< levels were named: the program chooses among them at its start
+  std::vector<lower::KernelTarget> targets;
+};
+
+} // namespace kedge::driver

@@ -1,0 +1,76 @@
+// libNAME.so with what a program needs to use it: NAME.h, NAME.hpp, NAME.pc.
+#include "SessionText.h"
+#include "kedge/Link/Link.h"
+#include "kedge/Support/Error.h"
+#include "kedge/Support/TextFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace kedge;
+using llvm::SmallString;
+using llvm::StringRef;
+namespace path = llvm::sys::path;
+
+namespace {
+
+/// `name` as the beginning of C identifiers.
+std::string identifierOf(StringRef name) {
+  std::string identifier = name.str();
+  for (char &letter : identifier)
+    letter = letter == '-' ? '_' : letter;
+  return identifier;
+}
+
+std::string headerText(const std::string &name, const std::string &symbol) {
+  return fmt::format("/* lib{0}.so: link with -l{0}, or as pkg-config says of {0}.pc. */\n{2}\n"
+                     "#ifndef KEDGE_MODEL_{1}_H\n#define KEDGE_MODEL_{1}_H\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+                     "/* kedge_open and kedge_open_on of this very model, for programs that link the libraries of several. */\n"
+                     "int {1}_open(const kedge_option *options, kedge_session **session);\n"
+                     "int {1}_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session **session);\n\n"
+                     "#ifdef __cplusplus\n}}\n#endif\n#endif\n",
+                     name, symbol, kSessionHeader);
+}
+
+std::string wrapperText(const std::string &name, const std::string &symbol) {
+  return fmt::format("#include \"{0}.h\"\n\n{2}\n"
+                     "#ifndef KEDGE_MODEL_{1}_HPP\n#define KEDGE_MODEL_{1}_HPP\n\n"
+                     "/// Sessions of this very model, for programs that link the libraries of several.\n"
+                     "namespace {1} {{\n"
+                     "inline kedge::Session open(kedge::Session::Options options = {{}}) {{ return kedge::Session(options, {1}_open); }}\n"
+                     "}} // namespace {1}\n\n#endif\n",
+                     name, symbol, kSessionWrapper);
+}
+
+std::string packageText(const std::string &name) {
+  return fmt::format("prefix=${{pcfiledir}}\n\nName: {0}\nDescription: a model that learns, compiled by kedge\nVersion: {1}\n"
+                     "Cflags: -I${{prefix}}\nLibs: -L${{prefix}} -l{0}\n",
+                     name, KEDGE_VERSION);
+}
+
+} // namespace
+
+LibraryPlace kedge::libraryPlace(const std::string &output) {
+  LibraryPlace place;
+  place.folder = path::parent_path(output).str();
+  place.name = path::filename(output).str();
+  place.symbol = identifierOf(place.name);
+  const bool fits = !place.name.empty() && llvm::isAlpha(place.name[0]) &&
+                    llvm::all_of(place.name, [](char letter) { return llvm::isAlnum(letter) || letter == '_' || letter == '-'; });
+  if (!fits)
+    fail("-o {}: '{}' is no name of a library: expected letters, digits, '_' and '-', a letter first, as in -o DIR/model for "
+         "DIR/libmodel.so, DIR/model.h, DIR/model.hpp and DIR/model.pc",
+         output, place.name);
+  return place;
+}
+
+std::string LibraryPlace::file(const std::string &name) const {
+  SmallString<256> whole(folder);
+  path::append(whole, name);
+  return whole.str().str();
+}
+
+void kedge::writeLibraryFiles(const LibraryPlace &place) {
+  writeText(place.file(place.name + ".h"), headerText(place.name, place.symbol));
+  writeText(place.file(place.name + ".hpp"), wrapperText(place.name, place.symbol));
+  writeText(place.file(place.name + ".pc"), packageText(place.name));
+}

@@ -1,0 +1,8 @@
+// runtime/library/kedge_session.h and .hpp as text.
+#pragma once
+
+namespace kedge {
+
+extern const char *const kSessionHeader, *const kSessionWrapper;
+
+} // namespace kedge

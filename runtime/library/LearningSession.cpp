@@ -1,0 +1,245 @@
+#include "runtime/library/LearningSession.h"
+#include "runtime/comm/Launcher.h"
+#include "runtime/io/FileLock.h"
+#include "runtime/io/Say.h"
+#include "runtime/train/BeginRun.h"
+#include "runtime/train/Effects.h"
+#include "runtime/train/Evaluate.h"
+#include "runtime/train/Export.h"
+#include "runtime/train/FiniteStates.h"
+#include "runtime/train/LinkedImage.h"
+#include "runtime/train/OutputFiles.h"
+#include "runtime/train/Weights.h"
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fmt/ranges.h>
+#include <limits>
+
+namespace kedge::rt {
+namespace {
+
+const World kAlone;
+
+/// Flags of the compiled program that mean the same to a session. Data, files and reports are calls here.
+constexpr const char *kFlags[] = {"--steps", "--lr", "--min-lr", "--schedule", "--warmup", "--warmup-start", "--decay-steps",
+                                  "--weight-decay", "--betas", "--eps", "--seed", "--shuffle", "--model", "--weights",
+                                  "--weights-partial", "--adapter", "--init", "--threads", "--on-nan"};
+
+/// What throws because of the caller's arguments.
+template <typename Body> auto asWrongCall(Body &&body) {
+  try {
+    return body();
+  } catch (const Error &error) {
+    throw WrongCall(error.what());
+  }
+}
+
+void checkFlag(const std::string &name) {
+  if (std::none_of(std::begin(kFlags), std::end(kFlags), [&](const char *flag) { return name == flag; }))
+    fail("'{}' is no option of a session; it takes {}. Data, checkpoints and exports have functions of their own", name,
+         fmt::join(kFlags, " "));
+}
+
+/// Without an end there is nothing that a schedule could decline to.
+void checkSchedule(const RunScalars &scalars) {
+  if (scalars.schedule != ScheduleKind::Constant && scalars.steps == 0 && !scalars.decayStepsGiven)
+    fail("--schedule {} needs --steps or --decay-steps: where the rate has come down", scheduleName(scalars.schedule));
+}
+
+} // namespace
+
+LearningSession::LearningSession(const OptionTexts &texts, const TaskRunner &lent)
+    : image(linkedImage(nullptr)), program(parseProgram(image.json)), lent(lent) {
+  const LentThreads scope(threads());
+  parse(texts);
+  checkWorldSize(kAlone, program.options.ranks);
+  placeShards(program, kAlone);
+  asWrongCall([&] {
+    scalars = resolveScalars(options.scalars, {}, program.options);
+    checkEffects(options, scalars, program.options, 0);
+    checkSchedule(scalars);
+    if (options.continueOnNan)
+      checkSkipsUpdates(program);
+  });
+  executor = std::make_unique<Executor>(program, image, options.threads != 0 ? options.threads : physicalCores());
+  loadInitialValues(*executor, image, {options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed},
+                    /*onlyUnsaved=*/false);
+  checkpoints.world = kAlone;
+  checkpoints.id = newRunId();
+  scaler = beginRun(*executor, scalars, progress, kAlone, nullptr);
+  describe();
+}
+
+void LearningSession::parse(const OptionTexts &texts) {
+  asWrongCall([&] {
+    std::vector<std::string> words = {program.name};
+    for (const auto &[name, value] : texts) {
+      checkFlag(name);
+      words.push_back(value ? name + "=" + *value : name);
+    }
+    std::vector<char *> argv;
+    for (std::string &word : words)
+      argv.push_back(word.data());
+    argv.push_back(nullptr);
+    parseOptions(static_cast<int>(words.size()), argv.data(), program.name, options, /*speaks=*/false);
+  });
+}
+
+void LearningSession::requireWhole() const {
+  if (broken)
+    throw BrokenSession("an earlier call failed half-way, and the states are no longer those of a step: call kedge_resume with "
+                        "a folder of checkpoints, or close the session");
+}
+
+void LearningSession::setInput(const std::string &name, const void *data, int64_t rows) {
+  const InputSpec *input = program.input(name);
+  if (!input)
+    throw WrongCall(fmt::format("the model has no input '{}'; kedge_input_at lists them", name));
+  if (!data || rows < 1 || (!input->batched && rows != 1))
+    throw WrongCall(fmt::format("the input '{}' was given as {} rows at {}; expected {} at the address of the first", name, rows,
+                                data ? "an address" : "NULL", input->batched ? "one row or more" : "one (it has no rows)"));
+  inputs[name] = {data, rows};
+}
+
+Dataset LearningSession::takeInputs(bool labelsNeeded) {
+  const std::pair<const std::string, Lent> *first = nullptr;
+  Dataset::Given given;
+  for (const auto &entry : inputs) {
+    const auto &[name, lentRows] = entry;
+    const InputSpec &input = *program.input(name);
+    given.emplace_back(name, rowsInMemory(lentRows.data, lentRows.rows, input));
+    if (!input.batched)
+      continue;
+    first = first ? first : &entry;
+    if (lentRows.rows != first->second.rows)
+      throw WrongCall(fmt::format("the input '{}' was given {} rows and '{}' {}; each row of one needs its row of the other",
+                                  first->first, first->second.rows, name, lentRows.rows));
+  }
+  return asWrongCall([&] { return Dataset(program, std::move(given), "it by kedge_set_input(session, \"{}\", ...)", labelsNeeded); });
+}
+
+/// A label or a token that is out of range is told before it can do harm.
+void LearningSession::checkIntegers(const Dataset &data, RowRange rows) const {
+  asWrongCall([&] { data.checkIntegers(rows); });
+}
+
+kedge_step_result LearningSession::step() {
+  requireWhole();
+  if (scalars.steps != 0 && progress.step >= scalars.steps)
+    throw WrongCall(fmt::format("all {} steps of --steps are done: open the session with more", scalars.steps));
+  Dataset data = takeInputs(true);
+  data.shuffle(scalars.shuffle);
+  checkIntegers(data, {progress.samples, rowsInStep(kAlone, program.options.batch, program.options.accumulate)});
+  inputs.clear();
+  StepRunner runner(*executor, data, scalars, kAlone, whenNonFinite(*scaler, options.continueOnNan));
+  kedge_step_result result{};
+  result.step = progress.step;
+  result.learning_rate = program.options.trainingInfo ? std::numeric_limits<double>::quiet_NaN() : learningRate(scalars, progress.step);
+  broken = true;
+  const CompletedStep done = completeStep(runner, *executor, *scaler, kAlone, progress);
+  broken = false;
+  savedStep = -1;
+  if (done.result.items == 0)
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0", result.step));
+  result.loss = done.result.loss;
+  result.gradient_norm = done.result.gradNorm.value_or(std::numeric_limits<double>::quiet_NaN());
+  result.skipped = done.skipped;
+  return result;
+}
+
+double LearningSession::evaluate() {
+  requireWhole();
+  const Dataset data = takeInputs(true);
+  checkIntegers(data, {0, data.rows()});
+  inputs.clear();
+  return *Evaluator(*executor, data, scalars).loss(progress);
+}
+
+void LearningSession::predict(const std::string &output, void *values, size_t bytes) {
+  requireWhole();
+  if (!functionWith(program, output))
+    throw WrongCall(fmt::format("the model has no output '{}'; kedge_output_at lists them", output));
+  const Dataset data = takeInputs(false);
+  checkIntegers(data, {0, data.rows()});
+  const TensorDesc whole = predictedRows(program, output, data.rows());
+  if (!values || whole.bytes() != bytes)
+    throw WrongCall(fmt::format("the output '{}' of {} rows takes {} bytes ({}{}), the place for it has {}", output, data.rows(),
+                                whole.bytes(), dtypeName(whole.type), shapeText(whole.shape), values ? bytes : 0));
+  inputs.clear();
+  char *to = static_cast<char *>(values);
+  predictRows(*executor, data, scalars, progress, output, [&](const char *rows, size_t count) {
+    std::memcpy(to, rows, count);
+    to += count;
+  });
+}
+
+void LearningSession::prepareFolder(const std::string &dir) {
+  if (folder == dir && resumedAt < 0)
+    return;
+  if (folder == dir) {
+    setAsideLater(dir, resumedAt);
+  } else if (holdsCheckpoints(dir)) {
+    throw WrongCall(fmt::format("'{}' holds checkpoints already: call kedge_resume to go on from the newest, or name another "
+                                "folder",
+                                dir));
+  } else if (!folder.empty()) { // in another place they are another series
+    checkpoints.whole.clear();
+    checkpoints.id = newRunId();
+  }
+  removeLeftovers(dir);
+  folder = dir;
+  resumedAt = savedStep = -1;
+}
+
+void LearningSession::checkpoint(const std::string &dir) {
+  requireWhole();
+  std::error_code failed;
+  std::filesystem::create_directories(dir, failed);
+  if (failed)
+    fail("cannot create the folder '{}': {}", dir, failed.message());
+  const FileLock lock(dir + "/.lock", fmt::format("the folder of checkpoints '{}'", dir));
+  prepareFolder(dir);
+  if (savedStep == progress.step)
+    return;
+  if (progress.step > 0)
+    checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+  if (!knowsFrozen)
+    checkpoints.frozen = frozenTensors(*executor);
+  knowsFrozen = true;
+  writeCheckpoint(dir, *executor, progress, scalars, checkpoints, options.keep);
+  savedStep = progress.step;
+}
+
+void LearningSession::resume(const std::string &dir) {
+  const Checkpoint from = newestCheckpoint(dir);
+  const RunScalars going = resolveScalars(options.scalars, from.scalars, program.options);
+  if (!knowsFrozen)
+    checkpoints.frozen = frozenTensors(*executor);
+  knowsFrozen = true;
+  broken = true;
+  loadCheckpoint(from, checkpoints.frozen, *executor);
+  scalars = going;
+  progress = from.progress;
+  checkpoints.id = from.run;
+  checkpoints.whole.clear();
+  scaler = beginRun(*executor, scalars, progress, kAlone, &from);
+  folder = dir;
+  resumedAt = progress.step;
+  savedStep = -1;
+  broken = false;
+}
+
+void LearningSession::exportOnnx(const std::string &path) {
+  requireWhole();
+  Options wanted = options;
+  wanted.exportOnnx = path;
+  asWrongCall([&] { checkOutputFiles(wanted, program); });
+  if (progress.step > 0)
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+  rt::exportOnnx(path, *executor, image, options.model, "inference");
+  for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
+    say(fmt::format("{}: {}", path, note.get<std::string>()));
+}
+
+} // namespace kedge::rt

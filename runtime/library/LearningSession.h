@@ -1,0 +1,83 @@
+// A model that learns within another program: what is behind a kedge_session.
+#pragma once
+#include "runtime/exec/LentThreads.h"
+#include "runtime/library/kedge_session.h"
+#include "runtime/program/Options.h"
+#include "runtime/train/CompletedStep.h"
+#include <memory>
+
+namespace kedge::rt {
+
+/// The caller's fault: nothing has changed.
+struct WrongCall : Error {
+  using Error::Error;
+};
+
+/// A call before this one has failed half-way.
+struct BrokenSession : Error {
+  using Error::Error;
+};
+
+/// Flags of the program with their values.
+using OptionTexts = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+class LearningSession {
+public:
+  /// `lent`: threads of the caller; without a function: the library's own.
+  LearningSession(const OptionTexts &options, const TaskRunner &lent);
+
+  /// Loops of this session run there; null: on the library's own threads.
+  const TaskRunner *threads() const { return lent.run ? &lent : nullptr; }
+
+  kedge_tensor inputAt(size_t index) const;
+  kedge_tensor outputAt(size_t index) const;
+  kedge_tensor stateAt(size_t index) const;
+
+  void setInput(const std::string &name, const void *data, int64_t rows);
+  kedge_step_result step();
+  double evaluate();
+  void predict(const std::string &output, void *values, size_t bytes);
+  void getState(const std::string &name, void *values, size_t bytes) const;
+  void setState(const std::string &name, const void *values, size_t bytes);
+  int64_t stepsDone() const { return progress.step; }
+  void checkpoint(const std::string &dir);
+  void resume(const std::string &dir);
+  void exportOnnx(const std::string &path);
+
+private:
+  struct Lent {
+    const void *data = nullptr;
+    int64_t rows = 0;
+  };
+  struct Described {
+    std::string name;
+    kedge_type type;
+    std::vector<int64_t> shape;
+  };
+  void parse(const OptionTexts &texts);
+  void describe();
+  Dataset takeInputs(bool labelsNeeded);
+  void checkIntegers(const Dataset &data, RowRange rows) const;
+  void requireWhole() const;
+  const State &stateNamed(const std::string &name, size_t bytes) const;
+  void prepareFolder(const std::string &dir);
+
+  ProgramImage image;
+  Program program;
+  Options options;
+  TaskRunner lent;
+  RunScalars scalars;
+  Progress progress;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<LossScaler> scaler;
+  std::map<std::string, Lent> inputs; ///< for the next call that reads them
+  std::vector<Described> describedInputs, describedOutputs, describedStates;
+  CheckpointRun checkpoints;
+  bool knowsFrozen = false; ///< checkpoints.frozen is up to date
+  std::string folder;       ///< of the checkpoints that this session has written or come from
+  int64_t resumedAt = -1;   ///< step of kedge_resume, until later checkpoints there are set aside
+  int64_t savedStep = -1;   ///< whose checkpoint is in `folder`, and the states are those
+  bool broken = false;
+};
+
+} // namespace kedge::rt

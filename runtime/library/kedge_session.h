@@ -1,0 +1,122 @@
+/* A model that learns within another program: what the library of `kedge compile --emit lib` offers.
+ *
+ * Every function returns KEDGE_OK or another kedge_code, and kedge_error tells what was wrong and what to do. Nothing is
+ * printed, no signal is caught, the process never ends. A session is used by one thread at a time; several sessions, of one
+ * model or of several, live side by side. Text is UTF-8. Requires a C99 or C++11 compiler. */
+#ifndef KEDGE_SESSION_H
+#define KEDGE_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kedge_session kedge_session;
+
+typedef enum kedge_code {
+  KEDGE_OK = 0,
+  KEDGE_FAILED = 1,     /* a file, the model or the machine stands against it */
+  KEDGE_WRONG_CALL = 2, /* an argument is wrong or missing; the session is as it was before the call */
+  KEDGE_NO_MEMORY = 3,
+  KEDGE_NOT_FINITE = 4, /* the loss or the gradients of the step are infinite or not a number */
+  KEDGE_BROKEN = 5      /* an earlier call failed half-way: kedge_resume from a checkpoint, or close */
+} kedge_code;
+
+/* Types of elements; the numbers are ONNX's. */
+typedef enum kedge_type {
+  KEDGE_FLOAT32 = 1,
+  KEDGE_UINT8 = 2,
+  KEDGE_INT8 = 3,
+  KEDGE_UINT16 = 4,
+  KEDGE_INT16 = 5,
+  KEDGE_INT32 = 6,
+  KEDGE_INT64 = 7,
+  KEDGE_BOOL = 9, /* a byte, 0 or 1 */
+  KEDGE_FLOAT16 = 10,
+  KEDGE_FLOAT64 = 11,
+  KEDGE_UINT32 = 12,
+  KEDGE_UINT64 = 13,
+  KEDGE_BFLOAT16 = 16
+} kedge_type;
+
+/* A flag of the compiled program with its value; NULL where it takes none. A list ends with {NULL, NULL}.
+ * Accepted: --steps --lr --min-lr --schedule --warmup --warmup-start --decay-steps --weight-decay --betas --eps --seed
+ * --shuffle --model --weights --weights-partial --adapter --init --threads --on-nan. */
+typedef struct kedge_option {
+  const char *name;
+  const char *value;
+} kedge_option;
+
+/* Loads the model and its first weights. Without --threads it takes as many as the machine has cores. `options` may be NULL.
+ * Where this fails *session is NULL or a session that knows its kedge_error and can only be closed. */
+int kedge_open(const kedge_option *options, kedge_session **session);
+
+/* The same on threads of the caller. run(self, count, task, context) calls task(context, i) for every i from 0 to count - 1,
+ * at once or one after the other, on any threads, and returns when all of them have returned. `count` is at most --threads. */
+typedef void (*kedge_task)(void *context, int64_t index);
+typedef void (*kedge_run_tasks)(void *self, int64_t count, kedge_task task, void *context);
+int kedge_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session **session);
+
+/* NULL is fine. */
+void kedge_close(kedge_session *session);
+
+/* What was wrong with the last call that failed; valid until the next call. */
+const char *kedge_error(const kedge_session *session);
+/* What the last call had to tell beside its result, a note a line; mostly empty. Valid until the next call. */
+const char *kedge_notes(const kedge_session *session);
+
+/* shape[0] of an input or an output counts the rows of a micro-batch. Valid until the session is closed. */
+typedef struct kedge_tensor {
+  const char *name;
+  kedge_type type;
+  size_t rank;
+  const int64_t *shape;
+} kedge_tensor;
+
+/* Numbers `index` from 0; KEDGE_WRONG_CALL behind the last. States are parameters and buffers, by their names in ONNX. */
+int kedge_input_at(kedge_session *session, size_t index, kedge_tensor *tensor);
+int kedge_output_at(kedge_session *session, size_t index, kedge_tensor *tensor);
+int kedge_state_at(kedge_session *session, size_t index, kedge_tensor *tensor);
+
+/* Lends `rows` rows of an input, in its type, to the next kedge_step, kedge_evaluate or kedge_predict: `data` stays as it is
+ * until that has returned. A step takes the next rows as the program does: with B rows a micro-batch and A micro-batches,
+ * step s takes rows sAB to sAB + AB - 1, modulo `rows`. With AB rows every step takes them all. An input that has no rows is
+ * given as one. */
+int kedge_set_input(kedge_session *session, const char *name, const void *data, int64_t rows);
+
+typedef struct kedge_step_result {
+  int64_t step;         /* that was done, counted from 0 */
+  double loss;          /* before the update */
+  double learning_rate; /* NaN: the model's own update has none */
+  double gradient_norm; /* NaN: the program does not compute it (--clip-norm does) */
+  int skipped;          /* 1: values were not finite, and no update was made */
+} kedge_step_result;
+
+/* One optimizer step on the inputs that were set. `result` may be NULL. */
+int kedge_step(kedge_session *session, kedge_step_result *result);
+/* The loss over all rows that were set, in evaluation mode. */
+int kedge_evaluate(kedge_session *session, double *loss);
+/* An output over all rows that were set, in evaluation mode: rows after rows, 16-bit floats as 32-bit. `bytes` is the size
+ * of `values`. Labels need not be set. */
+int kedge_predict(kedge_session *session, const char *output, void *values, size_t bytes);
+
+/* Copies a parameter or buffer, laid out as in the ONNX file; floats are 32-bit. `bytes` is the size of `values`. */
+int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);
+int kedge_set_state(kedge_session *session, const char *name, const void *values, size_t bytes);
+
+/* Steps that are done, those before kedge_resume among them. */
+int kedge_steps_done(kedge_session *session, int64_t *steps);
+
+/* Writes DIR/step-N, whole or not at all, and keeps the two newest. The compiled program and other sessions resume from it. */
+int kedge_checkpoint(kedge_session *session, const char *dir);
+/* Goes on from the newest whole checkpoint in DIR. */
+int kedge_resume(kedge_session *session, const char *dir);
+/* Writes the trained model, in inference mode. */
+int kedge_export_onnx(kedge_session *session, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* KEDGE_SESSION_H */
