@@ -1,0 +1,52 @@
+# cmake --install, and the Debian package that cpack makes of it. kedge finds what programs are linked with in ../lib/kedge of
+# the folder that it lies in, so that an installation may be moved as a whole.
+include(GNUInstallDirs)
+set(KEDGE_RUNTIME_ARCHIVES kedge_runtime kedge_runtime_main kedge_runtime_library)
+if(TARGET kedge_runtime_main_cuda)
+  list(APPEND KEDGE_RUNTIME_ARCHIVES kedge_runtime_cuda kedge_runtime_main_cuda)
+endif()
+set(KEDGE_INSTALLED_TOOLS kedge kedge-opt kedge-translate kedge-bench)
+set_target_properties(${KEDGE_INSTALLED_TOOLS} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS ${KEDGE_INSTALLED_TOOLS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ${KEDGE_RUNTIME_ARCHIVES} ARCHIVE DESTINATION lib/kedge)
+# For objects of --emit obj that are linked by hand.
+install(FILES runtime/abi/kedge_abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kedge)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge PATTERN __pycache__ EXCLUDE)
+
+# Manual pages and completions: what the tools say of their own flags.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  set(KEDGE_MANUAL ${PROJECT_BINARY_DIR}/manual)
+  add_custom_command(OUTPUT ${KEDGE_MANUAL}/man1/kedge.1
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make_manual.py ${PROJECT_BINARY_DIR}/bin ${KEDGE_MANUAL}
+            "Kedge ${PROJECT_VERSION}"
+    DEPENDS kedge kedge-bench kedge-translate ${PROJECT_SOURCE_DIR}/scripts/make_manual.py
+    COMMENT "manual pages and completions")
+  add_custom_target(kedge-manual ALL DEPENDS ${KEDGE_MANUAL}/man1/kedge.1)
+  foreach(check check-kedge-lit check-kedge)
+    add_dependencies(${check} kedge-manual)
+  endforeach()
+  install(DIRECTORY ${KEDGE_MANUAL}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(DIRECTORY ${KEDGE_MANUAL}/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(DIRECTORY ${KEDGE_MANUAL}/zsh/ DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  install(DIRECTORY ${KEDGE_MANUAL}/fish/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME kedge)
+set(CPACK_PACKAGE_CONTACT "Kedge maintainers <maintainers@kedge.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiles ONNX models into native training programs")
+set(CPACK_PACKAGE_DESCRIPTION "Kedge turns an ONNX model into a program that trains it: ONNX in, trained ONNX out, without
+Python or a framework at run time. The program's memory is planned when it is compiled.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# What the tools are linked with dpkg-shlibdeps finds; g++ links programs. Programs open MPI when they are several ranks.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin, pkg-config")
+include(CPack)
