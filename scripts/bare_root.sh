@@ -39,4 +39,6 @@ c++ -std=c++17 learn.cpp -o learn-cpp $(pkg-config --cflags --libs taste) -Wl,-r
 apt-get remove -y -qq kedge >/dev/null
 ! command -v kedge
 WALK
-chroot "$root" bash /root/walk.sh
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+# /proc, /sys and /dev as on a machine; gone with this process.
+unshare --mount bash -c 'mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" && exec chroot "$0" bash /root/walk.sh' "$root"
