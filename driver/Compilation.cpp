@@ -70,8 +70,8 @@ std::string placeOf(const std::string &path) {
 void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)
-    fail("--ranks {}: a program for several numbers of ranks is not available yet; give one", fmt::join(ranks, ","));
-  if (options.zero > 0 && ranks.front() == 1 && !options.isTrial)
+    fail("--ranks {}: this is of one number of ranks; give one (a program takes several: kedge compile -o PROGRAM)", fmt::join(ranks, ","));
+  if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
 }
 
@@ -378,11 +378,22 @@ nlohmann::json Compilation::report() {
   return report;
 }
 
-struct Compilation::Objects {
-  ObjectFiles files;
-};
+namespace {
 
-Compilation::Objects Compilation::compileObjects() {
+ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) {
+  ObjectFiles objects = parts.kernels;
+  llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
+  objects.push_back(lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.cpus).lowest()));
+  return objects;
+}
+
+} // namespace
+
+void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
+  linkProgram(objectsOf(parts, options), output, options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+}
+
+ProgramParts Compilation::programParts() {
   const KernelLevels levels(options.cpus);
   std::vector<std::string> names;
   for (auto function : ir->getOps<exec::FunctionOp>())
@@ -403,17 +414,23 @@ Compilation::Objects Compilation::compileObjects() {
   ProgramImageParts parts = programJson(*ir, program, std::move(data));
   if (!options.algorithms.empty())
     embedAlgorithms(options.algorithms, parts.json);
-  std::string json = parts.json.dump();
-  Objects objects;
+  ProgramParts made;
+  made.json = parts.json.dump();
+  made.data.assign(parts.data.begin(), parts.data.end());
   if (!options.onGpu()) {
+    if (!options.worlds.empty()) {
+      const std::string prefix = fmt::format("r{}.", options.model.ranks.front());
+      lower::renameKernels(*kernelModule, prefix, "");
+      for (std::string &name : names)
+        name = prefix + name;
+    }
     auto kernels = levels.compile(*kernelModule, names);
     if (failed(kernels))
       fail("{}: not compiled: code generation failed (above)", options.model.model);
-    objects.files = std::move(*kernels);
+    made.kernels = std::move(*kernels);
+    made.names = std::move(names);
   }
-  llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
-  objects.files.push_back(lower::emitProgramImage(json, bytes, names, levels.lowest()));
-  return objects;
+  return made;
 }
 
 nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
@@ -435,15 +452,15 @@ nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
 }
 
 void Compilation::link(const std::string &output) {
-  linkProgram(compileObjects().files, output, options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+  linkParts(programParts(), options, output);
 }
 
 void Compilation::linkLibrary(const std::string &output) {
   const LibraryPlace place = libraryPlace(output);
-  kedge::linkLibrary(compileObjects().files, place);
+  kedge::linkLibrary(objectsOf(programParts(), options), place);
   writeLibraryFiles(place);
 }
 
-void Compilation::emitObject(const std::string &output) { linkObjects(compileObjects().files, output); }
+void Compilation::emitObject(const std::string &output) { linkObjects(objectsOf(programParts(), options), output); }
 
 } // namespace kedge::driver

@@ -12,6 +12,15 @@
 
 namespace kedge::driver {
 
+/// A program in parts, before it is one object.
+struct ProgramParts {
+  ObjectFiles kernels;
+  std::vector<std::string> names; ///< of kernels, as the objects have them
+  std::string json;
+  std::vector<uint8_t> data;
+};
+void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output);
+
 class Compilation {
 public:
   /// Loads the model, prints lint's findings and throws when errors remain.
@@ -46,14 +55,14 @@ public:
   void linkLibrary(const std::string &output);
   /// The program's kernels and data as one object file, to be linked with the runtime.
   void emitObject(const std::string &output);
+  /// What link() makes an executable of.
+  ProgramParts programParts();
   /// Kernels as LLVM-ready IR, for --emit llvm; after lower().
   mlir::ModuleOp kernels() { return *kernelModule; }
   /// Kernels as PTX with what ptxas says of them, for --emit ptx; after lower().
   std::string ptx();
 
 private:
-  struct Objects;
-  Objects compileObjects();
   /// Generates the GPU's code, appends it to the program's data and tells where it is.
   nlohmann::json gpuTargetJson(std::vector<uint8_t> &data);
   /// Whether a phase has something to do.

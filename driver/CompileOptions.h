@@ -45,6 +45,7 @@ struct CompileOptions {
   bool frontier = false;     ///< --frontier
   std::string checkFile;     ///< --check
   int64_t maxBatch = 0;      ///< what it found
+  std::vector<int64_t> worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
   bool isTrial = false;      ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine

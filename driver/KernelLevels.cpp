@@ -41,7 +41,7 @@ FailureOr<ObjectFiles> KernelLevels::compile(ModuleOp kernels, std::vector<std::
   for (const lower::KernelTarget &target : targets) {
     OwningOpRef<ModuleOp> copy = kernels.clone();
     const std::string suffix = "." + target.cpu;
-    lower::renameKernels(*copy, suffix);
+    lower::renameKernels(*copy, "", suffix);
     FailureOr<ObjectFiles> objects = lower::compileKernels(*copy, target);
     if (failed(objects))
       return failure();

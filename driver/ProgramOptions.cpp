@@ -126,7 +126,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
-  json result = {{"accumulate", options.accumulate}, {"ranks", options.model.ranks}, {"optimizer", options.optimizer}, {"lr", options.lr},
+  json result = {{"accumulate", options.accumulate}, {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds}, {"optimizer", options.optimizer}, {"lr", options.lr},
                  {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};

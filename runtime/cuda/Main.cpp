@@ -1,6 +1,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
 #include "runtime/io/Error.h"
+#include "runtime/program/Worlds.h"
 #include "runtime/train/LinkedProgram.h"
 #include <cstdlib>
 
@@ -9,7 +10,7 @@ namespace {
 /// KEDGE_TUNE=FILE: no run, but the algorithm table of this program's products (kedge-bench tune).
 int tune(const char *path) {
   try {
-    kedge::rt::cuda::tuneProgram(kedge::rt::parseProgram({kedge_program_json, kedge_program_json_size}), path);
+    kedge::rt::cuda::tuneProgram(kedge::rt::parseProgram(imageFor(linkedImage(nullptr), 1).json), path);
     return 0;
   } catch (const std::exception &error) {
     fmt::print(stderr, "kedge: error: {}\n", error.what());

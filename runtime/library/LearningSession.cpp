@@ -65,6 +65,10 @@ LearningSession::LearningSession(const OptionTexts &texts, const TaskRunner &len
   executor = std::make_unique<Executor>(program, image, options.threads != 0 ? options.threads : physicalCores());
   loadInitialValues(*executor, image, {options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed},
                     /*onlyUnsaved=*/false);
+  originals = std::make_unique<Originals>(*executor, image,
+                                          WeightSources{options.model, options.weights, options.weightsPartial, options.adapter,
+                                                        options.init, scalars.seed});
+  executor->setOriginals(originals.get());
   checkpoints.world = kAlone;
   checkpoints.id = newRunId();
   scaler = beginRun(*executor, scalars, progress, kAlone, nullptr);

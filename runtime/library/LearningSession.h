@@ -4,6 +4,7 @@
 #include "runtime/library/kedge_session.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/CompletedStep.h"
+#include "runtime/train/Weights.h"
 #include <memory>
 
 namespace kedge::rt {
@@ -69,6 +70,7 @@ private:
   RunScalars scalars;
   Progress progress;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<Originals> originals;
   std::unique_ptr<LossScaler> scaler;
   std::map<std::string, Lent> inputs; ///< for the next call that reads them
   std::vector<Described> describedInputs, describedOutputs, describedStates;

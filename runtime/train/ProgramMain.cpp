@@ -5,6 +5,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
+#include "runtime/program/Worlds.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
@@ -36,7 +37,17 @@ int withOutput(int code) {
   return code;
 }
 
-int runProgram(int argc, char **argv, const ProgramImage &image, Ranks &ranks) {
+/// 0 where that cannot be told: then there is an error to come.
+int64_t startedRanks(bool withTorchrun) {
+  try {
+    return launchedAs(withTorchrun).world.size;
+  } catch (const Error &) {
+    return 0;
+  }
+}
+
+int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
+  const ProgramImage image = imageFor(whole, startedRanks(whole.device != nullptr));
   Program program = parseProgram(image.json);
   Options options;
   const bool speaks = rankForMessages() == 0;

@@ -8,6 +8,7 @@
 #include "driver/ProgramOptions.h"
 #include "driver/Report.h"
 #include "driver/SavedIr.h"
+#include "driver/Worlds.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
@@ -61,6 +62,8 @@ int runCompile(const CompileOptions &options) {
     checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
+  if (options.model.ranks.size() > 1 && !options.printPipeline)
+    return compileWorlds(options);
   Compilation compilation(options);
   if (options.printPipeline)
     return output(options, compilation.pipelineText()), 0;

@@ -202,9 +202,9 @@ KernelTarget KernelTarget::level(StringRef name) {
   return target;
 }
 
-void kedge::lower::renameKernels(ModuleOp kernels, StringRef suffix) {
+void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef suffix) {
   for (auto kernel : kernels.getOps<SymbolOpInterface>())
-    kernel.setName((kernel.getName() + suffix).str());
+    kernel.setName((prefix + kernel.getName() + suffix).str());
 }
 
 FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target, int optLevel) {

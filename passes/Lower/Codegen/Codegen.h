@@ -26,8 +26,8 @@ struct KernelTarget {
 /// IR only, not on `optLevel` (0 to 3) or the target.
 mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const KernelTarget &target, int optLevel = 2);
 
-/// Appends `suffix` to the names of all kernels.
-void renameKernels(mlir::ModuleOp kernels, llvm::StringRef suffix);
+/// Puts `prefix` in front of the names of all kernels, and `suffix` behind.
+void renameKernels(mlir::ModuleOp kernels, llvm::StringRef prefix, llvm::StringRef suffix);
 
 /// The object that defines the symbols of runtime/abi/kedge_abi.h. Kernels are declared, not defined, here.
 ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data, llvm::ArrayRef<std::string> kernelNames,
