@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the backend node cases that the installed onnx package generates, and says what became of them.
 
-    node_cases.py KEDGE_UNIT_COMPILED [--keep DIR] [--filter WORD] [--reasons N]
+    node_cases.py KEDGE_UNIT_COMPILED [--keep DIR] [--beyond DIR] [--filter WORD] [--reasons N]
 
 The cases are made in a temporary folder (or DIR, where a second run finds them) and compiled for the CPU by
-kedge-unit-compiled, which compares the outputs with the data sets'. Prints the counts, then the reasons of what did not
+kedge-unit-compiled, which compares the outputs with the data sets'; with --beyond, those alone that are no folder of that
+name in DIR. Prints the counts, then the reasons of what did not
 pass, most frequent first. Exit 1 when a case failed.
 """
 import argparse
@@ -17,8 +18,8 @@ import sys
 import tempfile
 
 
-def write_cases(root):
-    """A folder a case: model.onnx, test_data_set_0/{input,output}_K.pb."""
+def write_cases(root, known=frozenset()):
+    """A folder a case that is not known: model.onnx, test_data_set_0/{input,output}_K.pb."""
     import onnx
     from onnx import numpy_helper
     from onnx.backend.test.case.node import collect_testcases
@@ -34,6 +35,8 @@ def write_cases(root):
         return numpy_helper.from_array(value, info.name)
 
     for case in collect_testcases():
+        if case.name in known:
+            continue
         folder = root / case.name
         data = folder / "test_data_set_0"
         data.mkdir(parents=True)
@@ -57,6 +60,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--keep")
+    parser.add_argument("--beyond")
     parser.add_argument("--filter")
     parser.add_argument("--reasons", type=int, default=40)
     options = parser.parse_args()
@@ -64,7 +68,7 @@ def main():
         root = pathlib.Path(options.keep or temporary) / "node"
         if not root.exists():
             root.mkdir(parents=True)
-            write_cases(root)
+            write_cases(root, set(os.listdir(options.beyond)) if os.path.isdir(options.beyond or "") else set())
         report = pathlib.Path(temporary) / "report"
         environment = {**os.environ, "KEDGE_NODE_CASES_DIR": str(root), "KEDGE_NODE_CASES_REPORT": str(report)}
         if options.filter:

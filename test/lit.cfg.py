@@ -68,6 +68,8 @@ except OSError:
     if not any(glob.glob(f"{folder}/lib*/libnccl.so.2") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
         config.available_features.add("no-nccl")
 # The stand-in for NCCL is made with its header.
+if os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-unit-compiled")):
+    config.available_features.add("unit-compiled")
 if os.path.exists(os.path.join(config.kedge_binary_dir, "test/unit/cuda/stubs/libnccl.so.2")):
     config.available_features.add("nccl")
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
