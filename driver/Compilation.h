@@ -4,6 +4,7 @@
 #include "driver/SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
+#include "kedge/Support/ObjectFile.h"
 #include "runtime/io/NamePattern.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
