@@ -27,12 +27,25 @@ double scoreOf(const ClusterNest &nest, unsigned dim) {
   return score > 0 ? score * filled : score / filled;
 }
 
+/// Where much is computed for an element, lanes that are full are worth scattered stores: two codes a byte, say, leave a
+/// contiguous dim of 2.
+std::optional<unsigned> fullLanes(const ClusterNest &nest, unsigned best) {
+  constexpr int64_t kFew = 4, kEnough = 16;
+  if (nest.sizes[best] > kFew || nest.foldCount() || nest.passes || nest.bodySize() <= 24)
+    return std::nullopt;
+  std::optional<unsigned> full;
+  for (unsigned d = 0; d < nest.rank(); ++d)
+    if (nest.sizes[d] >= kEnough && !nest.reduced[d] && (!full || scoreOf(nest, d) > scoreOf(nest, *full)))
+      full = d;
+  return full;
+}
+
 unsigned chooseLanes(const ClusterNest &nest) {
   unsigned best = nest.rank() - 1;
   for (unsigned d = nest.rank(); d-- > 0;)
     if (nest.sizes[d] > 1 && (nest.sizes[best] <= 1 || scoreOf(nest, d) > scoreOf(nest, best)))
       best = d;
-  return best;
+  return fullLanes(nest, best).value_or(best);
 }
 
 unsigned chooseWidth(const ClusterNest &nest, int64_t size) {
