@@ -164,6 +164,8 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       driver::architectureOf(target);
     o.target = target;
   }, "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")->group(group);
+  command.add_option("--cpu", o.cpus, "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or several: the program chooses at its start")
+      ->delimiter(',')->allow_extra_args(false)->group(group);
   command.add_option("--convolution", o.convolution, "who computes convolutions with --target cuda: cudnn, where it takes them (the default), or generated kernels, which need no cuDNN")
       ->check(CLI::IsMember({"cudnn", "generated"}))->group(group);
   command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
@@ -178,8 +180,6 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
       ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"}))
       ->group(group)
       ->capture_default_str();
-  command.add_option("--cpu", o.cpus, "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or several: the program chooses at its start")
-      ->delimiter(',')->allow_extra_args(false)->group(group);
   command.add_option("--save-ir", o.saveIr, "DIR: the IR after each phase, numbered; compile goes on from such a file")->group(group);
   command.add_flag("--print-pipeline", o.printPipeline, "print the passes of each phase, as kedge-opt takes them, and compile nothing")->group(group);
   command.add_option("--algorithms", o.algorithms, "FILE.json: algorithms of a GPU's products that go into the program, as kedge-bench tune wrote them")->group(group);

@@ -3,6 +3,7 @@
 #include "DeepSpeedFlags.h"
 #include "driver/Compare.h"
 #include "driver/Compilation.h"
+#include "driver/KernelLevels.h"
 #include "driver/MaxBatch.h"
 #include "driver/PlanCheck.h"
 #include "driver/ProgramOptions.h"
@@ -58,6 +59,7 @@ void checkFrontier(const CompileOptions &options) {
 
 int runPlan(const CompileOptions &options) {
   checkPrecisions(options);
+  KernelLevels processors(options.cpus); // throws for what is none
   checkFrontier(options);
   const std::optional<nlohmann::json> stored =
       options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
