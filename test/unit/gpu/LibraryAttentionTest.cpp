@@ -281,6 +281,23 @@ TEST(GpuAttention, HalfWidthsOfOneProjection) {
                   {0, 0, 0x1p-5});
 }
 
+TEST(GpuAttention, HeadsThatAreTooDeepAreRefused) {
+  for (std::string type : {"f32", "bf16"}) {
+    Attention attention{.batch = 1,
+                        .queryHeads = 1,
+                        .keyHeads = 1,
+                        .queries = 8,
+                        .keys = 8,
+                        .depth = 272,
+                        .valueDepth = 272,
+                        .type = type};
+    for (const std::string &call : {attention.forward(), attention.backward()})
+      EXPECT_NE(emitterErrorOf(call).find("heads of depth 272 do not fit shared memory: attention for CUDA takes up to 256"),
+                std::string::npos)
+          << call << emitterErrorOf(call);
+  }
+}
+
 TEST(GpuAttention, PackedGradientsOfF32AreRefused) {
   std::string call = "train.AttentionGrad {packed = true, q_num_heads = 2 : i64, kv_num_heads = 2 : i64, o_layout = \"bthd\"} : "
                      "(tensor<1x4x2x4xf32>, tensor<1x4x24xf32>, tensor<1x4x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x4x24xf32>)";
