@@ -56,4 +56,20 @@ inline std::string nearMisses(const std::string &wanted, const std::vector<std::
   return "; there are " + text + (names.size() > shown ? " and " + std::to_string(names.size() - shown) + " more" : "");
 }
 
+/// The one name that a word with few slips may stand for; empty when none, or two alike, are near.
+inline std::string closestName(const std::string &word, const std::vector<std::string> &names) {
+  std::string best;
+  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  bool alone = false;
+  for (const std::string &name : names) {
+    const size_t edits = detail::editsInto('\1' + word + '\2', '\1' + name + '\2'); // both ends have to fit
+    alone = edits == least ? false : edits < least || alone;
+    if (edits < least) {
+      least = edits;
+      best = name;
+    }
+  }
+  return alone ? best : "";
+}
+
 } // namespace kedge::rt

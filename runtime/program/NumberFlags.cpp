@@ -20,6 +20,7 @@ constexpr NumberRange kRanges[] = {
     {"--dump-step", true, 0, kSteps},
     {"--inject-gradient", true, 0, kSteps},
     {"--keep", true, 1, 1e6},
+    {"--stop-after", true, 1, 1e9},
     {"--accumulate", true, 1, 1e6},
     // The optimizer.
     {"--lr", false, 0, 1e38},

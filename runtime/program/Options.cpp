@@ -3,6 +3,7 @@
 #include "runtime/io/NamePattern.h"
 #include "runtime/program/NumberFlags.h"
 #include "runtime/program/Version.h"
+#include "runtime/program/ParseErrors.h"
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <sstream>
@@ -93,6 +94,8 @@ void addDataFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end");
   app.add_option("--metric", o.metrics, "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
       ->delimiter(',');
+  app.add_option("--keep-best", o.keepBest, "METRIC, or loss: the checkpoint 'best' is that of the best evaluation");
+  app.add_option("--stop-after", o.stopAfter, "end after N evaluations without a better one (of --keep-best's metric, else of the loss)");
   app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
 }
 
@@ -187,6 +190,10 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
     fail("--eval-every needs --eval-data or --eval-tokens");
   if (!o.metrics.empty() && o.evalData.empty() && o.evalTokens.empty())
     fail("--metric needs --eval-data or --eval-tokens: metrics are of evaluation");
+  if (!o.keepBest.empty() && o.checkpointDir.empty())
+    fail("--keep-best needs --checkpoint-dir");
+  if ((!o.keepBest.empty() || o.stopAfter != 0) && o.evalEvery == 0)
+    fail("{} needs --eval-every: it compares evaluations", o.keepBest.empty() ? "--stop-after" : "--keep-best");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
   if (o.weightsPartial && o.weights.empty())
@@ -230,7 +237,7 @@ std::optional<int> parseOptions(int argc, char **argv, const std::string &progra
     std::ostringstream unheard;
     return speaks ? app.exit(success) : app.exit(success, unheard, unheard);
   } catch (const CLI::ParseError &error) {
-    fail("{}; --help lists the options", error.what());
+    fail("{}", describeParseError(app, error, argc, argv));
   }
   takeApart(app, texts, options);
   for (int i = 1; i < argc; ++i)

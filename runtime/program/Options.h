@@ -35,6 +35,8 @@ struct Options {
   std::vector<NamedFile> data, tokens, evalData, evalTokens, predict;
   int64_t evalEvery = 0;
   std::vector<std::string> metrics; ///< --metric
+  std::string keepBest;
+  int64_t stopAfter = 0; ///< evaluations without a better one; 0: never
   ScalarOptions scalars;
   std::string model, weights, adapter;
   bool weightsPartial = false;

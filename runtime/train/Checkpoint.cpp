@@ -144,6 +144,13 @@ CheckpointParts partsOf(const ordered_json &manifest) {
   return parts;
 }
 
+BestSoFar bestOf(const ordered_json &manifest) {
+  const auto found = manifest.find("best");
+  if (found == manifest.end())
+    return {};
+  return {found->at("metric"), found->at("value"), countIn(*found, "step"), countIn(*found, "since")};
+}
+
 } // namespace
 
 Checkpoint readCheckpoint(const std::string &folder, bool files) {
@@ -160,7 +167,7 @@ Checkpoint readCheckpoint(const std::string &folder, bool files) {
       fail("{}", reason);
     return {folder,
             manifest.value("run", std::string()),
-            {countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples")},
+            {countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest)},
             manifest.at("optimizer"),
             scalarsOf(manifest.at("scalars")),
             frozenOf(manifest.at("frozen")),

@@ -1,6 +1,7 @@
 // Folders step-N of safetensors and a manifest: written beside, synced, renamed.
 #pragma once
 #include "runtime/comm/Communicator.h"
+#include "runtime/train/Best.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
@@ -14,6 +15,7 @@ struct Progress {
   int64_t step = 0;           ///< completed steps
   int64_t optimizerSteps = 0; ///< updates done
   int64_t samples = 0;        ///< rows consumed by completed steps, over all ranks
+  BestSoFar best;             ///< of the evaluations so far
 };
 
 /// States that ranks wrote in parts: where elements of a tensor lie.
@@ -53,6 +55,10 @@ std::string newRunId();
 /// throws and leaves nothing visible. Ranks write their parts, rank 0 the rest.
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
                      const RunScalars &scalars, CheckpointRun &run, int64_t keep);
+
+/// Writes DIR/best in place of the one that stands there.
+void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+                         const RunScalars &scalars, const CheckpointRun &run);
 
 /// Reads DIR/step-N; throws rt::Error with the reason where it is no checkpoint. `files`: every byte of its files is
 /// looked at, too.

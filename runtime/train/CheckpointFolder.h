@@ -12,6 +12,7 @@ inline constexpr int kCheckpointFormat = 2; ///< 1 held the values of frozen ten
 inline constexpr int kPartedFormat = 3;     ///< some tensors are in parts, a file a rank
 inline constexpr const char *kManifest = "manifest.json";
 inline constexpr const char *kTemporary = ".tmp-step-";
+inline constexpr const char *kBest = "best";
 inline constexpr const char *kSetAside = "set-aside-step-";
 
 /// Steps that have a folder, newest first.

@@ -4,7 +4,10 @@
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 
 namespace kedge::rt {
@@ -57,6 +60,8 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   json["step"] = progress.step;
   json["optimizer_steps"] = progress.optimizerSteps;
   json["samples"] = progress.samples;
+  if (const BestSoFar &best = progress.best; !best.metric.empty() && std::isfinite(best.value))
+    json["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"since", best.since}};
   json["optimizer"] = options.optimizer;
   json["batch"] = options.batch;
   json["accumulate"] = options.accumulate;
@@ -199,11 +204,10 @@ void putInPlace(const std::string &dir, const std::string &temporary, int64_t st
   syncFolder(dir);
 }
 
-} // namespace
-
-void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
-                     const RunScalars &scalars, CheckpointRun &run, int64_t keep) {
-  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
+/// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have nothing to put in
+/// its place.
+bool writeHidden(const std::string &temporary, const Executor &executor, const Progress &progress,
+                 const RunScalars &scalars, const CheckpointRun &run) {
   if (run.world.isFirst())
     makeFolder(temporary);
   try {
@@ -218,7 +222,32 @@ void writeCheckpoint(const std::string &dir, const Executor &executor, const Pro
       throw;
     fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());
   }
-  if (!run.world.isFirst())
+  return run.world.isFirst();
+}
+
+} // namespace
+
+void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+                         const RunScalars &scalars, const CheckpointRun &run) {
+  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, kBest), target = fmt::format("{}/{}", dir, kBest);
+  if (!writeHidden(temporary, executor, progress, scalars, run))
+    return;
+  // One rename puts either in the other's place, so that a best one stands at any time.
+  const bool exchanged = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
+  std::error_code failed;
+  if (exchanged)
+    fs::remove_all(temporary, failed);
+  else
+    fs::remove_all(target, failed), fs::rename(temporary, target, failed);
+  if (failed)
+    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
+  syncFolder(dir);
+}
+
+void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+                     const RunScalars &scalars, CheckpointRun &run, int64_t keep) {
+  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
+  if (!writeHidden(temporary, executor, progress, scalars, run))
     return;
   putInPlace(dir, temporary, progress.step);
   run.whole.insert(progress.step);

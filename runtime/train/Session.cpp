@@ -156,6 +156,8 @@ void Session::makeEvaluator() {
   for (const std::string &name : options.metrics)
     if (const MetricKind kind = metricNamed("--metric", name); std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
       kinds.push_back(kind);
+  if (const auto kind = bestMetric(options).kind; kind && std::find(kinds.begin(), kinds.end(), *kind) == kinds.end())
+    kinds.push_back(*kind);
   if (!kinds.empty())
     evaluator->measure(kinds);
 }

@@ -6,6 +6,7 @@
 #include "runtime/exec/Profile.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/program/Options.h"
+#include "runtime/train/Best.h"
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/Gradients.h"
 #include "runtime/train/Log.h"
@@ -34,6 +35,10 @@ private:
   int threadCount() const;
   std::optional<double> evaluateIfDue();
   void checkpointIfDue(bool interrupted);
+  /// Whether the run ends, since evaluations no longer get better.
+  bool keepIfBest(const LogLine &line);
+  std::string describeRun() const;
+  void noteStop() const;
   void saveBefore(const StepNotBegun &reason);
   void finish();
   void printExportNotes() const;

@@ -7,6 +7,8 @@
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include <chrono>
+#include <csignal>
+#include <cmath>
 
 namespace kedge::rt {
 namespace {
@@ -65,6 +67,41 @@ void Session::checkpointIfDue(bool interrupted) {
   savedStep = progress.step;
 }
 
+/// "training 52 tensors with 858880 elements (2 frozen) by adamw, steps 1 to 600; 50.12 MB planned".
+std::string Session::describeRun() const {
+  int64_t trained = 0, elements = 0, frozen = 0;
+  for (const State &state : program.states) {
+    frozen += state.role == StateRole::Frozen;
+    if (state.role != StateRole::Parameter)
+      continue;
+    ++trained;
+    elements += state.shard ? TensorDesc{state.desc.type, *state.shard}.elements() : state.desc.elements();
+  }
+  return fmt::format("training {} tensors with {} elements ({} frozen) by {}, steps {} to {}; {:.2f} MB planned", trained, elements,
+                     frozen, program.options.optimizer, progress.step + 1, scalars.steps,
+                     static_cast<double>(program.arenaBytes) / 1e6);
+}
+
+bool Session::keepIfBest(const LogLine &line) {
+  if (!line.evalLoss || (options.keepBest.empty() && options.stopAfter == 0))
+    return false;
+  const BestMetric metric = bestMetric(options);
+  if (takeEvaluation(progress.best, metric, *line.evalLoss, line.metrics, progress.step) && !options.keepBest.empty()) {
+    checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+    writeBestCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints);
+  }
+  return options.stopAfter != 0 && progress.best.since >= options.stopAfter;
+}
+
+/// What a signal leaves behind.
+void Session::noteStop() const {
+  const std::string where = options.checkpointDir.empty()
+                                ? "what was trained is lost (no --checkpoint-dir)"
+                                : fmt::format("'{}' holds it", folderOfStep(options.checkpointDir, savedStep));
+  fmt::print(stderr, "kedge: note: stopped by {} after step {} of {}: {}\n", signal == SIGINT ? "SIGINT" : "a signal",
+             progress.step, scalars.steps, where);
+}
+
 /// What was trained is not lost with a data file. Ranks cannot agree on it any more: the others wait in the step.
 void Session::saveBefore(const StepNotBegun &reason) {
   if (ranks || options.checkpointDir.empty() || stepsRun == 0)
@@ -85,9 +122,11 @@ int Session::train() {
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());
-  Display display(scalars.steps, world.isFirst());
+  Display display(progress.step, scalars.steps, program.options.tokensPerRow > 1, world.isFirst());
+  display.begin(describeRun().c_str());
   signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
-  for (int64_t done = 0; progress.step < scalars.steps && signal == 0; ++done) {
+  bool ends = false;
+  for (int64_t done = 0; progress.step < scalars.steps && signal == 0 && !ends; ++done) {
     LogLine line;
     try {
       line = runStep(runner);
@@ -111,9 +150,15 @@ int Session::train() {
     display.step(line);
     if (!ranks)
       signal = caughtSignal(); // a rank's display that is lost is agreed on in the next step
-    checkpointIfDue(signal != 0);
+    ends = keepIfBest(line);
+    checkpointIfDue(signal != 0 || ends);
   }
   display.finish();
+  if (signal != 0 && signal != SIGPIPE && progress.step < scalars.steps && world.isFirst())
+    noteStop();
+  if (ends && world.isFirst())
+    fmt::print(stderr, "kedge: note: {} evaluations without a better {} than {} after step {}: the run ends\n", progress.best.since,
+               progress.best.metric, progress.best.value, progress.best.step);
   const bool evaluated = !evaluator || evaluator->stoppedBy() == 0;
   return signal = progress.step < scalars.steps || !evaluated ? signal : 0;
 }

@@ -1,5 +1,6 @@
 // kedge-bench: solvers and steps on benchmark inputs.
 #include "Commands.h"
+#include "runtime/program/ParseErrors.h"
 #include "tools/CommandLine.h"
 
 int main(int argc, char **argv) {
@@ -18,7 +19,9 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
     return withOutput("kedge-bench", 0);
   } catch (const CLI::ParseError &error) {
-    return withOutput("kedge-bench", app.exit(error) == 0 ? 0 : 1);
+    if (error.get_exit_code() != 0)
+      return sayError("kedge-bench", kedge::rt::describeParseError(app, error, argc, argv));
+    return withOutput("kedge-bench", app.exit(error));
   } catch (const std::exception &error) {
     return sayError("kedge-bench", error.what());
   }

@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "tools/CommandLine.h"
 #include "kedge/Support/Error.h"
+#include "runtime/program/ParseErrors.h"
 #include <new>
 
 int main(int argc, char **argv) {
@@ -20,7 +21,9 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
     return withOutput("kedge", exitCode);
   } catch (const CLI::ParseError &error) {
-    return withOutput("kedge", app.exit(error) == 0 ? 0 : 1);
+    if (error.get_exit_code() != 0)
+      return sayError("kedge", kedge::rt::describeParseError(app, error, argc, argv));
+    return withOutput("kedge", app.exit(error));
   } catch (const std::bad_alloc &) {
     return sayError("kedge", "out of memory");
   } catch (const std::exception &error) {

@@ -88,9 +88,10 @@ TEST_F(Gradients, OfEveryOpAreCompared) {
     // The step makes onnx.Dropout train.dropout, or its operand, before anything runs. The gradient of a collective is of
     // several ranks: test/ranks/matrix.test compares it, by BatchNormalization over all of them.
     if (op.hasInterface<kedge::DifferentiableOpInterface>() && op.getStringRef() != "onnx.Dropout" &&
-        op.getStringRef() != "train.straight_through" && op.getDialectNamespace() != "dist")
+        op.getStringRef() != "train.straight_through" && op.getDialectNamespace() != "dist") {
       EXPECT_TRUE(covered.count(op.getStringRef().str()))
           << op.getStringRef().str() << " has a gradient, but no case in test/unit/gradients compares it";
+    }
 }
 
 /// Runs last but for what follows: each of them is compared in 16 bits, too.

@@ -170,6 +170,8 @@ constexpr Allowed kAllowed[] = {
     {"products:", 2},
     {"random:", 2},
     {"reductions:", 2},
+    // Gates and states are rounded in every step.
+    {"recurrent:", 5},
 };
 
 } // namespace

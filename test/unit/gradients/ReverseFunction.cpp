@@ -23,6 +23,8 @@ std::string ReverseFunction::differentiate(OpBuilder &builder, Operation *op) {
     resultGradients.push_back(gradients.lookup(result));
   if (llvm::none_of(resultGradients, [](Value gradient) { return bool(gradient); }))
     return "";
+  if (op->getNumOperands() == 0) // a constant of a decomposition
+    return "";
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable || failed(differentiable.buildGradient(builder, resultGradients, operandGradients)) ||
       operandGradients.size() != op->getNumOperands())

@@ -1,0 +1,52 @@
+#include "runtime/program/ParseErrors.h"
+#include "runtime/format/NearMisses.h"
+#include <fmt/format.h>
+
+namespace kedge::rt {
+namespace {
+
+std::string orElse(const std::string &word, const std::vector<std::string> &names, const std::string &otherwise) {
+  const std::string meant = closestName(word, names);
+  return meant.empty() ? otherwise : fmt::format("; did you mean '{}'?", meant);
+}
+
+std::vector<std::string> optionNames(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+  return names;
+}
+
+/// The words that no option took: the first that looks like one, else the first.
+std::string firstUnknown(const std::vector<std::string> &words) {
+  for (const std::string &word : words)
+    if (word.size() > 1 && word[0] == '-')
+      return word;
+  return words.empty() ? "" : words.front();
+}
+
+} // namespace
+
+std::string describeParseError(const CLI::App &app, const CLI::ParseError &error, int argc, char **argv) {
+  const std::vector<CLI::App *> chosen = app.get_subcommands();
+  const std::vector<const CLI::App *> commands = app.get_subcommands([](const CLI::App *) { return true; });
+  if (!commands.empty() && chosen.empty() && argc > 1 && argv[1][0] != '-') {
+    std::vector<std::string> names;
+    for (const CLI::App *command : commands)
+      names.push_back(command->get_name());
+    return fmt::format("'{}' is no command of {}{}", argv[1], app.get_name(),
+                       orElse(argv[1], names, fmt::format("; there are {}", fmt::join(names, ", "))));
+  }
+  const CLI::App &used = chosen.empty() ? app : *chosen.front();
+  const std::string word = firstUnknown(app.remaining(/*recurse=*/true));
+  const char *help = "; --help lists the options";
+  if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr || word.empty())
+    return error.what() + std::string(help);
+  if (word[0] != '-')
+    return fmt::format("'{}' is one argument too many{}", word, help);
+  const std::string flag = word.substr(0, word.find('='));
+  return fmt::format("there is no option {}{}", flag, orElse(flag, optionNames(used), help));
+}
+
+} // namespace kedge::rt
