@@ -31,7 +31,7 @@ func.func @attention(%x: tensor<6x1x4x2xf32>, %i: tensor<3x4xf32> {train.binding
 // CHECK-LABEL: func.func @drawn
 // CHECK: train.random {{.*}}a = 1.000000e+00 : f64, b = 2.000000e+00 : f64, distribution = "normal", dtype = f32, op_id = 7 : i64, row_size = 2 : i64, shape = array<i64: 8, 2>
 // CHECK: train.random {{.*}}a = -1.000000e+00 : f64, b = 4.000000e+00 : f64, batch_axis = -1 : i64, distribution = "uniform"
-func.func @drawn(%i: tensor<4x4xf32> {train.binding = #train.binding<input "i">}) -> (tensor<8x2xf32>, tensor<3xf32>) attributes {train.kind = #train.kind<eval>} {
+func.func @drawn(%i: tensor<4x4xf32> {train.binding = #train.binding<input "i">}) -> (tensor<8x2xf32>, tensor<3xf32>) {
   %0 = onnx.RandomNormal {shape = array<i64: 8, 2>, dtype = f32, mean = 1.0 : f32, scale = 2.0 : f32, op_id = 7 : i64} : () -> tensor<8x2xf32>
   %1 = onnx.RandomUniform {shape = array<i64: 3>, dtype = f32, low = -1.0 : f32, high = 3.0 : f32, op_id = 8 : i64} : () -> tensor<3xf32>
   return %0, %1 : tensor<8x2xf32>, tensor<3xf32>
