@@ -12,6 +12,7 @@ struct Field {
   const char *key;
   double DeviceModel::*value;
   Range range;
+  double DeviceModel::*orElse = nullptr; ///< of files that are older than the key
 };
 
 const Field kFields[] = {
@@ -36,7 +37,7 @@ const Field kFields[] = {
     {"matmul_efficiency", &DeviceModel::matmulEfficiency, Range::Share},
     {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
     {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},
-    {"narrow_attention_efficiency", &DeviceModel::narrowAttentionEfficiency, Range::Share},
+    {"narrow_attention_efficiency", &DeviceModel::narrowAttentionEfficiency, Range::Share, &DeviceModel::attentionEfficiency},
     {"memory_efficiency", &DeviceModel::memoryEfficiency, Range::Share},
     {"update_weight", &DeviceModel::updateWeight, Range::NotNegative},
     {"copy_efficiency", &DeviceModel::copyEfficiency, Range::Share},
@@ -98,7 +99,7 @@ DeviceModel deviceFromJson(const nlohmann::json &json, const std::string &where)
   device.name = name;
   device.memoryBytes = memory.get<int64_t>();
   for (const Field &field : kFields)
-    device.*field.value = numberOf(json, field, where);
+    device.*field.value = field.orElse && !json.contains(field.key) ? device.*field.orElse : numberOf(json, field, where);
   return device;
 }
 
