@@ -20,6 +20,7 @@ struct ModelOptions {
   std::optional<int64_t> classAxis;
   int64_t ignoreIndex = -100;
   double labelSmoothing = 0;
+  std::string classWeights, posWeight, sampleWeights; // files, files, an input
   std::vector<std::string> train, freeze;
   bool trainMode = false, repair = false;
   std::vector<std::string> allow;

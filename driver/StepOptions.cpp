@@ -1,6 +1,7 @@
 // What a training step is made by: the passes' options, the loss, and each parameter's own.
 #include "driver/Compilation.h"
 #include "driver/LossChoice.h"
+#include "driver/LossWeights.h"
 #include "driver/ProgramOptions.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -68,6 +69,9 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.classAxis = m.classAxis.value_or(-100);
   step.ignoreIndex = m.ignoreIndex;
   step.labelSmoothing = m.labelSmoothing;
+  step.classWeights = lossWeights("--class-weights", m.classWeights);
+  step.posWeight = lossWeights("--pos-weight", m.posWeight);
+  step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
   step.ranks = m.ranks.front();
   step.zero = options.zero;

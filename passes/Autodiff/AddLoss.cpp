@@ -1,4 +1,5 @@
 #include "FunctionEditing.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
@@ -90,7 +91,16 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (!classes && !elementOf(prediction).isF32())
       prediction = onnx::CastOp::create(builder, loc, prediction, TypeAttr::get(builder.getF32Type()));
     Value losses = lossOfItems(builder, loc, prediction, target);
+    if (!losses)
+      return false;
     Value valid = classes ? validItems(builder, loc, target, losses) : Value();
+    FailureOr<Value> weights = itemWeights(function, builder, loc, tensorType(prediction), target, losses);
+    if (failed(weights))
+      return false;
+    if (*weights) {
+      losses = onnx::MulOp::create(builder, loc, losses, *weights);
+      valid = valid ? onnx::MulOp::create(builder, loc, valid, *weights).getResult() : *weights;
+    }
     setSums(function, builder, loc, losses, valid);
     double items = static_cast<double>(elementCount(shapeOf(losses))) * microBatches;
     function->setAttr("train.nominal_items", builder.getF64FloatAttr(items));
@@ -160,9 +170,82 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
                                            APFloat(labelSmoothing.getValue()))
           .getLosses();
     if (kind == "bce-with-logits")
-      return train::BCEWithLogitsOp::create(builder, loc, prediction, target);
+      return binaryLoss(builder, loc, prediction, target);
     Value difference = onnx::SubOp::create(builder, loc, prediction, target);
     return onnx::MulOp::create(builder, loc, difference, difference);
+  }
+
+  /// With a weight p of positive labels, p y softplus(-x) + (1 - y) softplus(x): softplus(-x) is the loss of label 1.
+  Value binaryLoss(OpBuilder &builder, Location loc, Value x, Value target) {
+    Value losses = train::BCEWithLogitsOp::create(builder, loc, x, target);
+    if (posWeight.empty())
+      return losses;
+    SmallVector<float> more = numbersOf(posWeight);
+    int64_t last = rankOf(x) == 0 ? 1 : shapeOf(x).back();
+    if (more.size() != 1 && static_cast<int64_t>(more.size()) != last) {
+      emitError(loc) << "--pos-weight has " << more.size() << " numbers, expected 1, or " << last << " for the logits " << x.getType();
+      return {};
+    }
+    for (float &number : more)
+      number -= 1;
+    Value ofOne = train::BCEWithLogitsOp::create(builder, loc, x, filledLike(builder, loc, x, 1));
+    Value weight = onnx::MulOp::create(builder, loc, target, vectorOf(builder, loc, more));
+    return onnx::AddOp::create(builder, loc, losses, onnx::MulOp::create(builder, loc, weight, ofOne));
+  }
+
+  static SmallVector<float> numbersOf(StringRef text) {
+    SmallVector<float> numbers;
+    SmallVector<StringRef> words;
+    text.split(words, '/');
+    for (StringRef word : words) {
+      double number = 0;
+      (void)word.getAsDouble(number);
+      numbers.push_back(static_cast<float>(number));
+    }
+    return numbers;
+  }
+
+  static Value vectorOf(OpBuilder &builder, Location loc, ArrayRef<float> numbers) {
+    auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, builder.getF32Type());
+    return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, numbers));
+  }
+
+  static Value filledLike(OpBuilder &builder, Location loc, Value like, float value) {
+    return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(tensorType(like), value));
+  }
+
+  /// What each item counts, in f32 and of the losses' shape; null: all the same.
+  FailureOr<Value> itemWeights(func::FuncOp function, OpBuilder &builder, Location loc, RankedTensorType prediction, Value target,
+                               Value losses) {
+    Value weights;
+    if (!classWeights.empty()) {
+      SmallVector<float> table = numbersOf(classWeights);
+      const int64_t classes = prediction.getDimSize(axisOf(prediction));
+      if (static_cast<int64_t>(table.size()) != classes)
+        return function.emitError() << "--class-weights has " << table.size() << " numbers, expected one for each of the " << classes
+                                    << " classes of the logits " << prediction;
+      Value ignored = onnx::EqualOp::create(builder, loc, target, scalarLike(builder, loc, target, ignoreIndex));
+      Value known = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, target, 0), target);
+      weights = onnx::GatherOp::create(builder, loc, vectorOf(builder, loc, table), known, 0, IntegerAttr());
+    }
+    if (sampleWeights.empty())
+      return weights;
+    FailureOr<Value> rows = rowWeights(function, builder, loc, losses);
+    if (failed(rows))
+      return failure();
+    return weights ? onnx::MulOp::create(builder, loc, weights, *rows).getResult()
+                   : onnx::MulOp::create(builder, loc, filledLike(builder, loc, losses, 1), *rows).getResult();
+  }
+
+  FailureOr<Value> rowWeights(func::FuncOp function, OpBuilder &builder, Location loc, Value losses) {
+    auto expected = RankedTensorType::get({shapeOf(losses)[0]}, builder.getF32Type());
+    Value rows = argumentFor(function, BindingKind::Input, sampleWeights, expected);
+    if (rows.getType() != expected)
+      return function.emitError() << "the input '" << sampleWeights.getValue() << "' is " << rows.getType() << ", expected " << expected
+                                  << " for --sample-weights";
+    SmallVector<int64_t> spread(rankOf(losses), 1);
+    spread[0] = expected.getDimSize(0);
+    return onnx::ReshapeOp::create(builder, loc, rows, spread).getResult();
   }
 
   /// 1 for items that count, 0 for ignored ones, in the losses' type.

@@ -42,6 +42,9 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     Option<"classAxis", "class-axis", "int64_t", "-100", "axis of the classes (-100: the last up to rank 3, else 1)">,
     Option<"ignoreIndex", "ignore-index", "int64_t", "-100", "label that does not count">,
     Option<"labelSmoothing", "label-smoothing", "double", "0.0", "weight of the uniform distribution">,
+    Option<"classWeights", "class-weights", "std::string", "\"\"", "a weight for each class, joined by / (cross-entropy)">,
+    Option<"posWeight", "pos-weight", "std::string", "\"\"", "how much more positive labels count: one number, or one for each element of the last axis, joined by / (bce-with-logits)">,
+    Option<"sampleWeights", "sample-weights", "std::string", "\"\"", "input that holds a weight for each row">,
     Option<"lossOutput", "loss-output", "std::string", "\"\"", "output that is the loss (kind none)">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches of a step over all ranks">
   ];

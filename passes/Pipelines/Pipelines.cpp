@@ -80,6 +80,9 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   loss.classAxis = options.classAxis;
   loss.ignoreIndex = options.ignoreIndex;
   loss.labelSmoothing = options.labelSmoothing;
+  loss.classWeights = options.classWeights;
+  loss.posWeight = options.posWeight;
+  loss.sampleWeights = options.sampleWeights;
   loss.lossOutput = options.lossOutput;
   loss.microBatches = options.accumulate * options.ranks;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));

@@ -26,6 +26,8 @@ struct StepOptions {
   std::string logits, labels = "labels", lossOutput;
   int64_t classAxis = -100, ignoreIndex = -100;
   double labelSmoothing = 0;
+  std::string classWeights, posWeight; ///< numbers joined by /; empty: all the same
+  std::string sampleWeights;           ///< the input that has one for each row
   int64_t accumulate = 1, ranks = 1;
   int64_t zero = 0;                ///< stage
   int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together

@@ -1,6 +1,6 @@
 // Where rows of an input come from: npy files, token files. Files are mapped; rows are converted one by one.
 #pragma once
-#include "runtime/io/FileMap.h"
+#include "runtime/format/Npy.h"
 #include "runtime/program/Program.h"
 #include <memory>
 
@@ -16,21 +16,8 @@ public:
   virtual void read(int64_t row, char *destination) const = 0;
 };
 
-/// A .npy file: f2 f4 f8 u1 i4 i8 or bool, C order, little endian.
-struct Npy {
-  FileMap file;
-  DType type = DType::F32;
-  std::vector<int64_t> shape;
-  const char *data = nullptr;
-
-  explicit Npy(const std::string &path);
-};
-
 /// Rows of the input's own type and shape at `data`, which stays where it is as long as the source lives.
 std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const InputSpec &input);
-
-/// Writes the header of a .npy file (C order) for these elements; returned as bytes.
-std::string npyHeader(DType type, const std::vector<int64_t> &shape);
 
 /// Throws rt::Error when type or shape do not fit the input.
 std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input);

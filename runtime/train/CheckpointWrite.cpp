@@ -1,5 +1,6 @@
 // Writing checkpoints: rank 0 what is whole and the manifest, every rank its own parts.
 #include "runtime/io/Error.h"
+#include "runtime/io/Unfinished.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
@@ -193,6 +194,17 @@ void makeFolder(const std::string &folder) {
     fail("cannot create the checkpoint folder '{}': {}", folder, failed.message());
 }
 
+/// Whatever goes wrong, nothing is left under the name that nobody looks for.
+template <typename Body> void orRemove(const std::string &temporary, Body &&body) {
+  try {
+    body();
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+}
+
 void putInPlace(const std::string &dir, const std::string &temporary, int64_t step) {
   const std::string target = folderOfStep(dir, step);
   std::error_code failed;
@@ -204,10 +216,23 @@ void putInPlace(const std::string &dir, const std::string &temporary, int64_t st
   syncFolder(dir);
 }
 
+/// One rename puts either in the other's place, so that a best one stands at any time.
+void putBestInPlace(const std::string &temporary, const std::string &target) {
+  std::error_code failed;
+  const bool exchanged = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
+  if (exchanged)
+    fs::remove_all(temporary, failed);
+  else
+    fs::remove_all(target, failed), fs::rename(temporary, target, failed);
+  if (failed)
+    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
+}
+
 /// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have nothing to put in
 /// its place.
 bool writeHidden(const std::string &temporary, const Executor &executor, const Progress &progress,
                  const RunScalars &scalars, const CheckpointRun &run) {
+  const Unfinished scope(temporary);
   if (run.world.isFirst())
     makeFolder(temporary);
   try {
@@ -232,15 +257,7 @@ void writeBestCheckpoint(const std::string &dir, const Executor &executor, const
   const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, kBest), target = fmt::format("{}/{}", dir, kBest);
   if (!writeHidden(temporary, executor, progress, scalars, run))
     return;
-  // One rename puts either in the other's place, so that a best one stands at any time.
-  const bool exchanged = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
-  std::error_code failed;
-  if (exchanged)
-    fs::remove_all(temporary, failed);
-  else
-    fs::remove_all(target, failed), fs::rename(temporary, target, failed);
-  if (failed)
-    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
+  putBestInPlace(temporary, target);
   syncFolder(dir);
 }
 
@@ -249,7 +266,7 @@ void writeCheckpoint(const std::string &dir, const Executor &executor, const Pro
   const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
   if (!writeHidden(temporary, executor, progress, scalars, run))
     return;
-  putInPlace(dir, temporary, progress.step);
+  orRemove(temporary, [&] { putInPlace(dir, temporary, progress.step); });
   run.whole.insert(progress.step);
   removeOlder(dir, progress.step, run, keep);
 }

@@ -5,6 +5,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
+#include "runtime/io/Unfinished.h"
 #include "runtime/program/Worlds.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/Session.h"
@@ -97,6 +98,7 @@ void endWithoutMemory() {
       std::rethrow_exception(current);
   } catch (const std::bad_alloc &) {
     std::fputs("kedge: error: out of memory\n", stderr);
+    Unfinished::remove();
     _exit(1);
   } catch (...) {
   }

@@ -134,7 +134,7 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
       checkEffects(command, o);
     checkAdapterOptions(command, o.model.adapters);
     static const std::vector<std::string> ofLoss = {"--logits", "--labels", "--class-axis", "--ignore-index",
-                                                    "--label-smoothing"};
+                                                    "--label-smoothing", "--class-weights", "--pos-weight", "--sample-weights"};
     for (const CLI::Option *option : command.get_options()) {
       const std::string name = option->get_name();
       bool excluded = option->get_group() == "Optimizer" || std::find(ofLoss.begin(), ofLoss.end(), name) != ofLoss.end();

@@ -55,6 +55,9 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       .add_option("--label-smoothing", options.labelSmoothing,
                   "share of the loss that is spread over all classes")
       ->group(group);
+  command.add_option("--class-weights", options.classWeights, "FILE.npy: what items of each class count (cross-entropy)")->group(group);
+  command.add_option("--pos-weight", options.posWeight, "FILE.npy: what positive labels count, one number or one for each element of the last axis (bce-with-logits)")->group(group);
+  command.add_option("--sample-weights", options.sampleWeights, "input of a weight for each row; made when the graph has none")->group(group);
   command
       .add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")
       ->group(group);

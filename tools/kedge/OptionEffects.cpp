@@ -39,10 +39,12 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
   const bool inGraph = !m.lossOutput.empty() || m.loss == "none", classes = m.loss.empty() || m.loss == "cross-entropy";
   return {{{"--loss"}, m.lossOutput.empty() || m.loss == "none",
            fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
-          {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing"}, !inGraph,
+          {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights", "--pos-weight", "--sample-weights"}, !inGraph,
            "the graph computes its loss itself; leave it out"},
-          {{"--class-axis", "--ignore-index", "--label-smoothing"}, classes,
-           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)}};
+          {{"--class-axis", "--ignore-index", "--label-smoothing", "--class-weights"}, classes,
+           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)},
+          {{"--pos-weight"}, m.loss == "bce-with-logits", "it is for --loss bce-with-logits; leave it out, or give that"},
+          {{"--class-weights"}, m.labelSmoothing == 0, "with --label-smoothing it is not available yet; leave one of them out"}};
 }
 
 /// A script that tries several worlds and stages says --ranks 1 and --zero 0 itself.

@@ -1,6 +1,6 @@
 // Damaged and hostile files, closed descriptors, options beyond reason: errors, never crashes or waits.
 #include "RuntimeTest.h"
-#include "runtime/data/NpyHeader.h"
+#include "runtime/format/NpyHeader.h"
 #include "runtime/io/NamePattern.h"
 #include "runtime/io/Printable.h"
 #include "runtime/program/NumberFlags.h"

@@ -1,4 +1,4 @@
-#include "runtime/data/NpyHeader.h"
+#include "runtime/format/NpyHeader.h"
 #include <charconv>
 
 namespace kedge::rt {
