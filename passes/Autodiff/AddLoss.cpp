@@ -183,7 +183,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     SmallVector<float> more = numbersOf(posWeight);
     int64_t last = rankOf(x) == 0 ? 1 : shapeOf(x).back();
     if (more.size() != 1 && static_cast<int64_t>(more.size()) != last) {
-      emitError(loc) << "--pos-weight has " << more.size() << " numbers, expected 1, or " << last << " for the logits " << x.getType();
+      getOperation().emitError() << "--pos-weight has " << more.size() << " numbers, expected 1, or " << last << " for the logits " << x.getType();
       return {};
     }
     for (float &number : more)

@@ -6,8 +6,11 @@
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a class-axis=2" 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a" 2>&1 | FileCheck %s --check-prefix=CLASSES
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=mse labels=x" 2>&1 | FileCheck %s --check-prefix=VALUES
+// RUN: not kedge-opt %s --kedge-add-loss="logits=a labels=n class-weights=1/2" 2>&1 | FileCheck %s --check-prefix=WEIGHTS
+// RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=bce-with-logits labels=n pos-weight=1/2" 2>&1 | FileCheck %s --check-prefix=POSITIVE
+// RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=mse labels=n sample-weights=x" 2>&1 | FileCheck %s --check-prefix=ROWS
 
-// KIND: add-loss-invalid.mlir:[[#@LINE+8]]:1: error: unknown loss 'absolute': expected none, cross-entropy, mse or bce-with-logits
+// KIND: add-loss-invalid.mlir:[[#@LINE+11]]:1: error: unknown loss 'absolute': expected none, cross-entropy, mse or bce-with-logits
 // SEVERAL: error: the model has 2 float outputs ('a', 'b'): name the one that the loss reads (--logits NAME)
 // LOGITS: error: the model has no output 'z' (--logits); its outputs are 'a', 'b'
 // OUTPUT: error: the model has no float output '{{[za]}}' of one element to take as the loss; its outputs are 'a', 'b' (--loss-output NAME, or --loss KIND to compute one)
@@ -15,6 +18,9 @@
 // The labels that the model has are more than the logits ask for, and of another type.
 // CLASSES: error: the labels input 'labels' is 'tensor<3xf32>', expected 'tensor<2xi64>' for --loss cross-entropy
 // VALUES: error: the labels input 'x' is 'tensor<3x5xf32>', expected 'tensor<2x5xf32>' for --loss mse
+// WEIGHTS: error: --class-weights has 2 numbers, expected one for each of the 5 classes of the logits 'tensor<2x5xf32>'
+// POSITIVE: error: --pos-weight has 2 numbers, expected 1, or 5 for the logits 'tensor<2x5xf32>'
+// ROWS: error: the input 'x' is 'tensor<3x5xf32>', expected 'tensor<2xf32>' for --sample-weights
 func.func @model(%x: tensor<3x5xf32> {train.binding = #train.binding<input "x">}, %labels: tensor<3xf32> {train.binding = #train.binding<input "labels">})
     -> (tensor<2x5xf32> {train.binding = #train.binding<output "a">}, tensor<3x5xf32> {train.binding = #train.binding<output "b">}) attributes {train.kind = #train.kind<model>} {
   %a = onnx.Slice %x {starts = array<i64: 0, 0>, ends = array<i64: 2, 5>, steps = array<i64: 1, 1>}
