@@ -17,7 +17,7 @@ held_out = [f"--eval-data={name}={export / name}.npy" for name in ("input_ids", 
 HEAD = r"{}: opset 20, by pytorch [0-9.+a-z]+; [0-9]+ nodes, {} trained tensors with {} elements"
 CLEAN = r"clean: {} tensors with {} elements train as they were written \(0 errors, 0 warnings, 0 notes\)"
 UNKNOWN = r"not known: Dropout: the file has none; an export in inference mode leaves it out"
-STEP = r"step [0-9]+/{}  loss [0-9.]+  lr {}  [0-9]+ tokens/s  [0-9.]+ GB"
+STEP = r"step [0-9]+/{}  loss [0-9.]+  lr {}  [0-9]+ tokens/s  [0-9.]+ [GM]B"
 EVAL = STEP + r"  eval loss [0-9.]+"
 LOSS = (r"kedge: note: no --loss was given: cross-entropy over the 64 classes of 'logits' \[4x24x64\] along axis 2, the integer labels "
         r"are a new input 'labels'")
@@ -34,7 +34,8 @@ journey.walk(["kedge", "compile", "gpt.onnx", *shape, "--weight-decay-exclude", 
 # Training, stopped on the way and resumed.
 run = ["./train", *data, "--checkpoint-dir", "checkpoints", "--log", "log.jsonl"]
 journey.walk(["./train", *data], r"kedge: error: --steps N is missing: how many optimizer steps to train in all", code=1)
-journey.walk([*run, "--steps", "1000000"], (STEP.format(1000000, "0.001"), 1, 2), code=130, stop_after=1)
+journey.walk([*run, "--steps", "1000000"], (STEP.format(1000000, "0.001"), 1, 2),
+             r"kedge: note: stopped by SIGINT after step [0-9]+ of 1000000: 'checkpoints/step-[0-9]+' holds it", code=130, stop_after=1)
 stopped = len((folder / "log.jsonl").read_text().splitlines())
 steps = stopped + 4
 journey.walk([*run, "--steps", steps], r"kedge: error: --checkpoint-dir 'checkpoints' holds checkpoints already: give --resume to go on from "
