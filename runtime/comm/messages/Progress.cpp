@@ -68,7 +68,7 @@ void Progress::loop() {
     takeStarted();
     const bool moved = advance();
     if (watching.load(std::memory_order_acquire) && (!moved || ++busy % kBusyRounds == 0))
-      watch.tick(waitingFor());
+      watch.tick([this] { return waitingFor(); });
     idle = moved ? 0 : idle + 1;
     if (!moved)
       rest(idle);
@@ -122,7 +122,8 @@ void Progress::rest(int64_t idle) {
                 [this] { return !started.empty() || closing.load(std::memory_order_acquire); });
 }
 
-const char *Progress::waitingFor() const {
+const char *Progress::waitingFor() {
+  takeStarted();
   for (const auto &lane : lanes)
     if (!lane.empty())
       return lane.front()->name().c_str();

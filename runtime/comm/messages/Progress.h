@@ -41,7 +41,7 @@ private:
   bool advance();
   bool isIdle() const { return lanes[0].empty() && lanes[1].empty(); }
   void rest(int64_t idle);
-  const char *waitingFor() const;
+  const char *waitingFor();
   void endProcessUnlessMainDoes();
 
   const std::unique_ptr<Messages> transport;

@@ -16,6 +16,8 @@ constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr int64_t kLookEvery = 100 * kMillisecond;
 /// What all ranks find wrong each finds at its own time: rank 0 has this long to say it as its own.
 constexpr int64_t kOwnWords = kSecond / 2;
+/// A loss is said with the collective that waits for it: a rank that computes has this long to come to one.
+constexpr int64_t kNextCollective = kSecond;
 /// How long a rank waits for another to speak for it.
 constexpr int64_t kPatience = 5 * kSecond;
 
@@ -58,7 +60,7 @@ bool Watch::isTested(Request &request) const {
   return transport.test(request);
 }
 
-void Watch::tick(const char *waitingFor) {
+void Watch::tick(const std::function<const char *()> &waitingFor) {
   const int64_t now = steadyNanoseconds();
   if (now - lastTick > std::max(timeout / 2, 3 * beatEvery)) // this process was stopped: it could not hear
     for (Peer &peer : peers)
@@ -109,14 +111,21 @@ void Watch::beat(int64_t now) {
   }
 }
 
-void Watch::judge(int64_t now, const char *waitingFor) {
+void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) {
   for (int64_t rank = 0; rank < world.size; ++rank) {
     Peer &peer = peers[static_cast<size_t>(rank)];
     if (rank == world.rank || peer.gone || hasStopped())
       continue;
     const bool died = peer.process != 0 && kill(static_cast<pid_t>(peer.process), 0) != 0 && errno == ESRCH;
     const bool lost = transport.isLost(rank);
-    if (!died && !lost && now - peer.heard < timeout)
+    if (!died && !lost && now - peer.heard < timeout) {
+      peer.missed = 0;
+      continue;
+    }
+    if (peer.missed == 0)
+      peer.missed = now;
+    const char *collective = waitingFor();
+    if (!collective && now - peer.missed < kNextCollective)
       continue;
     peer.gone = true;
     peer.dead = died || lost;
@@ -124,7 +133,7 @@ void Watch::judge(int64_t now, const char *waitingFor) {
         died   ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
         : lost ? fmt::format("rank {} is gone: its connection has ended", rank)
              : fmt::format("rank {} has not been heard of for {} s (--comm-timeout)", rank, static_cast<double>(timeout) / 1e9);
-    const std::string where = waitingFor ? fmt::format("in {}", waitingFor) : "between collectives";
+    const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
     report(Control::Kind::Loss, fmt::format("{}; rank {} was {}; the last checkpoint is whole", what, world.rank, where), now,
            kSecond);
   }

@@ -5,6 +5,7 @@
 #include "runtime/program/World.h"
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,9 +40,9 @@ public:
   /// `places`: of every rank.
   void begin(const std::vector<Place> &places);
 
-  /// Beats, hears, judges. `waitingFor`: the collective that this rank is in, for the message; null: none. Allocates
-  /// nothing while all is well.
-  void tick(const char *waitingFor);
+  /// Beats, hears, judges. `waitingFor` gives the collective that this rank is in, for the message; null: none. It is
+  /// asked once a rank has been found gone. Allocates nothing while all is well.
+  void tick(const std::function<const char *()> &waitingFor);
   /// Nanoseconds within which tick() is to be called again.
   int64_t interval() const;
 
@@ -56,7 +57,8 @@ private:
   struct Peer {
     int64_t heard = 0;
     int64_t process = 0; ///< 0: cannot be looked at
-    bool gone = false; ///< dead, or silent for too long
+    int64_t missed = 0; ///< when it was first found dead or silent for too long; 0: it is there
+    bool gone = false; ///< missed, and said so
     bool dead = false;
     Request beat = nullptr;
     std::array<Request, 2> telling{};
@@ -64,7 +66,7 @@ private:
   };
   void hear(int64_t now);
   void beat(int64_t now);
-  void judge(int64_t now, const char *waitingFor);
+  void judge(int64_t now, const std::function<const char *()> &waitingFor);
   void takeOwn(int64_t now);
   /// This rank knows that the job ends: says so, or has the speaker say it and steps in after `patience`.
   void report(Control::Kind kind, const std::string &text, int64_t now, int64_t patience);

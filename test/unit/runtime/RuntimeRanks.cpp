@@ -13,7 +13,7 @@ class RuntimeRanks : public RuntimeTest, public ::testing::WithParamInterface<co
 protected:
   RunResult check(int ranks, const std::string &what) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::string program = KEDGE_RANK_CHECKS " " + what;
+    const std::string program = KEDGE_RANK_CHECKS " " + what + " " + path("in");
     RunResult result = runCommand(GetParam() == std::string("mpirun")
                                       ? "timeout 120 mpirun --allow-run-as-root --oversubscribe -np " + std::to_string(ranks) +
                                             " " + program

@@ -1,4 +1,4 @@
-// kedge-rank-checks CHECK: what every rank of a job of mpirun, or of torchrun, tries with the engine; exits 1 with a line that says what
+// kedge-rank-checks CHECK MARKS: what every rank of a job of mpirun, or of torchrun, tries with the engine; exits 1 with a line that says what
 // differed. Values are made from (seed, rank, tensor, element), so that each rank can compute what the others gave.
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/comm/Launcher.h"
@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <unistd.h>
@@ -256,11 +257,19 @@ void checkHostCalls(Communicator &communicator) {
   communicator.barrier();
 }
 
-/// One rank goes, in one way or another, while the others wait for it.
-void lose(Communicator &communicator, const std::string &how) {
+/// Waits until every other rank has said that it is in the collective: `marks`.0, `marks`.1, ...
+void awaitOthers(const World &world, const std::string &marks) {
+  for (int64_t rank = 0; rank < world.size - 1; ++rank)
+    while (access(fmt::format("{}.{}", marks, rank).c_str(), F_OK) != 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// One rank goes, in one way or another, while the others wait for it in a collective.
+void lose(Communicator &communicator, const std::string &how, const std::string &marks) {
   const World world = communicator.world();
   communicator.barrier();
   if (world.rank == world.size - 1) {
+    awaitOthers(world, marks);
     if (how == "kill")
       raise(SIGKILL);
     if (how == "stop")
@@ -271,6 +280,7 @@ void lose(Communicator &communicator, const std::string &how) {
   }
   Bound bound(communicator, {CollectiveKind::ReduceScatter, DType::F32, {1000}}, 1);
   bound.run->start();
+  std::ofstream(fmt::format("{}.{}", marks, world.rank));
   bound.run->wait();
   fail("the collective ended without the rank that is gone");
 }
@@ -282,7 +292,7 @@ void pause(Communicator &communicator) {
   communicator.barrier();
 }
 
-void runCheck(Communicator &communicator, const std::string &check) {
+void runCheck(Communicator &communicator, const std::string &check, const std::string &marks) {
   if (check == "collectives") {
     checkEveryCollective(communicator);
     checkIntegers(communicator);
@@ -293,7 +303,7 @@ void runCheck(Communicator &communicator, const std::string &check) {
   } else if (check == "pause") {
     pause(communicator);
   } else {
-    lose(communicator, check);
+    lose(communicator, check, marks);
   }
 }
 
@@ -304,7 +314,7 @@ int main(int, char **argv) {
   try {
     const Launched launched = launchedAs(true);
     communicator = launched.meeting ? connectByTcp(launched.world, *launched.meeting, 1.5) : connectByMpi(launched.world, 1.5);
-    runCheck(*communicator, argv[1]);
+    runCheck(*communicator, argv[1], argv[2]);
     const bool first = communicator->world().isFirst();
     communicator->close();
     if (first)
