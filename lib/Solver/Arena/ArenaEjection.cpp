@@ -9,10 +9,24 @@ namespace {
 constexpr int64_t notPlaced = -1;
 constexpr double weightGrowth = 1.1;
 constexpr int64_t effortOfTaking = 20; // from the heap
+constexpr size_t scanInsteadOfSort = 16; // items passed over for one that is taken
+
+template <typename Edge> bool isLower(Edge a, Edge b) { return a.at < b.at; }
+
+template <typename Edge> void insert(std::vector<Edge> &edges, Edge edge) {
+  edges.insert(std::upper_bound(edges.begin(), edges.end(), edge, isLower<Edge>), edge);
+}
+
+template <typename Edge> void erase(std::vector<Edge> &edges, Edge edge) {
+  auto at = std::lower_bound(edges.begin(), edges.end(), edge, isLower<Edge>);
+  while (at->item != edge.item)
+    ++at;
+  edges.erase(at);
+}
 } // namespace
 
 ArenaEjection::ArenaEjection(const ArenaProblem &problem, uint64_t seed)
-    : problem(problem), neighbours(problem.items.size()), random(seed) {
+    : problem(problem), neighbours(problem.items.size()), random(seed), turns(problem.items.size(), -1) {
   std::vector<int> byStart(problem.items.size()), live;
   std::iota(byStart.begin(), byStart.end(), 0);
   std::stable_sort(byStart.begin(), byStart.end(),
@@ -43,15 +57,36 @@ ArenaPlacement ArenaEjection::placement() const {
 void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
   height = limit;
   waiting.clear();
+  allByBegin.clear();
+  allByEnd.clear();
   for (size_t i = 0; i < stands.size(); ++i) {
     Stand &stand = stands[i];
     stand.begin = start.offsets[i];
     stand.weight = area[i] * std::sqrt(std::sqrt(stand.weight / area[i]));
-    if (stand.begin + stand.size <= height)
+    const int item = static_cast<int>(i);
+    if (stand.begin + stand.size <= height) {
+      allByBegin.push_back({stand.begin, item});
+      allByEnd.push_back({stand.begin + stand.size, item});
       continue;
+    }
     stand.begin = notPlaced;
-    wait(static_cast<int>(i));
+    wait(item);
   }
+  std::stable_sort(allByBegin.begin(), allByBegin.end(), isLower<Edge>);
+  std::stable_sort(allByEnd.begin(), allByEnd.end(), isLower<Edge>);
+}
+
+void ArenaEjection::stand(int item, int64_t at) {
+  stands[item].begin = at;
+  insert(allByBegin, {at, item});
+  insert(allByEnd, {at + stands[item].size, item});
+}
+
+void ArenaEjection::leave(int item) {
+  Stand &stand = stands[item];
+  erase(allByBegin, {stand.begin, item});
+  erase(allByEnd, {stand.begin + stand.size, item});
+  stand.begin = notPlaced;
 }
 
 bool ArenaEjection::run(int64_t limit, const ArenaPlacement &start, int64_t steps, ArenaEffort &effort) {
@@ -85,6 +120,37 @@ int ArenaEjection::takeHeaviest() {
 
 void ArenaEjection::collectStands(int item) {
   const std::vector<int> &others = neighbours[item];
+  if (others.size() * scanInsteadOfSort < allByBegin.size())
+    sortStands(others);
+  else
+    pickStands(others);
+  const size_t count = byBegin.size();
+  weightBefore.resize(count + 1);
+  weightBefore[0] = 0;
+  for (size_t i = 0; i < count; ++i)
+    weightBefore[i + 1] = weightBefore[i] + stands[byBegin[i].item].weight;
+}
+
+/// In the order in which all stand.
+void ArenaEjection::pickStands(const std::vector<int> &others) {
+  ++turn;
+  for (int other : others)
+    turns[other] = turn;
+  auto pick = [&](const std::vector<Edge> &all, std::vector<Edge> &picked) {
+    picked.resize(all.size());
+    size_t count = 0;
+    for (Edge edge : all) {
+      picked[count] = edge;
+      count += turns[edge.item] == turn;
+    }
+    picked.resize(count);
+  };
+  pick(allByBegin, byBegin);
+  pick(allByEnd, byEnd);
+}
+
+/// For few among many.
+void ArenaEjection::sortStands(const std::vector<int> &others) {
   byBegin.resize(others.size());
   byEnd.resize(others.size());
   size_t count = 0;
@@ -96,13 +162,8 @@ void ArenaEjection::collectStands(int item) {
   }
   byBegin.resize(count);
   byEnd.resize(count);
-  auto less = [](Edge a, Edge b) { return a.at < b.at; };
-  std::sort(byBegin.begin(), byBegin.end(), less);
-  std::sort(byEnd.begin(), byEnd.end(), less);
-  weightBefore.resize(count + 1);
-  weightBefore[0] = 0;
-  for (size_t i = 0; i < count; ++i)
-    weightBefore[i + 1] = weightBefore[i] + stands[byBegin[i].item].weight;
+  std::sort(byBegin.begin(), byBegin.end(), isLower<Edge>);
+  std::sort(byEnd.begin(), byEnd.end(), isLower<Edge>);
 }
 
 /// The lowest place that is free, or the one of least weight, give or take a twentieth. Places are on top of
@@ -138,11 +199,11 @@ void ArenaEjection::put(int item, int64_t at) {
     Stand &stand = stands[edge.item];
     if (edge.at >= end || edge.at + stand.size <= at)
       continue;
-    stand.begin = notPlaced;
+    leave(edge.item);
     stand.weight *= weightGrowth;
     wait(edge.item);
   }
-  stands[item].begin = at;
+  stand(item, at);
 }
 
 } // namespace kedge::solver

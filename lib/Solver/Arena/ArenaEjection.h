@@ -35,6 +35,10 @@ private:
   void wait(int item);
   int takeHeaviest();
   void collectStands(int item);
+  void sortStands(const std::vector<int> &others);
+  void pickStands(const std::vector<int> &others);
+  void stand(int item, int64_t at);
+  void leave(int item);
   int64_t bestPlace(int64_t size);
   void put(int item, int64_t at);
 
@@ -45,6 +49,9 @@ private:
   std::vector<Stand> stands;
   int64_t height = 0;
   std::vector<int> waiting; ///< a heap by weight
+  std::vector<Edge> allByBegin, allByEnd; ///< of every item that stands
+  std::vector<int64_t> turns; ///< of each item: the last turn in which it was a neighbour
+  int64_t turn = 0;
   // Of the item that is being placed:
   std::vector<Edge> byBegin, byEnd; ///< of those that live with it
   std::vector<double> weightBefore; ///< of the first of them by begin
