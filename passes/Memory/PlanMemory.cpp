@@ -11,6 +11,7 @@
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include "runtime/exec/Executor.h"
+#include <deque>
 
 namespace kedge::memory {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -23,12 +24,14 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
   std::optional<analysis::PersistentRegion> region; ///< what keeps its content between functions
   ConstantTable constants;
+  std::deque<std::pair<std::vector<solver::Buffer>, solver::Packing>> packings;
   std::string target = "cpu";
   int64_t alignment = 1;
 
   void runOnOperation() override {
     std::vector<FunctionPlan> plans;
     int teamSize = threads > 0 ? threads.getValue() : rt::physicalCores();
+    packings.clear(); // of another module, with another alignment perhaps
     target = analysis::targetOf(getOperation()).str();
     alignment = analysis::arenaAlignment(getOperation());
     auto workspaceOf = [&](Operation *op) { return analysis::workspaceOf(op, teamSize); };
@@ -63,18 +66,29 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     int64_t held = makeRoomForCollectives(plan);
     if (held == 0)
       return;
-    if (heightOf(plan.buffers) > heightOf(before))
+    const std::vector<solver::Buffer> roomy = transientsOf(plan.buffers, /*onHost=*/false);
+    const std::vector<solver::Buffer> tight = transientsOf(before, /*onHost=*/false);
+    const int64_t height = packed(roomy).height;
+    if (height > solver::maxLoad(tight, alignment) && height > packed(tight).height)
       plan.buffers = std::move(before);
     else
       addStatistic("kedge-plan-memory", "buffers with room for collectives", held);
   }
 
-  int64_t heightOf(const std::vector<PlannedBuffer> &buffers) {
+  static std::vector<solver::Buffer> transientsOf(const std::vector<PlannedBuffer> &buffers, bool onHost) {
     std::vector<solver::Buffer> transients;
     for (const PlannedBuffer &buffer : buffers)
-      if (!buffer.persistent() && !buffer.host)
+      if (!buffer.persistent() && buffer.host == onHost)
         transients.push_back({buffer.first - buffer.room, buffer.last + 1, buffer.bytes});
-    return solver::packArena(transients, alignment).height;
+    return transients;
+  }
+
+  /// A search of seconds in large models: what was packed once is not packed again.
+  const solver::Packing &packed(const std::vector<solver::Buffer> &transients) {
+    for (const auto &[buffers, packing] : packings)
+      if (buffers == transients)
+        return packing;
+    return packings.emplace_back(transients, solver::packArena(transients, alignment)).second;
   }
 
   void placePersistent(FunctionPlan &plan, function_ref<bool(train::BindingAttr)> wanted) {
@@ -85,17 +99,13 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   /// Offsets of the function's transient buffers in one of the arenas; how high they reach.
   int64_t pack(FunctionPlan &plan, bool onHost) {
-    std::vector<solver::Buffer> transients;
-    auto belongs = [&](const PlannedBuffer &buffer) { return !buffer.persistent() && buffer.host == onHost; };
-    for (const PlannedBuffer &buffer : plan.buffers)
-      if (belongs(buffer))
-        transients.push_back({buffer.first - buffer.room, buffer.last + 1, buffer.bytes});
+    const std::vector<solver::Buffer> transients = transientsOf(plan.buffers, onHost);
     if (onHost && transients.empty())
       return 0;
-    solver::Packing packing = solver::packArena(transients, alignment);
+    const solver::Packing &packing = packed(transients);
     size_t next = 0;
     for (PlannedBuffer &buffer : plan.buffers)
-      if (belongs(buffer))
+      if (!buffer.persistent() && buffer.host == onHost)
         buffer.offset = (onHost ? region->hostBytes() : region->bytes()) + packing.offsets[next++];
     if (!onHost) {
       addStatistic("kedge-plan-memory", "buffers reused in place", plan.reusedInPlace);

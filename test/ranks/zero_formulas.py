@@ -5,8 +5,7 @@ GPT-2 124M at one row of 64 tokens, on 1, 2, 4 and 8 ranks, in stages 0 to 3, fp
 and so is what is held at the update when clipping waits for all gradients, within 1% (up to stage 1 as much or less: a rank
 holds parts of the sums by then). Shards end in padding: at most
 `ranks` elements a tensor. FOLDER holds NAME.onnx of scripts/make_shapes.py: also Table 1 of the ZeRO paper, and cases counted
-by hand. Prints a row a case. Without --all every number of ranks, stage and precision comes up, but not all together, and
-arenas are packed with little effort, which changes no figure but the peak.
+by hand. Prints a row a case. Without --all every number of ranks, stage and precision comes up, but not all together.
 """
 import json
 import os
@@ -14,13 +13,12 @@ import subprocess
 import sys
 
 GPT2, GPT2_TENSORS = 124439808, 148
-EFFORT = () if "--all" in sys.argv else ("--effort", "1000")
 KINDS = ("parameters", "working_copies", "gradients", "optimizer")
 
 
 def plan(model, shape, loss, ranks, stage, precision, *options):
     done = subprocess.run(["kedge", "plan", model, "--shape", shape, "--loss", loss, "--ranks", str(ranks), "--zero",
-                           str(stage), "--precision", precision, "--json", *EFFORT, *options], capture_output=True, text=True)
+                           str(stage), "--precision", precision, "--json", *options], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{model}: exit {done.returncode}\n{done.stderr}")
     return json.loads(done.stdout)

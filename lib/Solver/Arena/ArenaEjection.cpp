@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t notPlaced = -1;
 constexpr double weightGrowth = 1.1;
 constexpr int64_t effortOfTaking = 20; // from the heap
-constexpr size_t scanInsteadOfSort = 16; // items passed over for one that is taken
+constexpr size_t worthPassing = 5; // items passed over for a neighbour: cheaper than to sort the neighbours
 
 template <typename Edge> bool isLower(Edge a, Edge b) { return a.at < b.at; }
 
@@ -39,6 +39,10 @@ ArenaEjection::ArenaEjection(const ArenaProblem &problem, uint64_t seed)
     }
     live.push_back(item);
   }
+  size_t pairs = 0;
+  for (const auto &others : neighbours)
+    pairs += others.size();
+  keepsOrder = pairs * worthPassing > problem.items.size() * problem.items.size();
   for (const ArenaItem &item : problem.items)
     area.push_back(static_cast<double>(item.size) * (item.last - item.first + 1));
   for (size_t i = 0; i < area.size(); ++i)
@@ -65,8 +69,10 @@ void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
     stand.weight = area[i] * std::sqrt(std::sqrt(stand.weight / area[i]));
     const int item = static_cast<int>(i);
     if (stand.begin + stand.size <= height) {
-      allByBegin.push_back({stand.begin, item});
-      allByEnd.push_back({stand.begin + stand.size, item});
+      if (keepsOrder) {
+        allByBegin.push_back({stand.begin, item});
+        allByEnd.push_back({stand.begin + stand.size, item});
+      }
       continue;
     }
     stand.begin = notPlaced;
@@ -78,14 +84,18 @@ void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
 
 void ArenaEjection::stand(int item, int64_t at) {
   stands[item].begin = at;
+  if (!keepsOrder)
+    return;
   insert(allByBegin, {at, item});
   insert(allByEnd, {at + stands[item].size, item});
 }
 
 void ArenaEjection::leave(int item) {
   Stand &stand = stands[item];
-  erase(allByBegin, {stand.begin, item});
-  erase(allByEnd, {stand.begin + stand.size, item});
+  if (keepsOrder) {
+    erase(allByBegin, {stand.begin, item});
+    erase(allByEnd, {stand.begin + stand.size, item});
+  }
   stand.begin = notPlaced;
 }
 
@@ -120,10 +130,10 @@ int ArenaEjection::takeHeaviest() {
 
 void ArenaEjection::collectStands(int item) {
   const std::vector<int> &others = neighbours[item];
-  if (others.size() * scanInsteadOfSort < allByBegin.size())
-    sortStands(others);
-  else
+  if (keepsOrder)
     pickStands(others);
+  else
+    sortStands(others);
   const size_t count = byBegin.size();
   weightBefore.resize(count + 1);
   weightBefore[0] = 0;
@@ -149,7 +159,6 @@ void ArenaEjection::pickStands(const std::vector<int> &others) {
   pick(allByEnd, byEnd);
 }
 
-/// For few among many.
 void ArenaEjection::sortStands(const std::vector<int> &others) {
   byBegin.resize(others.size());
   byEnd.resize(others.size());

@@ -49,7 +49,8 @@ private:
   std::vector<Stand> stands;
   int64_t height = 0;
   std::vector<int> waiting; ///< a heap by weight
-  std::vector<Edge> allByBegin, allByEnd; ///< of every item that stands
+  bool keepsOrder = false; ///< most items live with most others: all stands are kept in order, the neighbours picked from them
+  std::vector<Edge> allByBegin, allByEnd; ///< of every item that stands, where order is kept
   std::vector<int64_t> turns; ///< of each item: the last turn in which it was a neighbour
   int64_t turn = 0;
   // Of the item that is being placed:

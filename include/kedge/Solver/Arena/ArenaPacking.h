@@ -8,6 +8,7 @@ namespace kedge::solver {
 /// Lives in [lower, upper), in steps; `size` in bytes. Buffers that live at once must not overlap.
 struct Buffer {
   int64_t lower = 0, upper = 0, size = 0;
+  bool operator==(const Buffer &) const = default;
 };
 
 struct PackOptions {
