@@ -90,6 +90,9 @@ if not config.kedge_sanitizers:
 if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which("cpack"):
     config.available_features.add("dpkg")
 
+# As scripts/fuzz.sh has it.
+if config.kedge_sanitizers:
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1:allow_user_poisoning=0"
 # What a build with sanitizers links programs with that use its libraries; nothing in others.
 config.substitutions.append(("%sanitizers", config.kedge_sanitizers))
 # Runs what follows on --target cuda, simulated (test/cuda/simulated).
