@@ -100,7 +100,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
 
   Attribute firstA(AdaptedWeight &weight) {
     int64_t inputs = 1;
-    for (int64_t size : ArrayRef(weight.shape()).drop_front())
+    const auto shape = weight.shape();
+    for (int64_t size : llvm::drop_begin(shape))
       inputs *= size;
     bool normal = init == "gaussian";
     double amount = normal ? 1.0 / static_cast<double>(rank) : 1 / std::sqrt(static_cast<double>(inputs));
