@@ -6,6 +6,7 @@
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/MemoryBudget.h"
+#include "kedge/Support/Progress.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Rematerialize/Frontier.h"
 #include "passes/Rematerialize/HostCopies.h"
@@ -271,8 +272,10 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     solver::RematOptions options;
     options.effort = effort;
     options.starts = starts(choice);
+    options.progress = [](double share) { tellProgress("choosing what to compute again", share); };
     choice.plans = options.starts;
     std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
+    options.progress(1);
     addStatistic("kedge-choose-recompute", "launches solved in place of all layers", front.front().foldedNodes);
     for (solver::RematPlan &plan : front)
       choice.plans.push_back(std::move(plan.sequence));

@@ -16,14 +16,14 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--optimizer", o.optimizer, "update rule")->check(CLI::IsMember({"adamw", "adam", "sgd", "lion", "adafactor", "muon", "rmsprop", "adagrad", "adamw8bit", "adam8bit"}))
       ->group(group)->capture_default_str();
   command.add_option("--muon", o.muon, "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the head); AdamW updates the rest")->group(group);
-  command.add_option("--momentum", o.momentum, "of sgd, rmsprop and muon (muon: 0.95, else 0: no buffer)")->group(group);
+  command.add_option("--momentum", o.momentum, "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)")->group(group);
   command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
   command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->group(group);
   command.add_option("--accumulate", o.accumulate, "micro-batches of a step")->group(group)->capture_default_str();
   command.add_option("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay")->group(group)->allow_extra_args(false);
   command.add_option("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters")->group(group)->allow_extra_args(false);
   command.add_option("--lr", o.lr, "default learning rate of the program")->group(group)->capture_default_str();
-  command.add_option("--betas", o.betas, "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)")->delimiter(',')->expected(2)->group(group);
+  command.add_option("--betas", o.betas, "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)")->delimiter(',')->expected(2)->allow_extra_args(false)->group(group);
   command.add_option("--eps", o.eps, "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)")->group(group);
   command.add_option("--weight-decay", o.weightDecay, "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)")->group(group);
 }
@@ -44,10 +44,10 @@ void addRankOptions(CLI::App &command, CompileOptions &o) {
   auto bytes = [&](const std::string &flag, int64_t &value, const std::string &text) {
     command.add_option_function<std::string>(flag, [flag, &value](const std::string &given) { value = bytesGiven(flag, given); }, text)->group(group);
   };
-  bytes("--bucket-bytes", o.bucketBytes, "BYTES, 64MiB of gradients that ranks send together (25MiB)");
-  command.add_flag("--sync-batchnorm", o.syncBatchNorm, "statistics of BatchNormalization in training over all ranks' rows, not each rank's own")->group(group);
-  bytes("--persist-bytes", o.persistBytes, "BYTES, 1MiB: parameters of at most these bytes stay whole with --zero 3 (0)");
-  command.add_option("--deepspeed-config", o.deepSpeedConfig, "FILE.json: a DeepSpeed configuration, whose keys stand for options above and below")->group(group);
+  bytes("--bucket-bytes", o.bucketBytes, "BYTES or 64MiB: gradients that ranks send together (default: 25MiB)");
+  command.add_flag("--sync-batchnorm", o.syncBatchNorm, "BatchNormalization in training takes its statistics over the rows of all ranks")->group(group);
+  bytes("--persist-bytes", o.persistBytes, "BYTES or 1MiB: with --zero 3, parameters of at most these bytes stay whole (default: 0)");
+  command.add_option("--deepspeed-config", o.deepSpeedConfig, "FILE.json: take options from a DeepSpeed configuration")->group(group);
 }
 
 void addMemoryOptions(CLI::App &command, CompileOptions &o) {
@@ -56,9 +56,9 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--memory-budget", o.memoryBudget, "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")->group(group);
   command.add_option_function<std::string>("--logits-chunk", [&o](const std::string &text) { o.logitsChunk = bytesGiven("--logits-chunk", text); },
                                            "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never (default: 128MiB)")->group(group);
-  command.add_option("--offload", o.offload, "what goes to host memory: any of optimizer,gradients,params,activations")
+  command.add_option("--offload", o.offload, "what to move to host memory: any of optimizer,gradients,params,activations")
       ->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}))->group(group);
-  command.add_option("--host-memory-budget", o.hostMemoryBudget, "BYTES or 16GiB of host memory for it (default: no limit)")->group(group);
+  command.add_option("--host-memory-budget", o.hostMemoryBudget, "BYTES or 16GiB: host memory for --offload (default: no limit)")->group(group);
   command.add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")->group(group);
 }
 
@@ -84,7 +84,7 @@ double positive(const std::string &flag, const std::string &text) {
 void addGradientTypes(CLI::App &command, CompileOptions &o) {
   const char *group = "Precision";
   const CLI::IsMember types({"fp32", "bf16", "fp16"});
-  command.add_option("--master-weights", o.masterWeights, "on, or off: bf16 weights alone, which the optimizer rounds by chance (stochastic rounding)")
+  command.add_option("--master-weights", o.masterWeights, "on, or off: only bf16 weights, with stochastic rounding")
       ->check(CLI::IsMember({"on", "off"}))->group(group)->capture_default_str();
   command.add_option("--grad-dtype", o.gradientType, "of gradients: fp32, bf16 or fp16 (default: the type that backward computes in)")->check(types)->group(group);
   command.add_option("--accumulate-dtype", o.accumulatorType, "of gradients that micro-batches add up: fp32 (the default), bf16 or fp16")->check(types)->group(group);
@@ -156,7 +156,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addLossScaleOptions(command, o);
   addRankOptions(command, o);
   addAdapterOptions(command, o.model.adapters);
-  command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: what predicted times are of (default: this machine)")->group("Memory");
+  command.add_option("--device", o.device, "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for (default: this machine)")->group("Memory");
   noteTrainingOptions(command, o);
   const char *group = "Output";
   command.add_option_function<std::string>("--target", [&o](const std::string &target) {
@@ -176,13 +176,13 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
 void addProgramOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Output";
   command.add_option("-o", o.output, "the program (or the text that --emit asks for; default: standard output)")->group(group);
-  command.add_option("--emit", o.emit, "how far to go; lib: a library that learns within another program, with its headers")
+  command.add_option("--emit", o.emit, "what to make; lib: a library that learns within another program, with its headers")
       ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"}))
       ->group(group)
       ->capture_default_str();
   command.add_option("--save-ir", o.saveIr, "DIR: the IR after each phase, numbered; compile goes on from such a file")->group(group);
   command.add_flag("--print-pipeline", o.printPipeline, "print the passes of each phase, as kedge-opt takes them, and compile nothing")->group(group);
-  command.add_option("--algorithms", o.algorithms, "FILE.json: algorithms of a GPU's products that go into the program, as kedge-bench tune wrote them")->group(group);
+  command.add_option("--algorithms", o.algorithms, "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them")->group(group);
   command.add_flag("--embed-weights", o.embedWeights, "put the weights into the program")->group(group);
 }
 

@@ -33,9 +33,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
             for (const std::string &text : texts)
               options.shapes.insert_or_assign(parseShape(text).first, parseShape(text).second);
           },
-          "INPUT=8x1024: shape of an input, per rank and micro-batch; once an input")
-      ->group(group);
-  command.add_option("--loss", options.loss, "what is minimized")
+          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; once an input")
+      ->group(group)
+      ->allow_extra_args(false);
+  command.add_option("--loss", options.loss, "the loss (default: cross-entropy, where it fits)")
       ->check(CLI::IsMember({"none", "cross-entropy", "mse", "bce-with-logits"}))
       ->group(group);
   command
@@ -48,25 +49,25 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       .add_option("--class-axis", options.classAxis,
                   "axis of the classes; default: the last up to rank 3, else 1")
       ->group(group);
-  command.add_option("--ignore-index", options.ignoreIndex, "label that counts for nothing")
+  command.add_option("--ignore-index", options.ignoreIndex, "label of items that do not count")
       ->group(group)
       ->capture_default_str();
   command
       .add_option("--label-smoothing", options.labelSmoothing,
                   "share of the loss that is spread over all classes")
       ->group(group);
-  command.add_option("--class-weights", options.classWeights, "FILE.npy: what items of each class count (cross-entropy)")->group(group);
-  command.add_option("--pos-weight", options.posWeight, "FILE.npy: what positive labels count, one number or one for each element of the last axis (bce-with-logits)")->group(group);
+  command.add_option("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)")->group(group);
+  command.add_option("--pos-weight", options.posWeight, "FILE.npy: weight of positive labels, one number or one for each element of the last axis (bce-with-logits)")->group(group);
   command.add_option("--sample-weights", options.sampleWeights, "input of a weight for each row; made when the graph has none")->group(group);
   command
       .add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")
       ->group(group);
   command
       .add_option("--train", options.train,
-                  "REGEX: train tensors of these names, whatever else speaks against it")
+                  "REGEX: train the tensors of these names, even if they would not train otherwise")
       ->group(group)
       ->allow_extra_args(false);
-  command.add_option("--freeze", options.freeze, "REGEX: do not train tensors of these names")
+  command.add_option("--freeze", options.freeze, "REGEX: do not train the tensors of these names")
       ->group(group)
       ->allow_extra_args(false);
   command
@@ -81,6 +82,22 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group("Ranks")
       ->delimiter(',')
       ->allow_extra_args(false);
+}
+
+std::vector<std::string> repeatShape(int argc, char **argv) {
+  const std::string shape = "--shape";
+  std::vector<std::string> words;
+  bool belongs = false; // the word before was a shape
+  for (int at = 1; at < argc; ++at) {
+    const std::string word = argv[at];
+    const bool first = at > 1 && argv[at - 1] == shape;
+    const bool another = belongs && !first && word[0] != '-' && word.find('=') != std::string::npos;
+    if (another)
+      words.push_back(shape);
+    belongs = first || another;
+    words.push_back(word);
+  }
+  return words;
 }
 
 } // namespace kedge::tool

@@ -110,8 +110,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
   command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
   command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
-  command->add_flag("--compare", options->compare, "a row for each way to compute again, each of several precisions, each stage of several ranks: peak, added time, fits")->group("Output");
-  command->add_flag("--frontier", options->frontier, "added time against bytes, with the proven bound beneath it")->group("Output");
+  command->add_flag("--compare", options->compare, "add tables: peak, added time and fit of each --recompute policy, of each precision, of each ZeRO stage")->group("Output");
+  command->add_flag("--frontier", options->frontier, "add a table: added time for a range of budgets, with a proven bound")->group("Output");
   command->add_option("--check", options->checkFile, "FILE.json: exit 2 when the peak or the added time is worse than this stored plan's")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
   command->callback([=, &exitCode] {

@@ -1,13 +1,17 @@
 // kedge: lint an ONNX model, plan its training, compile it to a program.
 #include "Commands.h"
+#include "ModelFlags.h"
 #include "tools/CommandLine.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/Progress.h"
 #include "runtime/program/ParseErrors.h"
+#include <algorithm>
 #include <new>
 
 int main(int argc, char **argv) {
   using namespace kedge::tool;
   prepareProcess();
+  kedge::showProgressOnTerminal();
   CLI::App app("Kedge compiles ONNX models into native training programs.", "kedge");
   addVersion(app);
   app.require_subcommand(1);
@@ -18,7 +22,9 @@ int main(int argc, char **argv) {
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = repeatShape(argc, argv);
+    std::reverse(words.begin(), words.end()); // as CLI11 takes them
+    app.parse(std::move(words));
     return withOutput("kedge", exitCode);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)

@@ -61,8 +61,10 @@ public:
 
   void walk() {
     int lowest = down();
-    for (int rung = lowest + 1; rung < rungsPerPeak && options.lowestBudget == 0 && !stopped(); ++rung)
+    for (int rung = lowest + 1; rung < rungsPerPeak && options.lowestBudget == 0 && !stopped(); ++rung) {
+      tell(0.6 + 0.4 * rung / rungsPerPeak);
       up(rung);
+    }
     if (!stopped() && options.lowestBudget == 0)
       squeeze();
   }
@@ -72,6 +74,10 @@ private:
     return base / rungsPerPeak * rung + base % rungsPerPeak * rung / rungsPerPeak;
   }
   bool stopped() const { return options.outOfTime && options.outOfTime(); }
+  void tell(double share) const {
+    if (options.progress)
+      options.progress(share);
+  }
 
   bool anneal(std::vector<int> start, int64_t budget, double startHeat) {
     AnnealOptions annealing;
@@ -88,6 +94,7 @@ private:
     int failures = 0, rung = rungsPerPeak - 1;
     std::vector<int> above = front.all().front().sequence;
     for (; rung > 0 && failures < failuresBeforeStop && !stopped(); --rung) {
+      tell(0.6 * (rungsPerPeak - 1 - rung) / rungsPerPeak);
       int64_t budget = budgetOf(rung);
       if (budget < options.lowestBudget && budgetOf(rung + 1) <= options.lowestBudget)
         break;

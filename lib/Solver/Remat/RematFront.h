@@ -34,6 +34,7 @@ struct LadderOptions {
   int64_t lowestBudget = 0; ///< rungs below are left out
   uint64_t seed = 1;
   std::function<bool()> outOfTime;
+  std::function<void(double)> progress; ///< told the share of the walk that is done; may be empty
 };
 
 /// Walks down the ladder of budgets and up again.

@@ -130,6 +130,7 @@ private:
       effort -= few;
     }
     LadderOptions ladder = ladderOf(effort, fold ? foldShare + ladderShare : ladderShare);
+    tellBetween(ladder, fold ? workOnFold : 0, 1);
     ladder.lowestBudget = lowestBudget;
     climbLadder(model, front, ladder);
     addMomentStarts(model, front);
@@ -144,12 +145,20 @@ private:
     return ladder;
   }
 
+  /// The ladder's progress is that part of the whole search.
+  void tellBetween(LadderOptions &ladder, double from, double to) const {
+    if (options.progress)
+      ladder.progress = [this, from, to](double share) { options.progress(from + (to - from) * share); };
+  }
+
   /// Layers that are alike are solved as a few, all budgets at once, and what is found holds for all of them.
   void climbFold(RematFold &fold, int64_t effort) {
     RematModel few(fold.problem(), options.freeOrder);
     RematFront plans(few);
     addStarts(few, plans);
-    climbLadder(few, plans, ladderOf(effort, foldShare));
+    LadderOptions ladder = ladderOf(effort, foldShare);
+    tellBetween(ladder, 0, workOnFold);
+    climbLadder(few, plans, ladder);
     addMomentStarts(few, plans);
     for (const RematFront::Entry &plan : plans.all())
       for (RematFold::Spread spread : {RematFold::Spread::neighbours, RematFold::Spread::inTurn})

@@ -1,5 +1,6 @@
 // Plans and bounds against all plans of small problems; sweeps; structured graphs.
 #include "RematProblems.h"
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -105,7 +106,13 @@ TEST(Rematerialization, TheFrontIsWhatSingleBudgetsGet) {
   RematProblem problem = trainingStep(4, 6);
   RematOptions options;
   options.effort = 300'000;
+  std::vector<double> told;
+  options.progress = [&](double share) { told.push_back(share); };
   std::vector<RematPlan> front = rematFront(problem, options);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_GT(told.size(), 10u);
+  EXPECT_EQ(told.front(), 0);
+  EXPECT_LE(told.back(), 1);
   ASSERT_GT(front.size(), 8u);
   for (size_t i = 0; i < front.size(); ++i) {
     ASSERT_TRUE(front[i].feasible);

@@ -3,6 +3,7 @@
 // execution sequence in which a node may occur more than once, as Moccasin and FastSA do.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace kedge::solver {
@@ -46,6 +47,7 @@ struct RematOptions {
   double timeLimit = 0;    ///< seconds of processor time, 0: none; for benchmarks, since it makes plans depend on the machine
   uint64_t seed = 1;
   std::vector<std::vector<int>> starts; ///< valid sequences to begin from, such as those of named policies
+  std::function<void(double)> progress; ///< told the share of the search that is done; may be empty
 };
 
 struct RematPlan {
