@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`; say REQUIRES: where a test needs one.
+# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `address-sanitizer`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`; say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -76,6 +76,12 @@ chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 if chromium:
     config.available_features.add("chromium")
     config.substitutions.append(("%chromium", f"{chromium} --headless --no-sandbox --disable-gpu --dump-dom"))
+
+# A compiler that can watch a user's program for what a library does to its memory.
+if not config.kedge_sanitizers:
+    library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+    if os.path.isabs(library):
+        config.available_features.add("address-sanitizer")
 
 try:
     with open("/proc/cpuinfo") as processors:
