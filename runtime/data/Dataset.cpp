@@ -3,6 +3,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/MapGuard.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace kedge::rt {
@@ -153,6 +154,25 @@ void Dataset::checkIntegers(RowRange rows) const {
     for (int64_t i = 0; i < (entry.input->batched ? rows.count : 1); ++i)
       entry.source->read(entry.input->batched ? sample(rows.first + i) : 0, row.data());
   }
+}
+
+std::optional<Dataset::Place> Dataset::firstNonFinite(RowRange rows) const {
+  std::vector<char> bytes;
+  for (const Bound &entry : sources) {
+    const DType type = entry.input->desc.type;
+    if (!isFloat(type))
+      continue;
+    bytes.resize(entry.rowBytes);
+    const int64_t elements = static_cast<int64_t>(entry.rowBytes / dtypeSize(type));
+    for (int64_t i = 0; i < (entry.input->batched ? rows.count : 1); ++i) {
+      const int64_t row = entry.input->batched ? sample(rows.first + i) : 0;
+      entry.source->read(row, bytes.data());
+      for (int64_t element = 0; element < elements; ++element)
+        if (!std::isfinite(loadAsDouble(type, bytes.data(), element)))
+          return Place{entry.file, row, element, i * elements + element};
+    }
+  }
+  return std::nullopt;
 }
 
 void Dataset::fill(Executor &executor, const std::string &function, RowRange rows) const {

@@ -37,6 +37,15 @@ public:
   /// Reads the integers of these rows (as fill takes them) against their bounds, and changes nothing.
   void checkIntegers(RowRange rows) const;
 
+  /// A float of a file, and where it lies in the batch.
+  struct Place {
+    std::string file;
+    int64_t row = 0, element = 0; ///< of the file, and within the row
+    int64_t inBatch = 0;          ///< element of the input
+  };
+  /// The first that is not finite in these rows (as fill takes them).
+  std::optional<Place> firstNonFinite(RowRange rows) const;
+
   /// Labels of the current batch's first `valid` rows that are not ignored; `valid` without labels.
   int64_t countLabels(Executor &executor, const std::string &function, int64_t valid) const;
 

@@ -65,11 +65,8 @@ void describe(char *text, size_t room, const LogLine &line, bool countsTokens) {
 
 } // namespace
 
-void writeTimeLeft(char *text, size_t room, double seconds, int64_t done, int64_t left) {
-  text[0] = 0;
-  if (done < 1 || left < 1)
-    return;
-  const auto rest = static_cast<long long>(std::ceil(seconds / static_cast<double>(done) * static_cast<double>(left)));
+void writeDuration(char *text, size_t room, double seconds) {
+  const auto rest = static_cast<long long>(std::ceil(seconds));
   if (rest >= 3600)
     std::snprintf(text, room, "%lld:%02lld:%02lld", rest / 3600, rest / 60 % 60, rest % 60);
   else
@@ -105,9 +102,9 @@ void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t
       append(text, room, "%s%s", text[0] ? "  " : "", facts[fact]);
 }
 
-Display::Display(int64_t first, int64_t steps, bool countsTokens, bool speaks)
-    : first(first), steps(steps), every(std::max<int64_t>(1, steps / 20)), countsTokens(countsTokens), speaks(speaks),
-      terminal(isatty(STDERR_FILENO) != 0), start(now()) {}
+Display::Display(int64_t steps, bool countsTokens, bool speaks)
+    : steps(steps), every(std::max<int64_t>(1, steps / 20)), countsTokens(countsTokens), speaks(speaks),
+      terminal(isatty(STDERR_FILENO) != 0), left(now()) {}
 
 void Display::begin(const char *text) {
   if (!speaks || !terminal)
@@ -120,6 +117,7 @@ void Display::step(const LogLine &line) {
   if (!speaks)
     return;
   const bool end = line.step + 1 == steps;
+  left.step(now());
   if (terminal) {
     if (line.evalLoss)
       keep(line);
@@ -150,9 +148,10 @@ void Display::keep(const LogLine &line) {
 
 void Display::bar(const LogLine &line) {
   last = now();
-  char left[32], text[kRoom];
-  writeTimeLeft(left, sizeof(left), last - start, line.step + 1 - first, steps - line.step - 1);
-  writeBar(text, sizeof(text), columnsOfTerminal(), line, steps, countsTokens, left);
+  char rest[32] = "", text[kRoom];
+  if (line.step + 1 < steps)
+    writeDuration(rest, sizeof(rest), left.seconds(steps - line.step - 1));
+  writeBar(text, sizeof(text), columnsOfTerminal(), line, steps, countsTokens, rest);
   show("\r");
   show(text);
   show("\x1b[K");

@@ -4,11 +4,31 @@
 
 namespace kedge::rt {
 
+/// How long a run will go on, judged by its steps so far. The first is slower than the others (pages, caches), so it counts only
+/// while it is alone.
+class TimeLeft {
+public:
+  explicit TimeLeft(double start) : last(start) {}
+  /// A step has ended, with its evaluation.
+  void step(double now) {
+    (done++ == 0 ? first : others) += now - last;
+    last = now;
+  }
+  double seconds(int64_t steps) const {
+    const double each = done == 1 ? first : others / static_cast<double>(done - 1);
+    return done == 0 ? 0 : each * static_cast<double>(steps);
+  }
+
+private:
+  double last, first = 0, others = 0;
+  int64_t done = 0;
+};
+
 class Display {
 public:
-  /// `first`: completed steps when the run begins or goes on; `countsTokens`: otherwise rows are samples; `speaks`: otherwise
+  /// `steps` of the run in all; `countsTokens`: otherwise rows are samples; `speaks`: otherwise
   /// nothing is shown.
-  Display(int64_t first, int64_t steps, bool countsTokens, bool speaks);
+  Display(int64_t steps, bool countsTokens, bool speaks);
   /// On a terminal alone: what is about to be trained.
   void begin(const char *text);
   /// Allocates nothing.
@@ -19,13 +39,14 @@ public:
 private:
   void bar(const LogLine &line);
   void keep(const LogLine &line);
-  int64_t first, steps, every;
+  int64_t steps, every;
   bool countsTokens, speaks, terminal, open = false;
-  double start, last = -1;
+  TimeLeft left;
+  double last = -1;
 };
 
-/// "1:02:03", "2:03": what is left of a run of `steps` whose last `done` steps took `seconds`. Empty when unknown.
-void writeTimeLeft(char *text, size_t room, double seconds, int64_t done, int64_t left);
+/// "1:02:03", "2:03".
+void writeDuration(char *text, size_t room, double seconds);
 
 /// A bar and as many of the line's facts as fit `columns`, the most wanted first; no end of line.
 void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t steps, bool countsTokens, const char *left);

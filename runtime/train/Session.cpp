@@ -188,6 +188,8 @@ int Session::run() {
                                   scalars.steps));
   if (signal == 0)
     finish();
+  else if (exportsWhenStopped())
+    exportStopped();
   return signal == 0 ? 0 : 128 + signal;
 }
 
@@ -199,14 +201,25 @@ void Session::printExportNotes() const {
                options.exportOnnx, merged);
 }
 
-void Session::finish() {
-  const bool exports = !(options.exportOnnx.empty() && options.exportSafetensors.empty() && options.exportOnnxAdapters.empty() &&
-                         options.exportAdapter.empty());
-  if (stepsRun > 0 && exports)
-    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
-  for (const NamedFile &wanted : options.predict)
-    if ((signal = predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file)) != 0)
-      return;
+std::vector<std::string> Session::exportFiles() const {
+  std::vector<std::string> files;
+  for (const std::string *file : {&options.exportOnnx, &options.exportOnnxAdapters, &options.exportAdapter, &options.exportSafetensors})
+    if (!file->empty())
+      files.push_back(fmt::format("'{}'", *file));
+  return files;
+}
+
+/// Who presses Ctrl-C wants the run's results; SIGTERM may leave no time for them.
+bool Session::exportsWhenStopped() const { return signal == SIGINT && stepsRun > 0 && !exportFiles().empty(); }
+
+void Session::exportStopped() {
+  checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+  exportAll();
+  if (world.isFirst())
+    fmt::print(stderr, "kedge: note: exported after step {} of {}: {}\n", progress.step, scalars.steps, fmt::join(exportFiles(), ", "));
+}
+
+void Session::exportAll() {
   if (!options.exportOnnx.empty()) {
     exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode ? "training" : "inference");
     if (world.isFirst())
@@ -218,6 +231,15 @@ void Session::finish() {
     exportAdapter(options.exportAdapter, *executor);
   if (!options.exportSafetensors.empty())
     exportSafetensors(options.exportSafetensors, *executor, options.exportType);
+}
+
+void Session::finish() {
+  if (stepsRun > 0 && !exportFiles().empty())
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+  for (const NamedFile &wanted : options.predict)
+    if ((signal = predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file)) != 0)
+      return;
+  exportAll();
   if (!options.memoryReport.empty()) {
     AtomicFile file(ofRank(options.memoryReport, world));
     file.write(meter.report(*executor, stepsRun));

@@ -39,6 +39,10 @@ private:
   bool keepIfBest(const LogLine &line);
   std::string describeRun() const;
   void noteStop() const;
+  std::vector<std::string> exportFiles() const;
+  bool exportsWhenStopped() const;
+  void exportStopped();
+  void exportAll();
   void saveBefore(const StepNotBegun &reason);
   void finish();
   void printExportNotes() const;

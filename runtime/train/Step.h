@@ -68,6 +68,7 @@ private:
   [[noreturn]] void explainGradients(const Progress &progress, double norm);
   NonFiniteGradients findAgain(const Progress &progress);
   [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing);
+  void nameData(std::optional<NonFinite> &found, RowRange rows);
   std::string remedy() const;
   double lossOf(const Sums &sums) const;
   StepPoint pointOf(const Progress &progress, int64_t micro) const;
@@ -78,6 +79,7 @@ private:
   const Dataset &data;
   const RunScalars &scalars;
   const World world;
+  bool foundInData = false; ///< what is not finite came from a file
   ScalarWriter writer;
   NonFiniteStep whenNonFinite;
   GradientWatch *watcher = nullptr;

@@ -13,7 +13,19 @@ std::string describe(const NonFinite &found) {
 
 } // namespace
 
+/// A value that was there before the first launch may be a file's: then its place there is told.
+void StepRunner::nameData(std::optional<NonFinite> &found, RowRange rows) {
+  if (!found || found->launch >= 0)
+    return;
+  const std::optional<Dataset::Place> place = data.firstNonFinite(rows);
+  foundInData = place && place->inBatch == found->element;
+  if (foundInData)
+    found->what += fmt::format(", which is row {}, element {} of {}", place->row, place->element, place->file);
+}
+
 std::string StepRunner::remedy() const {
+  if (foundInData)
+    return "; correct the data";
   const std::string help = "; a lower --lr, a longer --warmup or --clip-norm may help";
   return canSkipUpdates(program) ? help + "; --on-nan continue skips such a step" : help;
 }
@@ -35,7 +47,9 @@ void StepRunner::explainLoss(const Progress &progress, int64_t micro, double val
   data.fill(executor, forward, rowsOf(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
   const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
-  failWith(head, executor.firstNonFinite(forward, program.function(forward)->lossReady), "no value before it is");
+  std::optional<NonFinite> found = executor.firstNonFinite(forward, program.function(forward)->lossReady);
+  nameData(found, rowsOf(progress, micro));
+  failWith(head, found, "no value before it is");
 }
 
 /// All micro-batches run again, on all ranks alike. Accumulators then hold what they held.
@@ -51,7 +65,9 @@ NonFiniteGradients StepRunner::findAgain(const Progress &progress) {
   for (int64_t micro = 0; micro < program.options.accumulate; ++micro) {
     data.fill(executor, forward, rowsOf(progress, micro));
     writer.write(executor, scalars, pointOf(progress, micro));
-    const NonFiniteGradients found = executor.nonFiniteGradients(forward);
+    NonFiniteGradients found = executor.nonFiniteGradients(forward);
+    if (!first.value)
+      nameData(found.value, rowsOf(progress, micro));
     take(first.value, found.value);
     take(first.gradient, found.gradient);
     launches += static_cast<int>(program.function(forward)->launches.size());

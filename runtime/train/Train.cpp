@@ -95,11 +95,13 @@ bool Session::keepIfBest(const LogLine &line) {
 
 /// What a signal leaves behind.
 void Session::noteStop() const {
-  const std::string where = options.checkpointDir.empty()
-                                ? "what was trained is lost (no --checkpoint-dir)"
-                                : fmt::format("'{}' holds it", folderOfStep(options.checkpointDir, savedStep));
-  fmt::print(stderr, "kedge: note: stopped by {} after step {} of {}: {}\n", signal == SIGINT ? "SIGINT" : "a signal",
-             progress.step, scalars.steps, where);
+  std::string kept = "what was trained is lost (no --checkpoint-dir)";
+  if (!options.checkpointDir.empty())
+    kept = fmt::format("'{}' holds it", folderOfStep(options.checkpointDir, savedStep));
+  else if (exportsWhenStopped())
+    kept = "there is no --checkpoint-dir to go on from";
+  fmt::print(stderr, "kedge: note: stopped by {} after step {} of {}: {}{}\n", signal == SIGINT ? "SIGINT" : "a signal", progress.step,
+             scalars.steps, kept, exportsWhenStopped() ? "; exporting now, unless a second signal comes" : "");
 }
 
 /// What was trained is not lost with a data file. Ranks cannot agree on it any more: the others wait in the step.
@@ -122,7 +124,7 @@ int Session::train() {
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());
-  Display display(progress.step, scalars.steps, program.options.tokensPerRow > 1, world.isFirst());
+  Display display(scalars.steps, program.options.tokensPerRow > 1, world.isFirst());
   display.begin(describeRun().c_str());
   signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   bool ends = false;

@@ -34,8 +34,9 @@ journey.walk(["kedge", "compile", "gpt.onnx", *shape, "--weight-decay-exclude", 
 # Training, stopped on the way and resumed.
 run = ["./train", *data, "--checkpoint-dir", "checkpoints", "--log", "log.jsonl"]
 journey.walk(["./train", *data], r"kedge: error: --steps N is missing: how many optimizer steps to train in all", code=1)
-journey.walk([*run, "--steps", "1000000"], (STEP.format(1000000, "0.001"), 1, 2),
-             r"kedge: note: stopped by SIGINT after step [0-9]+ of 1000000: 'checkpoints/step-[0-9]+' holds it", code=130, stop_after=1)
+journey.walk([*run, "--steps", "1000000", "--export-onnx", "stopped.onnx"], (STEP.format(1000000, "0.001"), 1, 2),
+             r"kedge: note: stopped by SIGINT after step [0-9]+ of 1000000: 'checkpoints/step-[0-9]+' holds it; exporting now, unless a "
+             r"second signal comes", r"kedge: note: exported after step [0-9]+ of 1000000: 'stopped.onnx'", code=130, stop_after=1)
 stopped = len((folder / "log.jsonl").read_text().splitlines())
 steps = stopped + 4
 journey.walk([*run, "--steps", steps], r"kedge: error: --checkpoint-dir 'checkpoints' holds checkpoints already: give --resume to go on from "

@@ -107,7 +107,7 @@ TEST_F(RuntimeErrors, ALossThatIsNotFinite) {
   std::vector<float> x(24, 1);
   x[7] = INFINITY;
   writeNpy("x.npy", "<f4", {8, 3}, x);
-  expectError(std::string("line --steps 3") + kLineData, "element 7 of input 'x'");
+  expectError(std::string("line --steps 3") + kLineData, "inf, element 7 of input 'x', which is row 2, element 1 of x.npy; correct the data");
 }
 
 TEST_F(RuntimeErrors, FlagsThatDoNotFit) {

@@ -124,7 +124,7 @@ TEST_F(RuntimeRankRuns, ANonFiniteLossOfOneRankEndsAllWithOneMessage) {
   write("x.npy", x);
   const RunResult result = three(kLineData + std::string("--steps 4 --log log.jsonl --checkpoint-dir ck"));
   expectOneError(result, "the loss of step 1 is not finite");
-  EXPECT_NE(result.err.find("on rank 1, inf, element 3 of input 'x'"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("on rank 1, inf, element 3 of input 'x', which is row 9, element 0 of x.npy; "), std::string::npos) << result.err;
   EXPECT_EQ(readLog("log.jsonl").size(), 1u);
   EXPECT_TRUE(fs::is_empty(path("ck")));
 }

@@ -89,6 +89,25 @@ TEST_F(RuntimeResume, SignalsFinishTheStepAndCheckpoint) {
   }
 }
 
+TEST_F(RuntimeResume, CtrlCExportsWhatWasAskedFor) {
+  writeLineData(10);
+  for (int signal : {SIGINT, SIGTERM}) {
+    for (const char *file : {"log.jsonl", "stopped.safetensors"})
+      fs::remove(path(file));
+    fs::remove_all(path("ck"));
+    std::vector<std::string> arguments = longRun("100000000");
+    arguments.insert(arguments.end(), {"--export-safetensors", "stopped.safetensors"});
+    const int status = interrupt(arguments, 20, signal);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+    ASSERT_EQ(fs::exists(path("stopped.safetensors")), signal == SIGINT);
+    if (signal == SIGINT) {
+      const std::string steps = std::to_string(readLog("log.jsonl").size());
+      EXPECT_EQ(read("stopped.safetensors"), read("ck/step-" + steps + "/model.safetensors"));
+    }
+  }
+}
+
 TEST_F(RuntimeResume, KeepsTheNewestAndSavesScalars) {
   writeLineData(10);
   ASSERT_EQ(
