@@ -81,6 +81,8 @@ def measured(program, arguments, options, folder):
         subprocess.run(command, check=True, capture_output=True, cwd=folder, env=options.environment)
         seen = set()
         for event in json.loads(trace.read_text())["traceEvents"]:
+            if event["cat"] == "steps":
+                continue
             key = event["cat"], event["args"]["launch"]
             if key in seen:
                 seconds[key] = min(seconds.get(key, 1e9), max(0, event["dur"] / 1e6 - options.reading))

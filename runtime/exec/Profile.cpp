@@ -12,6 +12,37 @@ const std::string &nameOf(const Launch &launch) {
   return launch.library.empty() ? launch.kernel : launch.library;
 }
 
+/// The row of the trace that says which step runs; rows below it are streams.
+constexpr int kStepRow = 1000;
+
+/// Finds steps in the order of their launches: each is one run of @step, or of @micro as often as batches are accumulated, and then
+/// of @update. Evaluations are none.
+class StepFinder {
+public:
+  explicit StepFinder(const Program &program)
+      : micros(program.function("update") ? program.options.accumulate : 1), update(program.function("update")) {}
+
+  static bool isForward(const Function &function) { return function.name == "step" || function.name == "micro"; }
+  bool isOfStep(const Function &function) const { return isForward(function) || &function == update; }
+  /// To be asked for each launch, in their order.
+  bool begins(const Function &function, int launch) {
+    if (!isForward(function) || launch != 0 || (runs != 0 && runs < micros))
+      return false;
+    runs = 0;
+    return true;
+  }
+  bool ends(const Function &function, int launch) {
+    if (!isOfStep(function) || launch + 1 != static_cast<int>(function.launches.size()))
+      return false;
+    runs += isForward(function);
+    return update ? &function == update : true;
+  }
+
+private:
+  int64_t micros, runs = 0;
+  const Function *update; ///< null: the step is one function
+};
+
 /// Runs beside what computes, so that its time is no part of a step's.
 bool isBeside(const Launch &launch) { return launch.stream == kRankStream; }
 
@@ -35,23 +66,64 @@ void Profile::record(const Function &function, int launch, int64_t begin, int64_
   ++total.calls;
 }
 
+std::vector<Profile::Span> Profile::wholeSteps(size_t &kept) const {
+  StepFinder finder(program);
+  std::vector<Span> steps;
+  std::optional<size_t> open; // where a step began that has not ended
+  kept = events.size();
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event &event = events[i];
+    if (finder.begins(*event.function, event.launch)) {
+      if (steps.size() == static_cast<size_t>(kTracedSteps)) {
+        kept = i;
+        return steps;
+      }
+      open = i;
+      steps.push_back({event.begin, event.end});
+    }
+    if (!steps.empty() && finder.isOfStep(*event.function))
+      steps.back().end = std::max(steps.back().end, event.end);
+    if (finder.ends(*event.function, event.launch))
+      open.reset();
+  }
+  if (open) {
+    kept = *open;
+    steps.pop_back();
+  }
+  return steps;
+}
+
 void Profile::finish(const std::string &path) const {
   AtomicFile file(path);
   file.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
   const int64_t origin = events.empty() ? 0 : events.front().begin;
-  for (size_t i = 0; i < events.size(); ++i) {
+  size_t kept = 0;
+  const std::vector<Span> steps = wholeSteps(kept);
+  const auto microseconds = [](int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; };
+  for (size_t i = 0; i < kept; ++i) {
     const Event &event = events[i];
     const Launch &launch = event.function->launches[static_cast<size_t>(event.launch)];
     const nlohmann::ordered_json json = {
         {"name", nameOf(launch)},
         {"cat", event.function->name},
         {"ph", "X"},
-        {"ts", static_cast<double>(event.begin - origin) / 1e3},
-        {"dur", static_cast<double>(event.end - event.begin) / 1e3},
+        {"ts", microseconds(event.begin - origin)},
+        {"dur", microseconds(event.end - event.begin)},
         {"pid", 0},
         {"tid", launch.stream},
-        {"args", {{"loc", launch.loc}, {"launch", event.launch}, {"iterations", launch.iterations}}}};
-    file.write(json.dump() + (i + 1 < events.size() ? ",\n" : "\n"));
+        {"args", {{"loc", launch.loc}, {"operator", nameOf(launch)}, {"launch", event.launch}, {"iterations", launch.iterations}}}};
+    file.write(json.dump() + (i + 1 < kept + steps.size() ? ",\n" : "\n"));
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const nlohmann::ordered_json json = {{"name", fmt::format("step {} of this run", i + 1)},
+                                         {"cat", "steps"},
+                                         {"ph", "X"},
+                                         {"ts", microseconds(steps[i].begin - origin)},
+                                         {"dur", microseconds(steps[i].end - steps[i].begin)},
+                                         {"pid", 0},
+                                         {"tid", kStepRow},
+                                         {"args", {{"step", i + 1}}}};
+    file.write(json.dump() + (i + 1 < steps.size() ? ",\n" : "\n"));
   }
   file.write("]}\n");
   file.commit();

@@ -10,7 +10,7 @@ public:
   /// `prints`: the table.
   Profile(const Program &program, int64_t steps, bool prints);
   void record(const Function &function, int launch, int64_t begin, int64_t end) override;
-  /// Writes the trace, a row a stream, and prints the table to stderr. Collectives that run beside the rest have shares
+  /// Writes the trace, a row a stream and one of steps, whole steps only, and prints the table to stderr. Collectives that run beside the rest have shares
   /// of their own: they are no part of the sum.
   void finish(const std::string &path) const;
 
@@ -20,6 +20,11 @@ private:
     int launch;
     int64_t begin, end;
   };
+  struct Span {
+    int64_t begin, end;
+  };
+  /// The first steps, and how many events come before the first one that is cut off.
+  std::vector<Span> wholeSteps(size_t &kept) const;
   struct Total {
     int64_t nanoseconds = 0, calls = 0;
   };

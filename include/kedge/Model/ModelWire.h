@@ -32,7 +32,7 @@ public:
   int64_t varint(); // requires Type::Varint
   float fixed32();  // requires Type::Fixed32
   double fixed64(); // requires Type::Fixed64
-  Span bytes();     // requires Type::Bytes; never empty of checks: lies within the message
+  Span bytes();     // requires Type::Bytes; checked to lie within the message
   std::string string();      // requires Type::Bytes, and UTF-8, as names and texts are
   std::string byteString();  // requires Type::Bytes
 

@@ -26,6 +26,9 @@ def main():
         "transient buffers": f" and {transient} transient buffers in {len(plan['functions'])} functions",
         "bytes of the arena": f'one arena of {plan["arena_bytes"]} bytes',
         "areas of the timeline": 'data-share="activations"',
+        "a timeline that ends at its axes": '<g clip-path="url(#inside)">',
+        "round numbers of launches": '>20</text>',
+        "what makes a value": "<th>made by</th>",
         "the layers at the peak": "<td>blocks.0</td>",
         "the frontier's points": f'{amount(plan["frontier"][-1]["peak_bytes"])}: {100 * plan["frontier"][-1]["overhead"]:.3f} % more time',
     }

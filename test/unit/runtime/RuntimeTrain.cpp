@@ -171,7 +171,30 @@ TEST_F(RuntimeTest, PlanMemoryReportAndProfile) {
   for (const auto &entry : report["reservations"])
     sum += entry["bytes"].get<uint64_t>();
   EXPECT_EQ(report["peak_bytes"], sum);
-  EXPECT_EQ(nlohmann::json::parse(read("p.json"))["traceEvents"].size(), 18u);
+  const auto events = nlohmann::json::parse(read("p.json"))["traceEvents"];
+  ASSERT_EQ(events.size(), 18u + 3u);
+  EXPECT_EQ(events[0]["args"]["operator"], "line_forward");
+  EXPECT_EQ(events[20]["name"], "step 3 of this run");
+}
+
+TEST_F(RuntimeTest, ProfilesHaveTwentyWholeSteps) {
+  writeLineData(8);
+  const std::string evaluated = "line --steps 30 --eval-every 3 --eval-data x=x.npy --eval-data labels=y.npy";
+  for (const std::string &flags : {std::string("line --steps 30"), evaluated, std::string("line:2:2 --steps 30")}) {
+    ASSERT_EQ(run(flags + kLineData + "--profile p.json").code, 0) << flags;
+    size_t steps = 0, launches = 0;
+    nlohmann::json last;
+    const auto trace = nlohmann::json::parse(read("p.json"));
+    for (const auto &event : trace["traceEvents"]) {
+      steps += event["cat"] == "steps";
+      launches += event["cat"] == "step" || event["cat"] == "micro" || event["cat"] == "update";
+      last = event["cat"] == "steps" ? event : last;
+    }
+    EXPECT_EQ(steps, 20u) << flags;
+    EXPECT_EQ(last["name"], "step 20 of this run") << flags;
+    EXPECT_EQ(launches % 20, 0u) << flags;
+    EXPECT_GE(launches, 20u * 6) << flags;
+  }
 }
 
 } // namespace

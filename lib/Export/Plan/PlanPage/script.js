@@ -13,6 +13,9 @@ function amount(bytes) {
   return (unit === 0 ? bytes : bytes.toFixed(2)) + " " + units[unit];
 }
 
+// Of a tick: "8 MiB", not "8.00 MiB".
+const roundAmount = (bytes) => amount(bytes).replace(".00 ", " ").replace(/(\.\d)0 /, "$1 ");
+
 const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
 // Ranges come as lists: name, type, layer, share (indices of strings), bytes, offset, first, last.
@@ -110,6 +113,20 @@ function ticks(from, to) {
   return list;
 }
 
+// The smallest of 1, 2, 5, 10, 20, ... that is no less.
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough * (1 - 1e-9));
+}
+
+// Round numbers of launches between two times; launch k runs at time k + 1.
+function launchTicks(from, to) {
+  const step = Math.max(1, roundStep((to - from) / 8)), list = [];
+  for (let launch = Math.max(0, Math.ceil((from - 1) / step) * step); launch + 1 <= to && launch < fn.launches.length; launch += step)
+    list.push(launch);
+  return list;
+}
+
 // One column a time, or a column for several: the time of each column's largest load.
 function columns(count) {
   const [from, to] = [Math.floor(window_[0]), Math.ceil(window_[1])], result = [];
@@ -124,6 +141,14 @@ function columns(count) {
 
 const xOf = (t, width) => margin.left + (t - window_[0]) / (window_[1] - window_[0]) * (width - margin.left - margin.right);
 const timeAt = (x, width) => window_[0] + (x - margin.left) / (width - margin.left - margin.right) * (window_[1] - window_[0]);
+
+// What is drawn in it ends at the axes.
+function clipped(root, width, height) {
+  const clip = svg("clipPath", {id: "inside"}), group = svg("g", {"clip-path": "url(#inside)"});
+  clip.append(svg("rect", {x: margin.left, y: 0, width: Math.max(0, width - margin.left - margin.right), height}));
+  root.append(clip, group);
+  return group;
+}
 
 function areas(root, width, yOf) {
   const list = columns(width - margin.left - margin.right), withState = el("show-state").checked;
@@ -162,24 +187,22 @@ function drawTimeline() {
   for (const bytes of ticks(0, most)) {
     const y = yOf(bytes);
     root.append(svg("line", {class: "grid", x1: margin.left, x2: width - margin.right, y1: y, y2: y}),
-                svg("text", {x: margin.left - 6, y: y + 4, "text-anchor": "end"}, amount(bytes)));
+                svg("text", {x: margin.left - 6, y: y + 4, "text-anchor": "end"}, roundAmount(bytes)));
   }
-  areas(root, width, yOf);
+  const inside = clipped(root, width, height - margin.bottom);
+  areas(inside, width, yOf);
   if (base && budget !== null && budget <= most) {
     root.append(svg("line", {class: "budget", x1: margin.left, x2: width - margin.right, y1: yOf(budget), y2: yOf(budget)}),
                 svg("text", {x: margin.left + 6, y: yOf(budget) - 4}, "budget " + amount(budget)));
   }
   phaseBand(root, width, height - margin.bottom + 3);
-  for (let i = 0; i <= 8; ++i) {
-    const t = window_[0] + (window_[1] - window_[0]) * i / 8;
-    root.append(svg("text", {x: xOf(t, width), y: height - margin.bottom + 20, "text-anchor": "middle"},
-                    Math.max(0, Math.round(t) - 1)));
-  }
+  for (const launch of launchTicks(...window_))
+    root.append(svg("text", {class: "launch", x: xOf(launch + 1.5, width), y: height - margin.bottom + 20, "text-anchor": "middle"}, launch));
   root.append(svg("text", {x: margin.left, y: height - 2}, "launches; the band: blue forward, rose backward, green update, red recomputation"
     + (plan.report.host_bytes > 0 ? ", gold copies to host memory and back" : "")));
   if (moment + 1 > window_[0] && moment < window_[1]) {
     const x = xOf(moment + 0.5, width);
-    root.append(svg("line", {class: "moment", x1: x, x2: x, y1: margin.top, y2: height - margin.bottom}));
+    inside.append(svg("line", {class: "moment", x1: x, x2: x, y1: margin.top, y2: height - margin.bottom}));
   }
 }
 
@@ -208,7 +231,7 @@ function drawMap() {
   g.fillStyle = colourOf("quiet");
   g.textAlign = "right";
   for (const offset of ticks(scale.bottom, plan.arena)) {
-    g.fillText(amount(offset), margin.left - 6, Math.min(canvas.clientHeight - 2, scale.y(offset) + 4));
+    g.fillText(roundAmount(offset), margin.left - 6, Math.min(canvas.clientHeight - 2, scale.y(offset) + 4));
   }
   g.save();
   g.beginPath();
@@ -280,8 +303,8 @@ function tables() {
   fill(el("layers"), ["layer", "total", ...shown.map((s) => s.replace("_", " "))],
        sorted.map(([name, e]) => [name, amount(e.total), ...shown.map((s) => e[s] ? amount(e[s]) : "")]));
   const values = [...alive].sort((a, b) => b.bytes - a.bytes).slice(0, 40);
-  fill(el("values"), ["value", "bytes", "type", "launches"],
-       values.map((r) => [r.name, amount(r.bytes), r.type, `${r.first} to ${r.last}`]));
+  fill(el("values"), ["value", "bytes", "type", "launches", "made by"],
+       values.map((r) => [r.name, amount(r.bytes), r.type, `${r.first} to ${r.last}`, launchText(r.first + 1)]));
 }
 
 // --- what the user does
@@ -353,15 +376,14 @@ function hoverMap(event, x) {
   if (!r) return void (el("tip").hidden = true);
   const life = r.persistent ? "all the time" : `launches ${r.first} to ${r.last}`;
   showTip(event, [r.name, `${amount(r.bytes)} at offset ${r.offset} (${r.type})`, `${r.share.replace("_", " ")}, ${life}`,
-                  r.layer ? "layer " + r.layer : ""].filter(Boolean).join("\n"));
+                  r.layer ? "layer " + r.layer : "", r.persistent ? "" : launchText(r.first + 1)].filter(Boolean).join("\n"));
 }
 
 // --- added time against bytes
 
 // A few round percentages.
 function percentTicks(most) {
-  const rough = most / 5, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough), list = [];
+  const step = roundStep(most / 5), list = [];
   for (let k = 0; k * step <= most; ++k) list.push(k * step);
   return list;
 }
@@ -377,7 +399,7 @@ function drawFrontier() {
   const y = (percent) => height - margin.bottom - (height - margin.top - margin.bottom) * percent / most;
   const lines = [];
   for (const bytes of ticks(from, to))
-    lines.push(svg("text", {x: x(bytes), y: height - margin.bottom + 16, "text-anchor": "middle"}, amount(bytes)));
+    lines.push(svg("text", {x: x(bytes), y: height - margin.bottom + 16, "text-anchor": "middle"}, roundAmount(bytes)));
   for (const percent of percentTicks(most))
     lines.push(svg("line", {class: "grid", x1: margin.left, x2: width - margin.right, y1: y(percent), y2: y(percent)}),
                svg("text", {x: margin.left - 6, y: y(percent) + 4, "text-anchor": "end"}, +percent.toPrecision(3) + " %"));
