@@ -170,7 +170,7 @@ void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
   build(phase, withKernels, manager);
   if (!runPasses(manager, *ir))
-    fail("{}: not compiled: {} failed (above)", options.model.model, nameOf(phase));
+    fail("{}: not compiled: the error above ended the phase '{}'", options.model.model, nameOf(phase));
   checkRoundTrip(*ir, nameOf(phase));
 }
 
@@ -426,7 +426,7 @@ ProgramParts Compilation::programParts() {
     }
     auto kernels = levels.compile(*kernelModule, names);
     if (failed(kernels))
-      fail("{}: not compiled: code generation failed (above)", options.model.model);
+      fail("{}: not compiled: the error above ended code generation", options.model.model);
     made.kernels = std::move(*kernels);
     made.names = std::move(names);
   }

@@ -86,7 +86,7 @@ ClusterTiming::ClusterTiming(const std::string &function, int threads) : threads
   });
   FailureOr<ObjectFiles> objects = lower::compileKernels(*kernels, lower::KernelTarget::host());
   if (failed(objects))
-    fail("calibrate: code generation failed (above)");
+    fail("calibrate: the error above ended code generation");
   program = lower::JitProgram::create(*objects);
   kernel = program->lookup(name);
 }
