@@ -7,6 +7,8 @@ namespace kedge::rt::cpu {
 
 using Space = std::array<int64_t, 3>; ///< depth, height, width; missing leading dimensions are 1
 
+constexpr int64_t kMostDepthwiseTaps = 256; ///< of a channel, all its filters together
+
 /// X [batch, channels, in], W [filters, channels/groups, kernel], Y [batch, filters, out].
 struct ConvShape {
   int64_t batch, channels, filters, groups;
@@ -17,6 +19,18 @@ struct ConvShape {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupFilters() const { return filters / groups; }
+  /// Few filters a channel, and none sees two channels: a stencil over planes, no product.
+  bool isDepthwise() const {
+    return groupChannels() == 1 && groupFilters() <= 4 && taps() * groupFilters() <= kMostDepthwiseTaps;
+  }
+  /// The same convolution with its positions in one row where each reads one place, its own: rows need not be cut then.
+  ConvShape withLongRows() const {
+    constexpr Space ones{1, 1, 1};
+    ConvShape c = *this;
+    if (kernel == ones && stride == ones && pad == Space{} && in == out)
+      c.in = c.out = {1, 1, inSize()};
+    return c;
+  }
   /// Of the convolution and of both its gradients; taps in the padding count.
   /// `resultChannels`: of one group.
   KernelWork work(int64_t resultChannels) const {

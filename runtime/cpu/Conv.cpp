@@ -1,7 +1,8 @@
 // Convolutions and their gradients as products with an implicit im2col matrix: rows of it are read from the
 // image while panels are packed. onnx.ConvTranspose is the gradient of a convolution, and its gradients are
-// a convolution and a gradient of the weight.
+// a convolution and a gradient of the weight. Depthwise ones are stencils (ConvDepthwise.cpp).
 #include "runtime/calls/Types.h"
+#include "runtime/cpu/ConvDepthwise.h"
 #include "runtime/cpu/ConvTaps.h"
 #include "runtime/cpu/Gemm.h"
 #include "runtime/cpu/Registration.h"
@@ -303,11 +304,13 @@ using Pointer = std::unique_ptr<LibraryKernel>;
 /// The convolution or gradient that the call is.
 Pointer makeConvolution(const LibraryCall &call, int threads) {
   const ConvRoles roles = convRolesOf(call);
-  const ConvShape c = readConv(call, roles);
+  const ConvShape c = readConv(call, roles).withLongRows();
   const int bias = roles.bias ? inputIndex(call, 2) : -1;
   const bool back = roles.kind == ConvRoles::Kind::Data;
   if (bias >= 0)
     expectShape(call, call.inputs[bias], {back ? c.channels : c.filters}, "the bias");
+  if (c.isDepthwise())
+    return makeDepthwise(call, c, roles, bias, threads);
   auto make = [&]<typename S, typename E>(TypeTag<S>, TypeTag<E>) -> Pointer {
     if (roles.kind == ConvRoles::Kind::Filter)
       return std::make_unique<WeightProduct<S, E>>(c, roles.image, roles.result, threads);

@@ -100,5 +100,38 @@ BENCHMARK(AttentionGrad)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
+/// args: 0 forward, 1 gradient of the image, 2 of the filter; batch, channels, filters, group, size, kernel, stride.
+void Convolution(benchmark::State &state) {
+  const int64_t kind = state.range(0), n = state.range(1), channels = state.range(2), filters = state.range(3);
+  const int64_t group = state.range(4), size = state.range(5), kernel = state.range(6), stride = state.range(7);
+  const int64_t pad = kernel / 2, out = (size + 2 * pad - kernel) / stride + 1;
+  const TensorDesc x = f32({n, channels, size, size}), w = f32({filters, channels / group, kernel, kernel}),
+                   y = f32({n, filters, out, out});
+  const nlohmann::json attrs = {{"group", group}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
+  const LibraryCall calls[] = {{"onnx.Conv", attrs, {x, w}, {y}},
+                               {"train.ConvGradInput", attrs, {y, w}, {x}},
+                               {"train.ConvGradWeight", attrs, {x, y}, {w}}};
+  measure(state, calls[kind], 2.0 * n * filters * out * out * (channels / group) * kernel * kernel);
+  state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(x.bytes() + w.bytes() + y.bytes()),
+                                              benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// Of MobileNetV2 and ResNet-50 at four images: depthwise, pointwise, and ones with strides.
+void convolutions(benchmark::internal::Benchmark *bench) {
+  for (int64_t kind : {0, 1, 2}) {
+    for (auto [channels, size, stride] : {std::tuple{96, 112, 2}, {144, 56, 1}, {192, 28, 1}, {576, 14, 1}, {960, 7, 1}})
+      bench->Args({kind, 4, channels, channels, channels, size, 3, stride});
+    bench->Args({kind, 4, 192, 192, 192, 28, 5, 1});
+    bench->Args({kind, 4, 96, 96, 96, 56, 7, 1});
+    bench->Args({kind, 4, 16, 96, 1, 112, 1, 1});
+    bench->Args({kind, 4, 96, 576, 1, 14, 1, 1});
+    bench->Args({kind, 4, 960, 160, 1, 7, 1, 1});
+    bench->Args({kind, 4, 64, 64, 1, 56, 3, 1});
+    bench->Args({kind, 4, 128, 128, 1, 56, 3, 2});
+    bench->Args({kind, 4, 256, 512, 1, 56, 1, 2});
+  }
+}
+BENCHMARK(Convolution)->Apply(convolutions)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 } // namespace
 } // namespace kedge::rt
