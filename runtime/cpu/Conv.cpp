@@ -1,16 +1,15 @@
 // Convolutions and their gradients as products with an implicit im2col matrix: rows of it are read from the
 // image while panels are packed. onnx.ConvTranspose is the gradient of a convolution, and its gradients are
-// a convolution and a gradient of the weight. Depthwise ones are stencils (ConvDepthwise.cpp).
+// a convolution and a gradient of the weight. Depthwise ones are stencils
+// (ConvDepthwise.cpp), gradients of strided ones several products (ConvStrided.cpp).
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/ConvDepthwise.h"
-#include "runtime/cpu/ConvTaps.h"
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/ConvPanels.h"
+#include "runtime/cpu/ConvStrided.h"
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
 namespace {
-
-constexpr int64_t kMostColumns = 32; // of a tile
 
 /// Sums of a tile to the result: the bias of its row added, rounded once. S: type of the result.
 template <typename S> struct RowFinish {
@@ -33,19 +32,6 @@ template <typename S> struct RowFinish {
     }
   }
 };
-
-/// Packs a panel whose rows of k are written by fill(p, list), as packA or packB does with a matrix.
-template <typename S, typename Fill, typename Pack>
-void packFilledRows(int64_t length, Fill &&fill, Pack &&pack) {
-  constexpr int64_t kDepth = 64; // a multiple of every tile's
-  S list[kDepth * kMostColumns];
-  for (int64_t p = 0; p < length; p += kDepth) {
-    const int64_t count = std::min(kDepth, length - p);
-    for (int64_t i = 0; i < count; ++i)
-      fill(p + i, list + i * kMostColumns);
-    pack(p, Strided<S>{list, 1, kMostColumns}, count);
-  }
-}
 
 /// Y = W * X + B, or dX = W^T dY (+ B): for every image and group a product of the filters with columns that
 /// are positions of the result's space. S: element type; E: type in the tile's panels.
@@ -115,7 +101,7 @@ private:
         packA(dst, width, Strided<S>{weights + row * depth_ + k0, depth_, 1}, rows, length);
     };
     auto right = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-      packImage(dst, width, image, column, columns, k0, length);
+      packPlaces<Back>(c_, dst, width, image, column, columns, k0, length);
     };
     gemmBlocked<E>(plan_, left, right, sum, columns_, start, static_cast<const T *>(nullptr), finish, workspace);
   }
@@ -124,6 +110,8 @@ private:
   void packWeightsBack(E *dst, int width, const S *weights, int64_t row, int64_t rows, int64_t k0,
                        int64_t length) const {
     int64_t taps = c_.taps();
+    if (taps == 1)
+      return packA(dst, width, Strided<S>{weights + k0 * rows_ + row, 1, rows_}, rows, length);
     auto fill = [&](int64_t p, auto *list) {
       int64_t filter = (k0 + p) / taps, tap = (k0 + p) % taps;
       const S *source = weights + (filter * rows_ + row) * taps + tap;
@@ -138,33 +126,6 @@ private:
       for (int64_t p = 0; p < length; ++p, dst += width) {
         fill(p, dst);
         std::fill(dst + rows, dst + width, T(0));
-      }
-  }
-
-  void packImage(E *dst, int width, const S *image, int64_t column, int64_t columns, int64_t k0,
-                 int64_t length) const {
-    Segment segments[kMostColumns];
-    int64_t count = cutRows(Back ? c_.in : c_.out, column, columns, segments);
-    int64_t plane = Back ? c_.outSize() : c_.inSize(), taps = c_.taps();
-    auto fill = [&](int64_t p, auto *list) {
-      int64_t k = k0 + p, tap = k % taps, tw = tap % c_.kernel[2], th = tap / c_.kernel[2] % c_.kernel[1];
-      int64_t td = tap / (c_.kernel[2] * c_.kernel[1]);
-      const S *source = image + k / taps * plane;
-      for (int64_t i = 0; i < count; ++i) {
-        if constexpr (Back)
-          readTapBack(c_, source, segments[i], td, th, tw, list + segments[i].at);
-        else
-          readTap(c_, source, segments[i], td, th, tw, list + segments[i].at);
-      }
-    };
-    if constexpr (std::is_same_v<E, uint16_t>)
-      packFilledRows<S>(length, fill, [&](int64_t p, Strided<S> part, int64_t depth) {
-        packB(dst + p * width, width, part, columns, depth);
-      });
-    else
-      for (int64_t p = 0; p < length; ++p, dst += width) {
-        fill(p, dst);
-        std::fill(dst + columns, dst + width, T(0));
       }
   }
 
@@ -235,9 +196,11 @@ private:
 
   void product(const S *x, const S *dy, T *sum, const GemmFinish<T> *finish, void *workspace, char *lists) const {
     auto left = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
-      packGradients(dst, width, dy, row, rows, k0, length, lists);
+      packPlanes<true>(dst, width, dy, c_.filters, row, rows, k0, length, lists);
     };
     auto right = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
+      if (readsOwnPlace(c_))
+        return packPlanes<false>(dst, width, x, c_.channels, column, columns, k0, length, lists);
       Listed *list = listOf(lists);
       for (int64_t i = 0; i < columns; ++i)
         readColumn(x, column + i, k0, length, list + i * length);
@@ -247,10 +210,12 @@ private:
                    workspace);
   }
 
-  void packGradients(E *dst, int width, const S *dy, int64_t row, int64_t rows, int64_t k0, int64_t length,
-                     char *lists) const {
+  /// A panel whose lanes are planes of the size of results, `planes` an image.
+  template <bool Left>
+  void packPlanes(E *dst, int width, const S *base, int64_t planes, int64_t row, int64_t rows, int64_t k0, int64_t length,
+                  char *lists) const {
     auto rowsAt = [&](int64_t image, int64_t position) {
-      return dy + (image * c_.filters + row) * c_.outSize() + position;
+      return base + (image * planes + row) * c_.outSize() + position;
     };
     if constexpr (std::is_same_v<E, uint16_t>) {
       // A piece of an image may begin anywhere in the k's that the tile takes at once.
@@ -258,7 +223,8 @@ private:
       forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
         convertRows(rows, count, rowsAt(image, position), c_.outSize(), list + at, length);
       });
-      packA(dst, width, Strided<S>{list, length, 1}, rows, length);
+      const Strided<S> lanes{list, length, 1};
+      Left ? packA(dst, width, lanes, rows, length) : packB(dst, width, lanes, rows, length);
     } else {
       forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
         packPanel(dst + at * width, width, Strided<S>{rowsAt(image, position), c_.outSize(), 1}, rows, count);
@@ -311,6 +277,8 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     expectShape(call, call.inputs[bias], {back ? c.channels : c.filters}, "the bias");
   if (c.isDepthwise())
     return makeDepthwise(call, c, roles, bias, threads);
+  if (back && c.stride != Space{1, 1, 1})
+    return makeStridedBack(call, c, roles.result, roles.filter, bias, threads);
   auto make = [&]<typename S, typename E>(TypeTag<S>, TypeTag<E>) -> Pointer {
     if (roles.kind == ConvRoles::Kind::Filter)
       return std::make_unique<WeightProduct<S, E>>(c, roles.image, roles.result, threads);
