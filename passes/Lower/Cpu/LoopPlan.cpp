@@ -12,12 +12,22 @@ constexpr int64_t kPartials = 64;
 /// Elements of a long elementwise loop that one iteration takes.
 constexpr int64_t kBlock = 4096;
 
+/// How many of the nest's points see an element of their own: near 0 for a vector of channels among images, which
+/// another choice of lanes reads as one value for many points.
+double shareOf(const ClusterNest &nest, const Access &access) {
+  double share = 1;
+  for (unsigned d = 0; d < nest.rank(); ++d)
+    if (!access.dependsOn(d))
+      share /= static_cast<double>(std::max<int64_t>(1, nest.sizes[d]));
+  return share;
+}
+
 double scoreOf(const ClusterNest &nest, unsigned dim) {
   double score = 0;
   auto count = [&](const Access &access, double contiguous, double scattered) {
     if (!access.dependsOn(dim))
       return;
-    score += access.linear && access.coefficients[dim] == 1 ? contiguous : scattered;
+    score += access.linear && access.coefficients[dim] == 1 ? contiguous * shareOf(nest, access) : scattered;
   };
   for (const Access &input : nest.inputs)
     count(input, 4, -3);
