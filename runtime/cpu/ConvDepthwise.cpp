@@ -36,31 +36,53 @@ struct TapAxis {
 int64_t volume(const Space &s) { return s[0] * s[1] * s[2]; }
 int64_t offset(const Space &size, int64_t d, int64_t h, int64_t w) { return (d * size[1] + h) * size[2] + w; }
 
-/// dst[j] = src[first + j * step], 0 outside of its `size` elements; j < count.
-template <typename S, typename T>
-void stageRow(const S *src, int64_t size, int64_t first, int64_t step, int64_t count, T *dst) {
-  const int64_t lo = std::clamp<int64_t>(ceilDiv(-first, step), 0, count);
-  const int64_t hi = std::clamp<int64_t>(ceilDiv(size - first, step), lo, count);
-  std::fill_n(dst, lo, T(0));
+/// Those of `count` places first + j * step that lie in [0, size).
+struct Inside {
+  int64_t begin, end;
+  Inside(int64_t size, int64_t first, int64_t step, int64_t count)
+      : begin(std::clamp<int64_t>(ceilDiv(-first, step), 0, count)),
+        end(std::clamp<int64_t>(ceilDiv(size - first, step), begin, count)) {}
+};
+
+template <typename T> void zero(T *dst, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) // rows' margins are short: no call
+    dst[i] = T(0);
+}
+
+/// dst[j] = src[j * step].
+template <typename S, typename T> void copyEach(const S *src, int64_t step, int64_t count, T *dst) {
   if (step == 1)
-    convertRows(1, hi - lo, src + first + lo, 0, dst + lo, 0);
-  else
-    for (int64_t j = lo; j < hi; ++j)
-      dst[j] = static_cast<T>(src[first + j * step]);
-  std::fill_n(dst + hi, count - hi, T(0));
+    return convertRows(1, count, src, 0, dst, 0);
+  if (step == 2) {
+    for (int64_t j = 0; j < count; ++j)
+      dst[j] = static_cast<T>(src[2 * j]);
+    return;
+  }
+  for (int64_t j = 0; j < count; ++j)
+    dst[j] = static_cast<T>(src[j * step]);
 }
 
 /// dst [count] = places first + j * step of a plane; 0 outside of it.
 template <typename S, typename T>
 void stagePlane(const S *src, const Space &size, const Space &first, const Space &step, const Space &count, T *dst) {
-  for (int64_t d = 0; d < count[0]; ++d)
-    for (int64_t h = 0; h < count[1]; ++h, dst += count[2]) {
-      const int64_t fromD = first[0] + d * step[0], fromH = first[1] + h * step[1];
-      if (fromD < 0 || fromD >= size[0] || fromH < 0 || fromH >= size[1])
-        std::fill_n(dst, count[2], T(0));
-      else
-        stageRow(src + offset(size, fromD, fromH, 0), size[2], first[2], step[2], count[2], dst);
+  const Inside ds(size[0], first[0], step[0], count[0]), hs(size[1], first[1], step[1], count[1]),
+      ws(size[2], first[2], step[2], count[2]);
+  const int64_t plane = count[1] * count[2], width = ws.end - ws.begin, behind = count[2] - ws.end;
+  std::fill_n(dst, ds.begin * plane, T(0));
+  for (int64_t d = ds.begin; d < ds.end; ++d) {
+    T *to = dst + d * plane;
+    std::fill_n(to, hs.begin * count[2], T(0));
+    to += hs.begin * count[2];
+    for (int64_t h = hs.begin; h < hs.end; ++h, to += count[2]) {
+      zero(to, ws.begin);
+      if (width > 0)
+        copyEach(src + offset(size, first[0] + d * step[0], first[1] + h * step[1], first[2] + ws.begin * step[2]), step[2],
+                 width, to + ws.begin);
+      zero(to + ws.end, behind);
     }
+    std::fill_n(to, (count[1] - hs.end) * count[2], T(0));
+  }
+  std::fill_n(dst + ds.end * plane, (count[0] - ds.end) * plane, T(0));
 }
 
 /// What forward, gradient of the image and gradient of the filter share. S: element type.
