@@ -1,0 +1,126 @@
+"""Adapters and weights in few bits that do not fit: adapters.py FOLDER. Needs numpy and onnx."""
+import json
+import pathlib
+import shutil
+import sys
+
+import numpy
+from cases import Small, array, expect, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "golden"))
+from quantised_files import NF4, state, write  # noqa: E402
+
+folder = pathlib.Path(sys.argv[1])
+shutil.rmtree(folder, ignore_errors=True)
+generator = numpy.random.default_rng(3)
+weights = {"fc.weight": generator.normal(size=(8, 16)).astype(numpy.float32)}
+small = Small(folder / "model", [("Gemm", ["x", "fc.weight"], ["y"], {"transB": 1})], weights, {"x": array(numpy.ones((2, 16)))}, {"y": [2, 8]})
+LORA = ("--loss", "mse", "--lora", "fc", "--lora-rank", "2")
+A, B = "base_model.model.fc.lora_A.weight", "base_model.model.fc.lora_B.weight"
+
+
+def compiled(*options, expected=None):
+    """Of the small model; `expected`: a piece of the error."""
+    out = folder / "program"
+    out.unlink(missing_ok=True)
+    text = words("kedge", "compile", small.model, *options, "-o", out, code=1 if expected else 0)
+    if expected:
+        expect(text, "kedge: error: ", expected)
+    return out
+
+
+program = compiled(*LORA).rename(folder / "lora")
+plain = compiled("--loss", "mse").rename(folder / "plain")
+words(program, "--steps", "0", "--export-adapter", folder / "good", code=0)
+config = json.loads((folder / "good/adapter_config.json").read_text())
+good = {A: numpy.ones((2, 16), numpy.float32), B: numpy.ones((8, 2), numpy.float32)}
+
+
+def refused(run, *pieces):
+    expect(words(*run, "--steps", "0", code=1), "kedge: error: ", *pieces)
+
+
+def adapter(tensors=good, **settings):
+    path = folder / "adapter"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    (path / "adapter_config.json").write_text(json.dumps(config | settings))
+    write(path / "adapter_model.safetensors", tensors)
+    return path
+
+
+def without(name, **more):
+    return {key: value for key, value in (good | more).items() if key != name}
+
+
+for option in ("--adapter", "--export-adapter", "--export-onnx-adapters"):
+    refused((plain, option, folder / "good"), f"{option} ", "the program has no adapters: compile it with --lora REGEX or --adapter DIR")
+(folder / "file").write_text("")
+refused((program, "--export-adapter", folder / "file"), "--export-adapter ", "expected a folder, found a file")
+refused((program, "--export-adapter", folder / "file/in"), "--export-adapter ", "file")
+compiled("--loss", "mse", "--lora", "fc", "--adapter", folder / "good", expected="the folder says which weights have adapters; give one of them")
+compiled("--loss", "mse", "--double-quantize", expected="--double-quantize is of --quantize REGEX=nf4|fp4: give it, too")
+compiled("--loss", "mse", "--lora-alpha", "4", expected="--lora-alpha is of the adapters that --lora REGEX makes: give --lora")
+compiled("--loss", "mse", "--adapter", folder / "good", "--lora-alpha", "4", expected="or leave it out: ")
+compiled("--loss", "mse", "--quantize", "fc=nf4", expected="trains: quantised weights do not; freeze it")
+print("what was given beside adapters was refused")
+
+refused((program, "--adapter", folder / "missing"), "missing/adapter_config.json")
+shutil.copytree(folder / "good", folder / "bare")
+(folder / "bare/adapter_model.safetensors").unlink()
+refused((program, "--adapter", folder / "bare"), "bare/adapter_model.safetensors")
+for text, piece in (("[]", "expected a JSON object"), ("{", "damaged: "), ("{}", "'peft_type' is missing, expected \"LORA\"")):
+    (folder / "bare/adapter_config.json").write_text(text)
+    refused((program, "--adapter", folder / "bare"), "bare/adapter_config.json: ", piece)
+cut = adapter()
+(cut / "adapter_model.safetensors").write_bytes((cut / "adapter_model.safetensors").read_bytes()[:-4])
+refused((program, "--adapter", cut), "adapter_model.safetensors: ")
+wide = {A: numpy.ones((2, 17), numpy.float32), B: good[B]}
+other = {name.replace(".fc.", ".other."): value for name, value in good.items()}
+for tensors, settings, piece in ((without(A), {}, f"has no tensor '{A}'"), (without(B), {}, f"has no tensor '{B}'"),
+                                 (without("", lm_head=good[A]), {}, "tensor 'lm_head' does not begin with 'base_model.model.'"),
+                                 (without("", **{"base_model.model.fc.lora_embedding_A": good[A]}), {}, "is of an adapter that is not available"),
+                                 ({"base_model.model.fc.bias": good[A]}, {}, "holds no adapter"),
+                                 (good, {"r": 3}, "has rank 2, 'adapter_config.json' says 3"), (good, {"r": "two"}, "adapter_config.json: damaged: "),
+                                 (good, {"rank_pattern": {"(": 2}}, "a pattern is no regular expression"),
+                                 (good, {"use_dora": True}, "'use_dora' is true, which is not available"),
+                                 (good, {"lora_alpha": 64}, "scales 'fc' by 32, the program by 4: compile it with --adapter"),
+                                 (other, {}, "adapts 'other', which this program does not: compile it with --adapter"),
+                                 (wide, {}, f"tensor '{A}' is f32[2, 17], the program takes f32[2, 16]: it is an adapter of another model")):
+    refused((program, "--adapter", adapter(tensors, **settings)), piece)
+print("folders that are damaged, or of another model, were refused")
+
+name = next(iter(weights))
+codes = numpy.zeros((64, 1), numpy.uint8)
+
+
+def four_bits(shape=(8, 16), more={}, **changed):
+    """A file with the weight in nf4; None takes a key out."""
+    tensors = {name: codes, f"{name}.absmax": numpy.ones(2, numpy.float32)}
+    state(tensors, name, shape, more)
+    tensors |= {name + key: value for key, value in changed.items()}
+    return write(folder / "few.safetensors", {key: value for key, value in tensors.items() if value is not None})
+
+
+#: bitsandbytes' dynamic map: 0, 1 and seven decades of equal cells on both sides.
+DYNAMIC = numpy.sort([0, 1] + [sign * 10.0 ** (decade - 6) * (0.1 + 0.9 * (cell + 0.5) / 2 ** decade)
+                               for sign in (-1, 1) for decade in range(7) for cell in range(2 ** decade)]).astype(numpy.float32)
+
+
+def nested(**changed):
+    return {".absmax": numpy.zeros(2, numpy.uint8), ".nested_absmax": numpy.ones(1, numpy.float32), ".nested_quant_map": DYNAMIC} | changed
+
+
+few = compiled(*LORA, "--quantize", "fc=nf4").rename(folder / "nf4")
+words(few, "--steps", "0", "--weights", four_bits(), code=0)
+doubled = {"nested_blocksize": 256, "nested_offset": 0.5}
+for file, piece in (({"shape": (16, 8)}, "is quantised as [16, 8], the program takes [8, 16]: these are weights of another model"),
+                    ({"shape": (0, 8)}, "has no elements"), ({"more": {"shape": "x"}}, "is damaged: "),
+                    ({"more": doubled, **nested(**{".nested_absmax": None})}, f"'{name}.nested_absmax', which belongs to it, is missing"),
+                    ({"more": doubled | {"nested_blocksize": 128}}, "has a nested_blocksize of 128, expected 256: quantise it again with that"),
+                    ({"more": doubled, **nested(**{".nested_quant_map": numpy.zeros_like(DYNAMIC)})}, f"'{name}.nested_quant_map' has 0 for the code 0"),
+                    ({".absmax": numpy.ones(2, numpy.uint8)}, f"'{name}.absmax' is u8[2], expected 2 elements of f32")):
+    refused((few, "--weights", four_bits(**file)), "few.safetensors: ", piece)
+eight = {name: numpy.zeros((8, 16, 1), numpy.int8), "fc.SCB": numpy.ones(8, numpy.float32)}
+refused((few, "--weights", write(folder / "few.safetensors", eight)), "is [8, 16, 1], expected the codes of a matrix")
+print("quantised files that do not fit were refused")
