@@ -1,8 +1,13 @@
 // Adam on moments in 8-bit dynamic codes: each block of 256 elements with its largest magnitude.
+#include "TableLookup.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/MoreOptimizerOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
+#include <array>
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace kedge;
@@ -11,94 +16,121 @@ using namespace kedge::train;
 namespace {
 using Compare = ClusterBodyBuilder::Compare;
 
-/// The dynamic map by arithmetic. Magnitude number j >= 1 lies in decade e = log2(j) (of `shift` more items a decade without a
-/// sign): 10^(e-6) times the middle of the cell j - 2^e of 2^e cells from 0.1 to 1. Number 0 is zero, the last is one.
+/// bitsandbytes' dynamic map. Between 0, number 0, and 1, the last, magnitudes lie in seven decades: those of decade e from
+/// 10^(e-7) to 10^(e-6) are the middles of 2^e equal cells, of twice as many where no bit is lost to a sign. Both ways look
+/// numbers of a decade up in tables by the exponent of a float: nothing is divided and nothing is searched.
 struct DynamicMap {
   ClusterBodyBuilder &b;
   bool isSigned;
   Type i32 = b.builder.getI32Type(), f32 = b.builder.getF32Type();
 
+  using Table = std::array<float, 16>;
+  static constexpr int kDecades = 7;
+  static constexpr double kSteps = 65535; ///< bitsandbytes rounds to one of these from -1 to 1 first
+
   Value integer(int64_t value) { return b.constantInt(i32, value); }
   Value number(double value) { return b.constant(f32, value); }
-  Value shiftLeft(Value a, Value by) { return arith::ShLIOp::create(b.builder, b.loc, a, by); }
+  Value bitsOf(Value x) { return arith::BitcastOp::create(b.builder, b.loc, i32, x); }
+  Value bitAnd(Value x, int64_t mask) { return arith::AndIOp::create(b.builder, b.loc, x, integer(mask)); }
+  /// The exponent of a float's bits, one less in its low four bits.
+  Value exponentOf(Value bits) { return arith::ShRUIOp::create(b.builder, b.loc, bits, integer(23)); }
+  static int placeOfExponent(int exponent) { return (exponent + 127) & 15; }
 
-  /// 10^(e-6), e from 0 to 6.
-  Value powerOfTen(Value e) {
-    Value power = number(1);
-    static constexpr float powers[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f};
-    for (int k = 5; k >= 0; --k)
-      power = b.select(b.compare(Compare::LE, e, integer(k)), number(powers[k]), power);
-    return power;
-  }
-
-  /// Codes without a sign have twice the cells a decade, and number them from 1: j + 1 is as the others' j with one bit more.
-  Value decadeOf(Value j) {
-    Value counted = isSigned ? j : b.add(j, integer(1));
-    Value bits = arith::BitcastOp::create(b.builder, b.loc, i32, b.cast(counted, f32));
-    Value e = b.sub(arith::ShRUIOp::create(b.builder, b.loc, bits, integer(23)), integer(127));
-    return isSigned ? e : b.sub(e, integer(1));
-  }
-
-  Value cellsOf(Value e) { return shiftLeft(integer(isSigned ? 1 : 2), e); }
-  Value firstOf(Value cells) { return isSigned ? cells : b.sub(cells, integer(1)); }
+  static double topOf(int decade) { return std::pow(10.0, decade - 6); }
+  double cellsOf(int decade) const { return isSigned ? 1 << decade : 2 << decade; }
+  /// The number of a decade's first value.
+  double firstOf(int decade) const { return isSigned ? cellsOf(decade) : cellsOf(decade) - 1; }
   int64_t last() const { return isSigned ? 128 : 255; }
 
-  /// The value of magnitude number j, from 0 to last().
-  Value valueOf(Value j) {
-    Value inside = b.maximum(b.minimum(j, integer(last() - 1)), integer(1));
-    Value e = decadeOf(inside), cells = cellsOf(e);
-    Value cell = b.cast(b.sub(inside, firstOf(cells)), f32), step = b.div(number(0.9), b.cast(cells, f32));
-    Value value = b.mul(powerOfTen(e), b.add(number(0.1), b.mul(b.add(cell, number(0.5)), step)));
-    value = b.select(b.compare(Compare::EQ, j, integer(0)), number(0), value);
-    return b.select(b.compare(Compare::EQ, j, integer(last())), number(1), value);
-  }
-
-  /// The number whose value is nearest to x from 0 to 1: that of x's cell or a neighbour.
-  Value nearest(Value x) {
-    Value e = integer(0);
-    static constexpr float borders[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f};
-    for (float border : borders)
-      e = b.add(e, b.cast(b.compare(Compare::GE, x, number(border)), i32, /*fromUnsigned=*/true));
-    Value cells = cellsOf(e);
-    Value at = b.div(b.sub(b.div(x, powerOfTen(e)), number(0.1)), b.div(number(0.9), b.cast(cells, f32)));
-    Value cell = b.cast(b.floor(at), i32);
-    cell = b.maximum(integer(0), b.minimum(cell, b.sub(cells, integer(1))));
-    Value j = b.add(firstOf(cells), cell);
-    Value below = b.maximum(integer(0), b.sub(j, integer(1))), above = b.minimum(integer(last()), b.add(j, integer(1)));
-    return nearer(x, nearer(x, below, j), above);
-  }
-
-  Value nearer(Value x, Value a, Value c) {
-    Value toA = b.abs(b.sub(valueOf(a), x)), toC = b.abs(b.sub(valueOf(c), x));
-    return b.select(b.compare(Compare::LT, toC, toA), c, a);
-  }
-
+  /// The value of code: 2 j + 1 of magnitude number j is a power of two by the decade, times 1 and the place of the cell's
+  /// middle between 0 and 1. Numbers without a sign are one behind.
   Value decode(Value code) {
-    Value wide = b.cast(code, i32, /*fromUnsigned=*/true);
-    if (!isSigned)
-      return valueOf(wide);
-    Value j = b.sub(wide, integer(127)), negative = b.compare(Compare::LT, j, integer(0));
-    Value magnitude = valueOf(b.select(negative, b.sub(integer(0), j), j));
-    return b.select(negative, b.neg(magnitude), magnitude);
+    Value twice = b.mul(b.cast(code, i32, /*fromUnsigned=*/true), integer(2));
+    Value counted = isSigned ? b.add(b.math<math::AbsIOp>(b.sub(twice, integer(254))), integer(1)) : b.add(twice, integer(3));
+    Value bits = bitsOf(b.cast(counted, f32)), exponent = exponentOf(bits);
+    Value fraction = arith::OrIOp::create(b.builder, b.loc, bitAnd(bits, 0x7fffff), integer(0x3f800000));
+    Value middle = b.sub(arith::BitcastOp::create(b.builder, b.loc, f32, fraction), number(1));
+    Table width, low;
+    width.fill(0);
+    low.fill(1); // of the last
+    const int zero = isSigned ? 0 : 1;
+    low[placeOfExponent(zero)] = 0;
+    for (int decade = 0; decade < kDecades; ++decade) {
+      width[placeOfExponent(zero + 1 + decade)] = static_cast<float>(0.9 * topOf(decade));
+      low[placeOfExponent(zero + 1 + decade)] = static_cast<float>(0.1 * topOf(decade));
+    }
+    Value value = b.fma(lookUp(b, exponent, width), middle, lookUp(b, exponent, low));
+    return isSigned ? b.select(b.compare(Compare::LT, twice, integer(254)), b.neg(value), value) : value;
   }
 
-  /// Of a block's element; bitsandbytes rounds to one of 65536 steps first. A block of zeros has the code 0.
+  /// Where values are nearer to a number of the next decade, or to 1, in steps from 0.
+  double borderOf(int decade) const {
+    double next = decade + 1 < kDecades ? 0.1 + 0.45 / cellsOf(decade + 1) : 0.1;
+    return kSteps * topOf(decade) * (1 - 0.45 / cellsOf(decade) + 10 * next) / 2;
+  }
+  int decadeOf(double steps) const {
+    int decade = 0;
+    while (decade < kDecades && steps >= borderOf(decade))
+      ++decade;
+    return decade;
+  }
+
+  /// Number = min(first + cell), with cell = factor z + offset, of z = steps + 1: an even number from 2 to 65536. Of those with
+  /// one exponent some lie in the next decade, from `border` on; these look where the next exponent does, which is theirs.
+  struct EncodeTables {
+    Table border, factor, offset, most;
+  };
+  EncodeTables encodeTables() const {
+    EncodeTables t;
+    t.border.fill(std::numeric_limits<float>::infinity());
+    t.factor.fill(0);
+    t.offset.fill(last());
+    t.most.fill(last());
+    for (int exponent = 1; exponent < 16; ++exponent) {
+      const double from = std::ldexp(1, exponent) - 1, to = std::ldexp(1, exponent + 1) - 3;
+      const int decade = decadeOf(from), place = placeOfExponent(exponent);
+      if (decade != decadeOf(to))
+        t.border[place] = static_cast<float>(borderOf(decade) + 1);
+      const double cells = cellsOf(decade), factor = cells / (0.9 * topOf(decade) * kSteps);
+      // What lies in the middle between two, within rounding, belongs to the lower one: so all steps have bitsandbytes' codes.
+      constexpr double kTie = 4e-5;
+      t.factor[place] = static_cast<float>(factor);
+      t.offset[place] = static_cast<float>(firstOf(decade) - cells / 9 - factor - kTie);
+      t.most[place] = static_cast<float>(firstOf(decade) + cells - 1);
+    }
+    return t;
+  }
+
+  Value least(Value x, Value y) { return b.select(b.compare(Compare::LT, x, y), x, y); }
+
+  /// Of a block's element. A block of zeros has the code 0.
   Value encode(Value value, Value absmax) {
     Value isZero = b.compare(Compare::EQ, absmax, number(0));
     Value inverse = b.div(number(1), b.select(isZero, number(1), absmax));
-    Value scaled = b.mul(value, inverse);
-    Value step = b.floor(b.add(b.mul(b.add(scaled, number(1)), number(32767.5)), number(0.5)));
-    Value x = b.add(number(-1), b.mul(step, number(2.0f / 65535)));
-    Value j = nearest(b.minimum(b.abs(x), number(1)));
+    Value step = b.floor(b.add(b.mul(b.add(b.mul(value, inverse), number(1)), number(kSteps / 2)), number(0.5)));
+    // Exact, all of them: odd numbers up to 65535, and their magnitude and 1.
+    Value steps = isSigned ? b.fma(step, number(2), number(-kSteps)) : Value();
+    Value z = isSigned ? b.add(b.abs(steps), number(1)) : b.fma(step, number(2), number(1 - kSteps));
+    z = least(z, number(kSteps + 1));
+    EncodeTables tables = encodeTables();
+    Value exponent = exponentOf(bitsOf(z));
+    Value isNext = b.compare(Compare::GE, z, lookUp(b, exponent, tables.border));
+    Value place = b.select(isNext, b.add(exponent, integer(1)), exponent);
+    Value j = b.fma(z, lookUp(b, place, tables.factor), lookUp(b, place, tables.offset));
+    j = b.cast(least(j, lookUp(b, place, tables.most)), i32);
     if (isSigned) {
-      Value negative = b.compare(Compare::LT, x, number(0));
+      Value negative = b.compare(Compare::LT, steps, number(0));
       // There is no code for -1.
-      j = b.add(integer(127), b.select(negative, b.sub(integer(0), b.minimum(j, integer(127))), j));
+      j = b.maximum(integer(0), b.add(integer(127), b.select(negative, b.sub(integer(0), j), j)));
     }
-    Value code = b.select(isZero, integer(0), j);
-    return b.cast(code, b.builder.getI8Type());
+    return b.cast(b.select(isZero, integer(0), j), b.builder.getI8Type());
   }
 };
+/// Of a block. Magnitudes are in order as their bits are, and a NaN is above all of them.
+Value largestMagnitude(ClusterBodyBuilder &b, Value x) {
+  Value bits = arith::BitcastOp::create(b.builder, b.loc, b.builder.getI32Type(), b.abs(x));
+  return arith::BitcastOp::create(b.builder, b.loc, x.getType(), b.max(bits));
+}
 } // namespace
 
 void Adam8bitOp::describeCluster(ClusterSpec &spec) {
@@ -124,6 +156,6 @@ void Adam8bitOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVect
   Value step = b.mul(scaled(v[8]), b.div(moment1, b.add(b.div(b.sqrt(moment2), v[13]), v[14])));
   if (getDecay())
     step = b.add(b.mul(scaled(v[7]), param), step);
-  Value absmax1 = b.max(b.abs(moment1)), absmax2 = b.max(b.abs(moment2));
+  Value absmax1 = largestMagnitude(b, moment1), absmax2 = largestMagnitude(b, moment2);
   results.append({b.sub(param, step), withSign.encode(moment1, absmax1), absmax1, without.encode(moment2, absmax2), absmax2});
 }

@@ -1,4 +1,5 @@
 // Weights in few bits, as values again.
+#include "TableLookup.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/FewBitOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,23 +38,6 @@ void describeFlat(RankedTensorType result, ArrayRef<int64_t> divisors, ClusterSp
   for (int64_t divisor : divisors)
     spec.inputMaps.push_back(AffineMap::get(rank, 0, {divisor == 1 ? flat : flat.floorDiv(divisor)}, context));
   spec.outputMaps.push_back(AffineMap::getMultiDimIdentityMap(rank, context));
-}
-
-/// The entry of the table at `code`, by its bits from the lowest: fifteen choices.
-Value lookUp(ClusterBodyBuilder &b, Value code, ArrayRef<float> table) {
-  SmallVector<Value> values;
-  for (float entry : table)
-    values.push_back(arith::ConstantOp::create(b.builder, b.loc, b.builder.getF32FloatAttr(entry)));
-  for (int64_t bit = 1; values.size() > 1; bit *= 2) {
-    Value mask = b.constantInt(code.getType(), bit);
-    Value isSet = b.compare(ClusterBodyBuilder::Compare::NE, arith::AndIOp::create(b.builder, b.loc, code, mask),
-                            b.constantInt(code.getType(), 0));
-    SmallVector<Value> half;
-    for (size_t k = 0; k < values.size(); k += 2)
-      half.push_back(b.select(isSet, values[k + 1], values[k]));
-    values = half;
-  }
-  return values[0];
 }
 } // namespace
 

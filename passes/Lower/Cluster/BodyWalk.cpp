@@ -43,6 +43,8 @@ BodyWalk::Values BodyWalk::emitOp(Operation &op) {
 Value BodyWalk::emitCopy(Operation &op, unsigned copy) {
   if (auto index = dyn_cast<sched::IndexOp>(op))
     return emitIndex(index, copy);
+  if (Value shorter = emitShorter(op, copy))
+    return shorter;
   unsigned width = lanesOf(op.getResult(0));
   Values operands;
   for (Value operand : op.getOperands())

@@ -36,6 +36,8 @@ protected:
   virtual mlir::Value emitIndex(sched::IndexOp op, unsigned copy) = 0;
   /// All copies of a random number, where they come cheaper together; nothing elsewhere.
   virtual std::optional<Values> emitTogether(sched::RandomOp op) = 0;
+  /// A copy of what an emitter has a shorter way for than by its operands; null elsewhere.
+  virtual mlir::Value emitShorter(mlir::Operation &, unsigned /*copy*/) { return {}; }
   /// Registers of a scalar, and lanes of each.
   virtual unsigned copiesOf(mlir::Value v) const = 0;
   virtual unsigned lanesOf(mlir::Value v) const = 0;

@@ -1,4 +1,5 @@
 #include "passes/Lower/Cpu/NestScalars.h"
+#include "passes/Lower/Cpu/TableSelects.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -23,4 +24,12 @@ std::optional<BodyWalk::Values> NestScalars::emitTogether(sched::RandomOp random
   Value first = vector::ExtractOp::create(ops.builder, ops.loc, at(random.getElement(), 0), 0);
   return ops.randomRun(random, at(random.getSeed(), 0), at(random.getStep(), 0), at(random.getRow(), 0), first,
                        plan.width, place.step.copies);
+}
+
+Value NestScalars::emitShorter(Operation &op, unsigned copy) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (!select || place.plan.width != TableSelects::kEntries || !place.isInLanes(select))
+    return {};
+  std::optional<TableSelects> table = TableSelects::of(select);
+  return table ? table->emit(ops.builder, ops.loc, ops.splat(at(table->code, copy), place.plan.width)) : Value();
 }
