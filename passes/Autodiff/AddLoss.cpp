@@ -94,13 +94,10 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (!losses)
       return false;
     Value valid = classes ? validItems(builder, loc, target, losses) : Value();
-    FailureOr<Value> weights = itemWeights(function, builder, loc, tensorType(prediction), target, losses);
-    if (failed(weights))
+    if (!classWeights.empty() && failed(weighClasses(builder, loc, prediction, target, losses, valid)))
       return false;
-    if (*weights) {
-      losses = onnx::MulOp::create(builder, loc, losses, *weights);
-      valid = valid ? onnx::MulOp::create(builder, loc, valid, *weights).getResult() : *weights;
-    }
+    if (!sampleWeights.empty() && failed(weighRows(function, builder, loc, losses, valid)))
+      return false;
     setSums(function, builder, loc, losses, valid);
     double items = static_cast<double>(elementCount(shapeOf(losses))) * microBatches;
     function->setAttr("train.nominal_items", builder.getF64FloatAttr(items));
@@ -167,7 +164,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
     if (kind == "cross-entropy")
       return train::CrossEntropyOp::create(builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
-                                           APFloat(labelSmoothing.getValue()))
+                                           APFloat(classWeights.empty() ? labelSmoothing.getValue() : 0.0))
           .getLosses();
     if (kind == "bce-with-logits")
       return binaryLoss(builder, loc, prediction, target);
@@ -180,26 +177,29 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     Value losses = train::BCEWithLogitsOp::create(builder, loc, x, target);
     if (posWeight.empty())
       return losses;
-    SmallVector<float> more = numbersOf(posWeight);
+    auto more = numbersOf("--pos-weight", posWeight);
+    if (failed(more))
+      return {};
     int64_t last = rankOf(x) == 0 ? 1 : shapeOf(x).back();
-    if (more.size() != 1 && static_cast<int64_t>(more.size()) != last) {
-      getOperation().emitError() << "--pos-weight has " << more.size() << " numbers, expected 1, or " << last << " for the logits " << x.getType();
+    if (more->size() != 1 && static_cast<int64_t>(more->size()) != last) {
+      getOperation().emitError() << "--pos-weight has " << more->size() << " numbers, expected 1, or " << last << " for the logits " << x.getType();
       return {};
     }
-    for (float &number : more)
+    for (float &number : *more)
       number -= 1;
     Value ofOne = train::BCEWithLogitsOp::create(builder, loc, x, filledLike(builder, loc, x, 1));
-    Value weight = onnx::MulOp::create(builder, loc, target, vectorOf(builder, loc, more));
+    Value weight = onnx::MulOp::create(builder, loc, target, vectorOf(builder, loc, *more));
     return onnx::AddOp::create(builder, loc, losses, onnx::MulOp::create(builder, loc, weight, ofOne));
   }
 
-  static SmallVector<float> numbersOf(StringRef text) {
+  FailureOr<SmallVector<float>> numbersOf(StringRef option, StringRef text) {
     SmallVector<float> numbers;
     SmallVector<StringRef> words;
     text.split(words, '/');
     for (StringRef word : words) {
       double number = 0;
-      (void)word.getAsDouble(number);
+      if (word.getAsDouble(number))
+        return getOperation().emitError() << option << " has '" << word << "', expected numbers joined by /";
       numbers.push_back(static_cast<float>(number));
     }
     return numbers;
@@ -214,27 +214,50 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(tensorType(like), value));
   }
 
-  /// What each item counts, in f32 and of the losses' shape; null: all the same.
-  FailureOr<Value> itemWeights(func::FuncOp function, OpBuilder &builder, Location loc, RankedTensorType prediction, Value target,
-                               Value losses) {
-    Value weights;
-    if (!classWeights.empty()) {
-      SmallVector<float> table = numbersOf(classWeights);
-      const int64_t classes = prediction.getDimSize(axisOf(prediction));
-      if (static_cast<int64_t>(table.size()) != classes)
-        return function.emitError() << "--class-weights has " << table.size() << " numbers, expected one for each of the " << classes
-                                    << " classes of the logits " << prediction;
-      Value ignored = onnx::EqualOp::create(builder, loc, target, scalarLike(builder, loc, target, ignoreIndex));
-      Value known = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, target, 0), target);
-      weights = onnx::GatherOp::create(builder, loc, vectorOf(builder, loc, table), known, 0, IntegerAttr());
-    }
-    if (sampleWeights.empty())
-      return weights;
+  /// Each item counts as its class does. With smoothing, PyTorch's (1 - s) w[y] nll + s / C sum over c of w[c] (-log p[c]).
+  LogicalResult weighClasses(OpBuilder &builder, Location loc, Value prediction, Value target, Value &losses, Value &valid) {
+    auto table = numbersOf("--class-weights", classWeights);
+    if (failed(table))
+      return failure();
+    const int64_t classes = shapeOf(prediction)[axisOf(tensorType(prediction))];
+    if (static_cast<int64_t>(table->size()) != classes)
+      return getOperation().emitError() << "--class-weights has " << table->size() << " numbers, expected one for each of the "
+                                        << classes << " classes of the logits " << prediction.getType();
+    Value ignored = onnx::EqualOp::create(builder, loc, target, scalarLike(builder, loc, target, ignoreIndex));
+    Value known = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, target, 0), target);
+    Value weights = onnx::GatherOp::create(builder, loc, vectorOf(builder, loc, *table), known, 0, IntegerAttr());
+    losses = onnx::MulOp::create(builder, loc, losses, weights);
+    valid = onnx::MulOp::create(builder, loc, valid, weights);
+    if (labelSmoothing == 0)
+      return success();
+    const double share = labelSmoothing, ofEach = share / static_cast<double>(classes);
+    Value all = lossOfAllClasses(builder, loc, prediction, *table);
+    all = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, all, 0), all);
+    losses = onnx::AddOp::create(builder, loc, onnx::MulOp::create(builder, loc, losses, filledLike(builder, loc, losses, 1 - share)),
+                                 onnx::MulOp::create(builder, loc, all, filledLike(builder, loc, all, ofEach)));
+    return success();
+  }
+
+  /// The sum over classes of weight times -log p, in f32.
+  Value lossOfAllClasses(OpBuilder &builder, Location loc, Value prediction, ArrayRef<float> table) {
+    if (!elementOf(prediction).isF32())
+      prediction = onnx::CastOp::create(builder, loc, prediction, TypeAttr::get(builder.getF32Type()));
+    const int64_t axis = axisOf(tensorType(prediction));
+    SmallVector<float> negative = llvm::map_to_vector(table, [](float weight) { return -weight; });
+    SmallVector<int64_t> along(rankOf(prediction), 1);
+    along[axis] = static_cast<int64_t>(table.size());
+    Value weights = onnx::ReshapeOp::create(builder, loc, vectorOf(builder, loc, negative), along);
+    Value logs = onnx::LogSoftmaxOp::create(builder, loc, prediction, axis);
+    return onnx::ReduceSumOp::create(builder, loc, onnx::MulOp::create(builder, loc, logs, weights), ArrayRef(axis), false);
+  }
+
+  LogicalResult weighRows(func::FuncOp function, OpBuilder &builder, Location loc, Value &losses, Value &valid) {
     FailureOr<Value> rows = rowWeights(function, builder, loc, losses);
     if (failed(rows))
       return failure();
-    return weights ? onnx::MulOp::create(builder, loc, weights, *rows).getResult()
-                   : onnx::MulOp::create(builder, loc, filledLike(builder, loc, losses, 1), *rows).getResult();
+    losses = onnx::MulOp::create(builder, loc, losses, *rows);
+    valid = onnx::MulOp::create(builder, loc, valid ? valid : filledLike(builder, loc, losses, 1), *rows);
+    return success();
   }
 
   FailureOr<Value> rowWeights(func::FuncOp function, OpBuilder &builder, Location loc, Value losses) {

@@ -36,6 +36,14 @@ def cross_entropy(logits, rows, weights):
     return (losses * count).sum() / count.sum()
 
 
+def smoothed(logits, rows, weights):
+    """PyTorch's: classes are weighted in the part that is spread over them, too."""
+    known = classes >= 0
+    spread = (weights * (numpy.logaddexp.reduce(logits, axis=1)[:, None] - logits)).sum(axis=1) * known * rows
+    count = known * weights[numpy.where(known, classes, 0)] * rows
+    return 0.9 * cross_entropy(logits, rows, weights) + 0.1 / CLASSES * spread.sum() / count.sum()
+
+
 def bce(logits, rows, weights):
     p = 1 if weights is None else weights
     losses = p * binary * softplus(-logits) + (1 - binary) * softplus(logits)
@@ -82,6 +90,7 @@ def check(name, loss, formula, labels, rows, weights, *options, batch=ROWS):
 
 check("classes", "cross-entropy", cross_entropy, classes, None, of_class)
 check("classes-chunked", "cross-entropy", cross_entropy, classes, None, of_class, "--logits-chunk", "24")
+check("smoothed", "cross-entropy", smoothed, classes, of_row, of_class, "--label-smoothing", "0.1")
 check("rows", "cross-entropy", cross_entropy, classes, of_row, None)
 check("both-in-two", "cross-entropy", cross_entropy, classes, of_row, of_class, "--accumulate", "2", batch=3)
 check("positive", "bce-with-logits", bce, binary, None, of_positive)
@@ -106,6 +115,5 @@ refused("expected floats in one dimension", "--loss", "cross-entropy", "--class-
 refused("--pos-weight has 2 numbers, expected 1, or 3", "--loss", "bce-with-logits", "--pos-weight", file(array([1, 2])))
 refused("--loss mse has no classes", "--loss", "mse", "--class-weights", file(array([1, 2, 3])))
 refused("it is for --loss bce-with-logits", "--loss", "mse", "--pos-weight", file(array([1, 2, 3])))
-refused("with --label-smoothing it is not available yet", "--loss", "cross-entropy", "--label-smoothing", "0.1", "--class-weights", file(array([1, 2, 3])))
 refused("the input 'x' is", "--loss", "mse", "--sample-weights", "x")
 print("weights that do not fit are refused")

@@ -43,8 +43,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            "the graph computes its loss itself; leave it out"},
           {{"--class-axis", "--ignore-index", "--label-smoothing", "--class-weights"}, classes,
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)},
-          {{"--pos-weight"}, m.loss == "bce-with-logits", "it is for --loss bce-with-logits; leave it out, or give that"},
-          {{"--class-weights"}, m.labelSmoothing == 0, "with --label-smoothing it is not available yet; leave one of them out"}};
+          {{"--pos-weight"}, m.loss == "bce-with-logits", "it is for --loss bce-with-logits; leave it out, or give that"}};
 }
 
 /// A script that tries several worlds and stages says --ranks 1 and --zero 0 itself.

@@ -7,10 +7,12 @@
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a" 2>&1 | FileCheck %s --check-prefix=CLASSES
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=mse labels=x" 2>&1 | FileCheck %s --check-prefix=VALUES
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a labels=n class-weights=1/2" 2>&1 | FileCheck %s --check-prefix=WEIGHTS
+// RUN: not kedge-opt %s --kedge-add-loss="logits=a labels=n class-weights=1/2/three/4/5" 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=bce-with-logits labels=n pos-weight=1/2" 2>&1 | FileCheck %s --check-prefix=POSITIVE
+// RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=bce-with-logits labels=n pos-weight=1//2" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=mse labels=n sample-weights=x" 2>&1 | FileCheck %s --check-prefix=ROWS
 
-// KIND: add-loss-invalid.mlir:[[#@LINE+11]]:1: error: unknown loss 'absolute': expected none, cross-entropy, mse or bce-with-logits
+// KIND: add-loss-invalid.mlir:[[#@LINE+13]]:1: error: unknown loss 'absolute': expected none, cross-entropy, mse or bce-with-logits
 // SEVERAL: error: the model has 2 float outputs ('a', 'b'): name the one that the loss reads (--logits NAME)
 // LOGITS: error: the model has no output 'z' (--logits); its outputs are 'a', 'b'
 // OUTPUT: error: the model has no float output '{{[za]}}' of one element to take as the loss; its outputs are 'a', 'b' (--loss-output NAME, or --loss KIND to compute one)
@@ -19,6 +21,8 @@
 // CLASSES: error: the labels input 'labels' is 'tensor<3xf32>', expected 'tensor<2xi64>' for --loss cross-entropy
 // VALUES: error: the labels input 'x' is 'tensor<3x5xf32>', expected 'tensor<2x5xf32>' for --loss mse
 // WEIGHTS: error: --class-weights has 2 numbers, expected one for each of the 5 classes of the logits 'tensor<2x5xf32>'
+// WORD: error: --class-weights has 'three', expected numbers joined by /
+// EMPTY: error: --pos-weight has '', expected numbers joined by /
 // POSITIVE: error: --pos-weight has 2 numbers, expected 1, or 5 for the logits 'tensor<2x5xf32>'
 // ROWS: error: the input 'x' is 'tensor<3x5xf32>', expected 'tensor<2xf32>' for --sample-weights
 func.func @model(%x: tensor<3x5xf32> {train.binding = #train.binding<input "x">}, %labels: tensor<3xf32> {train.binding = #train.binding<input "labels">})
