@@ -1,3 +1,4 @@
+#include "BlockUpdates.h"
 #include "PartAlgebra.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
@@ -21,6 +22,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   using Base::Base;
   DenseSet<StringAttr> mastered; ///< parameters with a working copy
   DenseSet<StringAttr> sharded, updatedInParts;
+  DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
 
   void runOnOperation() override {
     if (stage < 0 || stage > 3 || ranks < 1 || persistBytes < 0) {
@@ -31,12 +33,15 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     if (ranks == 1 || stage == 0)
       return;
     getOperation()->setAttr(dist::stageName, Builder(&getContext()).getI64IntegerAttr(stage));
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      inBlocks.insert_range(statesInBlocks(function, ranks));
     shardStates();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         rewrite(function);
     RewritePatternSet patterns(&getContext());
     populatePartAlgebra(patterns);
+    populateBlockUpdates(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
   }
@@ -56,7 +61,9 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   bool isSharded(train::StateOp state) {
-    // Blocks of moments in 8 bits lie on the whole tensor, which is updated as one.
+    if (inBlocks.contains(state.getSymNameAttr()))
+      return true;
+    // Other moments in 8 bits belong to a tensor that is updated as one.
     if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) && !tune::encodingOf(state))
       return false;
     bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;

@@ -1,0 +1,103 @@
+#include "BlockUpdates.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Support/Statistics.h"
+
+using namespace mlir;
+
+namespace kedge::partition {
+namespace {
+
+/// Borders of ranks lie between blocks, in the parameter as in the blocks: nothing was added to fill the last one.
+bool isCutBetweenBlocks(train::Adam8bitOp op, int64_t ranks) {
+  return op.getParam().getDefiningOp<onnx::ReshapeOp>() && shapeOf(op.getParam())[0] % ranks == 0;
+}
+
+/// Stands where the update does.
+Value reshaped(OpBuilder &builder, Operation *update, Value x, ArrayRef<int64_t> shape) {
+  auto reshape = onnx::ReshapeOp::create(builder, update->getLoc(), x, shape);
+  setPlace(reshape, placeOf(update));
+  return reshape;
+}
+
+struct PartOfBlocks : OpRewritePattern<dist::OwnPartOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(dist::OwnPartOp part, PatternRewriter &rewriter) const override {
+    if (part.getInputs().size() != 1)
+      return failure();
+    auto update = flat(part.getInputs()[0]).getDefiningOp<train::Adam8bitOp>();
+    const int64_t ranks = part.getRanks();
+    if (!update || !isCutBetweenBlocks(update, ranks))
+      return failure();
+    rewriter.setInsertionPoint(update);
+    Operation *made = onOwnBlocks(update, part, rewriter);
+    for (auto [k, result] : llvm::enumerate(update->getResults()))
+      replaceParts(result, ownFlat(made->getResult(k), update, rewriter), ranks, rewriter);
+    return success();
+  }
+
+  /// A reshape leaves elements in their order, and parts are cut of elements.
+  static Value flat(Value x) {
+    while (auto reshape = x.getDefiningOp<onnx::ReshapeOp>())
+      x = reshape.getData();
+    return x;
+  }
+
+  static Operation *onOwnBlocks(train::Adam8bitOp update, dist::OwnPartOp part, PatternRewriter &rewriter) {
+    const int64_t ranks = part.getRanks(), blocks = shapeOf(update.getParam())[0];
+    auto own = [&](Type whole) {
+      SmallVector<int64_t> shape(cast<RankedTensorType>(whole).getShape());
+      shape[0] /= ranks;
+      return RankedTensorType::get(shape, cast<RankedTensorType>(whole).getElementType());
+    };
+    SmallVector<Value> operands;
+    for (Value operand : update->getOperands()) {
+      if (rankOf(operand) == 0 || shapeOf(operand)[0] != blocks) {
+        operands.push_back(operand);
+        continue;
+      }
+      auto piece = dist::OwnPartOp::create(rewriter, part.getLoc(), flat(operand), ranks);
+      setPlace(piece, placeOf(update));
+      operands.push_back(reshaped(rewriter, update, piece.getResult(0), own(operand.getType()).getShape()));
+    }
+    SmallVector<Type> types = llvm::map_to_vector(update->getResultTypes(), [&](Type type) -> Type { return own(type); });
+    OperationState state(update.getLoc(), update->getName(), operands, types, update->getAttrs());
+    addStatistic("kedge-partition-states", "ops on parts", 1);
+    return rewriter.create(state);
+  }
+
+  static Value ownFlat(Value x, Operation *update, PatternRewriter &rewriter) {
+    return rankOf(x) == 1 ? x : reshaped(rewriter, update, x, {elementCount(shapeOf(x))});
+  }
+
+  static void replaceParts(Value whole, Value own, int64_t ranks, PatternRewriter &rewriter) {
+    for (Operation *user : llvm::make_early_inc_range(whole.getUsers())) {
+      if (auto reshape = dyn_cast<onnx::ReshapeOp>(user))
+        replaceParts(reshape, own, ranks, rewriter);
+      else if (auto part = dyn_cast<dist::OwnPartOp>(user); part && part.getInputs().size() == 1)
+        rewriter.replaceOp(part, own);
+    }
+  }
+};
+} // namespace
+
+llvm::DenseSet<StringAttr> statesInBlocks(func::FuncOp function, int64_t ranks) {
+  llvm::DenseSet<StringAttr> states;
+  function.walk([&](train::Adam8bitOp op) {
+    if (!isCutBetweenBlocks(op, ranks))
+      return;
+    for (Value state : {op.getMoment1(), op.getAbsmax1(), op.getMoment2(), op.getAbsmax2()})
+      if (auto argument = dyn_cast<BlockArgument>(state))
+        if (FlatSymbolRefAttr name = train::stateOfArgument(function, argument.getArgNumber()))
+          states.insert(name.getAttr());
+  });
+  return states;
+}
+
+void populateBlockUpdates(RewritePatternSet &patterns) { patterns.add<PartOfBlocks>(patterns.getContext()); }
+
+} // namespace kedge::partition
