@@ -55,7 +55,7 @@ const json *patternOf(const json &config, const char *key, const std::string &pa
 }
 
 bool cutEnd(std::string &text, std::string_view end) {
-  if (text.size() <= end.size() || text.compare(text.size() - end.size(), end.size(), end) != 0)
+  if (text.size() == end.size() || !text.ends_with(end))
     return false;
   text.resize(text.size() - end.size());
   return true;
@@ -64,7 +64,7 @@ bool cutEnd(std::string &text, std::string_view end) {
 } // namespace
 
 bool endsWithPath(const std::string &name, const std::string &end) {
-  if (name.size() < end.size() || name.compare(name.size() - end.size(), end.size(), end) != 0)
+  if (!name.ends_with(end))
     return false;
   return name.size() == end.size() || name[name.size() - end.size() - 1] == '.' || name[name.size() - end.size() - 1] == '/';
 }

@@ -13,10 +13,6 @@ constexpr const char *kStates[] = {".quant_state.bitsandbytes__nf4", ".quant_sta
 constexpr const char *kParts[] = {".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map", kStates[0], kStates[1]};
 constexpr std::string_view kWeight = ".weight";
 
-bool endsWith(const std::string &text, std::string_view end) {
-  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 std::string withoutEnd(const std::string &text, std::string_view end) { return text.substr(0, text.size() - end.size()); }
 
 const TensorView *stateOf(const TensorFile &file, const std::string &name, std::string &key) {
@@ -28,7 +24,7 @@ const TensorView *stateOf(const TensorFile &file, const std::string &name, std::
 
 bool isCodes8(const TensorFile &file, const std::string &name) {
   const TensorView *view = file.find(name);
-  return view && view->desc.type == DType::I8 && endsWith(name, kWeight) && file.find(withoutEnd(name, kWeight) + ".SCB");
+  return view && view->desc.type == DType::I8 && name.ends_with(kWeight) && file.find(withoutEnd(name, kWeight) + ".SCB");
 }
 
 /// Reads the keys of one weight.
@@ -126,16 +122,12 @@ std::optional<QuantisedTensor> QuantisedTensor::find(const TensorFile &file, con
 bool QuantisedTensor::hasKey(const TensorFile &file, const std::string &name) {
   std::string ignored;
   for (const char *part : kParts)
-    if (endsWith(name, part) && stateOf(file, withoutEnd(name, part), ignored))
+    if (name.ends_with(part) && stateOf(file, withoutEnd(name, part), ignored))
       return true;
   for (const char *part : {".SCB", ".weight_format"})
-    if (endsWith(name, part) && isCodes8(file, withoutEnd(name, part) + std::string(kWeight)))
+    if (name.ends_with(part) && isCodes8(file, withoutEnd(name, part) + std::string(kWeight)))
       return true;
   return stateOf(file, name, ignored) || isCodes8(file, name);
-}
-
-const char *fewBitName(FewBitFormat format) {
-  return format == FewBitFormat::NF4 ? "nf4" : format == FewBitFormat::FP4 ? "fp4" : "int8";
 }
 
 } // namespace kedge::rt

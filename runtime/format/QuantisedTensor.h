@@ -24,6 +24,8 @@ struct QuantisedTensor {
   static bool hasKey(const TensorFile &file, const std::string &name);
 };
 
-const char *fewBitName(FewBitFormat format);
+/// In the order of FewBitFormat.
+inline constexpr const char *kFewBitNames[] = {"nf4", "fp4", "int8"};
+constexpr const char *fewBitName(FewBitFormat format) { return kFewBitNames[static_cast<size_t>(format)]; }
 
 } // namespace kedge::rt

@@ -81,16 +81,13 @@ std::string safetensorsName(const std::string &name) {
 }
 
 TensorFile TensorFile::open(const std::string &path) {
-  const auto endsWith = [&](std::string_view end) {
-    return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-  };
   if (std::filesystem::is_directory(path))
     return openFolder(path);
-  if (endsWith(".index.json"))
+  if (path.ends_with(".index.json"))
     return openIndex(path);
-  if (endsWith(".safetensors"))
+  if (path.ends_with(".safetensors"))
     return openSafetensors(path);
-  if (endsWith(".onnx"))
+  if (path.ends_with(".onnx"))
     return openOnnx(path);
   fail("{}: expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them", path);
 }

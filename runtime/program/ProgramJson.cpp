@@ -1,4 +1,5 @@
 #include "runtime/format/Convert.h"
+#include "runtime/format/QuantisedTensor.h"
 #include "runtime/io/Error.h"
 #include "runtime/program/Program.h"
 
@@ -93,9 +94,8 @@ template <size_t N> size_t indexOf(const std::string &name, const char *const (&
 }
 
 Encoding encodingOf(const json &value) {
-  constexpr const char *formats[] = {"nf4", "fp4", "int8"};
   constexpr const char *parts[] = {"codes", "absmax", "absmax_codes", "nested_absmax", "offset"};
-  return {static_cast<FewBitFormat>(indexOf(value.at("format"), formats)),
+  return {static_cast<FewBitFormat>(indexOf(value.at("format"), kFewBitNames)),
           static_cast<EncodedPart>(indexOf(value.at("part"), parts)), value.at("double"), value.at("shape"), value.at("axis")};
 }
 

@@ -8,13 +8,9 @@
 namespace kedge::rt {
 namespace {
 
-bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 /// Whether `end` is all of `name`, or its last components.
 bool endsInComponents(const std::string &name, const std::string &end) {
-  return endsWith(name, end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '.');
+  return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '.');
 }
 
 std::string listOf(const std::vector<std::string> &names, size_t most) {
