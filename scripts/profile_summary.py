@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Where the time of a step goes: profile_summary.py PROFILE.json...
+"""Where the time of a step goes: profile_summary.py [--least] PROFILE.json...
 
 Each PROFILE.json is what a program wrote by --profile. Prints milliseconds a step by kind of launch, as means over its whole
 steps but the first, and the share of all: products, attention, updates (generated kernels of weights), the loss, norms and
-other generated kernels, gathers, copies.
+other generated kernels, gathers, copies. --least: of each launch the least over the steps instead, for a machine with other work.
 """
 import collections
 import json
@@ -35,16 +35,16 @@ def steps_of(events):
     yield step
 
 
-def summary(path):
+def summary(path, least):
     with open(path) as file:
         events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X" and e.get("cat") == "step" and e["tid"] == 0]
     steps = list(steps_of(events))[1:]
     if not steps:
         sys.exit(f"{path}: has less than two steps")
     times = collections.Counter()
-    for step in steps:
-        for event in step:
-            times[kind_of(event)] += event["dur"] / 1e3 / len(steps)
+    for launches in zip(*steps):
+        durations = [event["dur"] / 1e3 for event in launches]
+        times[kind_of(launches[0])] += min(durations) if least else sum(durations) / len(durations)
     total = sum(times.values())
     print(f"{path}: {total:.1f} ms a step, {len(steps)} steps")
     for kind, milliseconds in times.most_common():
@@ -55,4 +55,5 @@ if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     for profile in sys.argv[1:]:
-        summary(profile)
+        if profile != "--least":
+            summary(profile, least="--least" in sys.argv)
