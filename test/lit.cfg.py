@@ -103,6 +103,8 @@ if config.kedge_sanitizers:
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1:allow_user_poisoning=0"
 # What a build with sanitizers links programs with that use its libraries; nothing in others.
 config.substitutions.append(("%sanitizers", config.kedge_sanitizers))
+# At most 3 GB of address space for what follows; sanitizers take terabytes of it.
+config.substitutions.append(("%three-gigabytes", "true" if config.kedge_sanitizers else "ulimit -v 3000000"))
 # Runs what follows on --target cuda, simulated (test/cuda/simulated).
 config.substitutions.append(("%simulated", " ".join([
     "env", f"KEDGE_BUILD={config.kedge_binary_dir}",
