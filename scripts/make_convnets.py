@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes convolutional networks of published shapes as ONNX models with new weights: what scripts/bench_convnets.py times.
 
-make_convnets.py NAME OUT.onnx [--classes 1000 --size 224]
+make_convnets.py NAME OUT.onnx [--classes 1000 --size 224]    (unet: 21 classes, of every pixel)
 NAME: mobilenet-v2, resnet-50, efficientnet (squeeze and excitation, SiLU), convnext-tiny, unet
 
 The batch is dynamic ("batch"), images are 3 x SIZE x SIZE. Exported for training: compile with --train-mode, which turns the
@@ -149,6 +149,10 @@ MODELS = {"mobilenet-v2": mobilenet_v2, "resnet-50": resnet_50, "efficientnet": 
           "convnext-tiny": convnext_tiny, "unet": UNet}
 
 
+def classes_of(name):
+    return 21 if name == "unet" else 1000
+
+
 def make(name, classes):
     torch.manual_seed(0)
     return MODELS[name](classes).train()
@@ -165,10 +169,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=MODELS)
     parser.add_argument("out")
-    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--classes", type=int)
     parser.add_argument("--size", type=int, default=224)
     o = parser.parse_args()
-    write(o.name, o.out, o.classes, o.size)
+    write(o.name, o.out, o.classes or classes_of(o.name), o.size)
 
 
 if __name__ == "__main__":

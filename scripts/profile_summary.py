@@ -2,14 +2,15 @@
 """Where the time of a step goes: profile_summary.py [--least] PROFILE.json...
 
 Each PROFILE.json is what a program wrote by --profile. Prints milliseconds a step by kind of launch, as means over its whole
-steps but the first, and the share of all: products, attention, updates (generated kernels of weights), the loss, norms and
-other generated kernels, gathers, copies. --least: of each launch the least over the steps instead, for a machine with other work.
+steps but the first, and the share of all: products, convolutions, attention, updates (generated kernels of weights), the loss,
+norms and other generated kernels, gathers, copies. --least: of each launch the least over the steps instead, for a machine with
+other work.
 """
 import collections
 import json
 import sys
 
-KINDS = (("products", ("onnx.Gemm", "onnx.MatMul")), ("attention", ("train.Attention", "train.AttentionGrad")),
+KINDS = (("products", ("onnx.Gemm", "onnx.MatMul")), ("convolutions", ("onnx.Conv", "train.Conv")), ("attention", ("train.Attention", "train.AttentionGrad")),
          ("gathers", ("onnx.Gather", "train.GatherGrad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
          ("collectives", ("dist.",)))
 

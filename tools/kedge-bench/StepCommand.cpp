@@ -1,5 +1,6 @@
 // kedge-bench step: what scripts that time PyTorch print, for a compiled program.
 #include "Commands.h"
+#include "SyntheticData.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
 #include <chrono>
@@ -8,7 +9,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 struct StepFlags {
-  std::string model, precision = "fp32";
-  std::vector<std::string> shapes;
+  std::string model, precision = "fp32", loss = "cross-entropy";
+  std::vector<std::string> shapes, compileFlags;
   int threads = 2, steps = 8, vocabulary = 50257;
 };
 
@@ -70,77 +70,73 @@ struct ScratchFolder {
   }
 };
 
-/// batch and length of NAME=BxT.
-std::pair<int64_t, int64_t> batchAndLength(const std::string &shape) {
-  long long batch = 0, length = 0;
-  size_t at = shape.find('=');
-  if (at == std::string::npos || sscanf(shape.c_str() + at + 1, "%lldx%lld", &batch, &length) != 2 || batch < 1 ||
-      length < 1)
-    fail("--shape: expected INPUT=BATCHxLENGTH of tokens, found '{}'", shape);
-  return {batch, length};
-}
-
-void writeTokens(const fs::path &file, const StepFlags &options, int64_t count) {
-  std::mt19937 random(0);
-  std::ofstream out(file, std::ios::binary);
-  for (int64_t i = 0; i < count; ++i) {
-    auto token = static_cast<uint16_t>(random() % options.vocabulary);
-    out.write(reinterpret_cast<const char *>(&token), sizeof token);
-  }
-  if (!out.flush())
-    fail("{}: cannot be written", file.string());
-}
-
-void step(const StepFlags &options) {
-  auto [batch, length] = batchAndLength(options.shapes.front());
-  ScratchFolder folder;
-  fs::path program = folder.path / "program", log = folder.path / "log.jsonl", tokens = folder.path / "tokens";
-  std::string kedge = (fs::read_symlink("/proc/self/exe").parent_path() / "kedge").string();
-  std::vector<std::string> compile{kedge, "compile", options.model, "--loss", "cross-entropy", "--precision", options.precision, "-o",
-                                   program.string()};
-  for (const std::string &shape : options.shapes)
-    compile.insert(compile.end(), {"--shape", shape});
-  double compileSeconds = runProcess(compile, folder.path / "compile.txt").seconds;
-  // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before the model.
-  int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder.path / "plan.json").peakBytes;
-  int64_t warmUp = 3, steps = options.steps + warmUp;
-  writeTokens(tokens, options, steps * batch * length + 1);
-  Run run = runProcess({program.string(), "--tokens", tokens.string(), "--steps", std::to_string(steps), "--threads",
-                        std::to_string(options.threads), "--log", log.string()},
-                       folder.path / "run.txt");
+/// Seconds of every step that a program logged, and its last entry.
+std::vector<double> readLog(const fs::path &file, Json &last) {
   std::vector<double> seconds;
-  Json last;
-  std::ifstream lines(log);
+  std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);)
     if (Json entry = Json::parse(line); entry.contains("step") && entry.contains("seconds")) {
       seconds.push_back(entry["seconds"]);
       last = entry;
     }
-  if (static_cast<int64_t>(seconds.size()) != steps)
+  return seconds;
+}
+
+double medianOf(const std::vector<double> &sorted) {
+  const size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+void step(const StepFlags &options) {
+  ScratchFolder folder;
+  fs::path program = folder.path / "program", log = folder.path / "log.jsonl", ir = folder.path / "ir";
+  std::string kedge = (fs::read_symlink("/proc/self/exe").parent_path() / "kedge").string();
+  std::vector<std::string> compile{kedge, "compile", options.model, "--loss", options.loss, "--precision", options.precision};
+  for (const std::string &shape : options.shapes)
+    compile.insert(compile.end(), {"--shape", shape});
+  compile.insert(compile.end(), options.compileFlags.begin(), options.compileFlags.end());
+  compile.insert(compile.end(), {"--save-ir", ir.string(), "-o", program.string()});
+  double compileSeconds = runProcess(compile, folder.path / "compile.txt").seconds;
+  // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before the model.
+  int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder.path / "plan.json").peakBytes;
+  const size_t warmUp = 3, steps = static_cast<size_t>(options.steps) + warmUp;
+  const bench::SyntheticInputs inputs = bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder.path, options.vocabulary);
+  std::vector<std::string> command{program.string(), "--steps", std::to_string(steps), "--threads",
+                                   std::to_string(options.threads), "--log", log.string()};
+  for (const std::string &data : inputs.data)
+    command.insert(command.end(), {"--data", data});
+  Run run = runProcess(command, folder.path / "run.txt");
+  Json last;
+  std::vector<double> seconds = readLog(log, last);
+  if (seconds.size() != steps)
     fail("{}: expected {} steps in the log, found {}", options.model, steps, seconds.size());
   double first = seconds.front();
-  std::sort(seconds.begin() + warmUp, seconds.end());
-  size_t middle = warmUp + options.steps / 2;
-  double median = options.steps % 2 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+  seconds.erase(seconds.begin(), seconds.begin() + warmUp);
+  std::sort(seconds.begin(), seconds.end());
+  const double median = medianOf(seconds);
   Json plan = Json::parse(std::ifstream(folder.path / "plan.json"));
-  Json result{{"precision", options.precision}, {"mode", "kedge"}, {"seconds", median},
-              {"tokens_per_second", batch * length / median}, {"first_step_seconds", first},
-              {"peak_bytes", run.peakBytes - loadedBytes}, {"loss", last["loss"]}, {"batch", batch}, {"length", length},
+  Json result{{"precision", options.precision}, {"mode", "kedge"}, {"seconds", median}, {"best_seconds", seconds.front()},
+              {"samples_per_second", static_cast<double>(inputs.batch) / median}, {"first_step_seconds", first},
+              {"peak_bytes", run.peakBytes - loadedBytes}, {"loss", last["loss"]}, {"batch", inputs.batch},
               {"threads", options.threads}, {"compile_seconds", compileSeconds}};
+  if (inputs.tokens)
+    result["tokens_per_second"] = static_cast<double>(inputs.tokens) / median;
   result["parameters"] = plan.at("state_bytes").at("parameters").get<int64_t>() / int64_t(sizeof(float));
   fmt::print("{}\n", result.dump());
 }
 } // namespace
 
 void kedge::bench::addStepCommand(CLI::App &app) {
-  CLI::App *command = app.add_subcommand("step", "time the training step of a language model");
+  CLI::App *command = app.add_subcommand("step", "time the training step of a model on random data");
   auto options = std::make_shared<StepFlags>();
   command->add_option("--model", options->model, "FILE.onnx")->required();
-  command->add_option("--shape", options->shapes, "INPUT=4x64: batch and length of the token input")->required();
+  command->add_option("--shape", options->shapes, "INPUT=4x3x224x224: shapes of the inputs, as kedge compile takes them")->required();
+  command->add_option("--loss", options->loss, "cross-entropy (the default), mse...: as kedge compile takes it");
   command->add_option("--threads", options->threads, "threads of the program")->check(CLI::PositiveNumber);
   command->add_option("--precision", options->precision, "fp32 (the default), bf16 or fp16: as kedge compile takes it");
   command->add_option("--steps", options->steps, "steps to time, after 3 others")->check(CLI::PositiveNumber);
-  command->add_option("--vocabulary", options->vocabulary, "random tokens lie below this")
-      ->check(CLI::Range(1, 65536));
+  command->add_option("--vocabulary", options->vocabulary, "random integers, classes as well as tokens, lie below this (50257)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("flags", options->compileFlags, "after --: more flags of kedge compile");
   command->callback([=] { step(*options); });
 }

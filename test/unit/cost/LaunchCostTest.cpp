@@ -72,6 +72,15 @@ TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
   EXPECT_EQ(flops("train.ConvGradWeight", x, y, w), expected);
 }
 
+TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {
+  LaunchCost cost = costOfLast("func.func @f(%x: tensor<2x8x5x5xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> {"
+                               "%y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1], group = 8 : i64} : "
+                               "(tensor<2x8x5x5xf32>, tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> return %y : tensor<2x8x5x5xf32> }");
+  EXPECT_EQ(cost.kind, WorkKind::Moving);
+  EXPECT_EQ(cost.flops, 2.0 * 2 * 8 * 5 * 5 * 9);
+  EXPECT_EQ(cost.bytesRead, 4.0 * (2 * 8 * 5 * 5 + 8 * 9));
+}
+
 TEST_F(LaunchCostTest, CausalAttentionCountsVisiblePairs) {
   std::string operands = "tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>";
   LaunchCost cost = costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
