@@ -94,6 +94,19 @@ std::optional<unsigned> chooseTile(const ClusterNest &nest, const LoopPlan &plan
   return std::nullopt;
 }
 
+std::optional<unsigned> choosePair(const ClusterNest &nest, const LoopPlan &plan) {
+  if (plan.tileDim || plan.lanesReduced || nest.passes || plan.width < 16 || nest.sizes[plan.lanesDim] % plan.width != 0)
+    return std::nullopt;
+  for (unsigned d = 0; d < nest.rank(); ++d) {
+    auto isPair = [&](const Access &output) {
+      return output.linear && output.coefficients[d] == 1 && output.coefficients[plan.lanesDim] == 2;
+    };
+    if (nest.sizes[d] == 2 && !nest.reduced[d] && llvm::all_of(nest.outputs, isPair))
+      return d;
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 bool LoopPlan::isTransposed(const Access &input) const {
@@ -112,11 +125,12 @@ LoopPlan LoopPlan::of(const ClusterNest &nest) {
   int64_t size = nest.sizes[plan.lanesDim];
   plan.width = chooseWidth(nest, size);
   plan.tileDim = chooseTile(nest, plan);
+  plan.pairDim = choosePair(nest, plan);
   plan.copies = plan.tileDim ? 1 : chooseCopies(nest, plan);
   int64_t work = 1;
   for (unsigned d = 0; d < nest.rank(); ++d) {
     work *= nest.sizes[d];
-    if (d != plan.lanesDim && d != plan.tileDim)
+    if (d != plan.lanesDim && d != plan.tileDim && d != plan.pairDim)
       (nest.reduced[d] ? plan.reduced : plan.parallel).push_back(d);
   }
   SmallVector<int64_t> loops;

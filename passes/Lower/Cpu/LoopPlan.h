@@ -15,6 +15,9 @@ struct LoopPlan {
   /// Parallel dim that inputs are contiguous along while they stride over the lanes: it is walked innermost in
   /// tiles of `width`, and such inputs are transposed in registers.
   std::optional<unsigned> tileDim;
+  /// Parallel dim of two that outputs are contiguous along while they stride by two over the lanes: both its results are
+  /// computed, then stored interleaved.
+  std::optional<unsigned> pairDim;
   llvm::SmallVector<unsigned> parallel; ///< other parallel dims, outermost first
   llvm::SmallVector<unsigned> reduced;  ///< other reduced dims, outermost first
   unsigned outer = 0;         ///< loops of the launch's iteration space; parallel dims, then the blocks

@@ -102,6 +102,27 @@ void NestEmitter::tile(Value start, unsigned count) {
   scalars.known = std::move(saved);
 }
 
+void NestEmitter::pair() {
+  const unsigned dim = *plan.pairDim;
+  const auto saved = scalars.known;
+  SmallVector<Values> results[2]; // of each output, its copies
+  for (unsigned at = 0; at < 2; ++at) {
+    scalars.known = saved;
+    place.enter(dim, number(at));
+    scalars.emitAvailable();
+    for (Value result : nest.yield().getOperands()) {
+      Values &copies = results[at].emplace_back();
+      for (unsigned copy = 0; copy < place.step.copies; ++copy)
+        copies.push_back(scalars.at(result, copy));
+    }
+  }
+  place.enter(dim, number(0));
+  for (unsigned output = 0; output < nest.outputs.size(); ++output)
+    memory.storePairs(output, results[0][output], results[1][output]);
+  place.leave(dim);
+  scalars.known = saved;
+}
+
 void NestEmitter::laneBlock(Value start, int64_t count) {
   if (plan.tileDim) {
     int64_t size = nest.sizes[*plan.tileDim], whole = size / plan.width * plan.width;
@@ -121,7 +142,7 @@ void NestEmitter::laneBlock(Value start, int64_t count) {
     return;
   }
   loops.overLanes(start, count, {}, [&](Values) {
-    row();
+    plan.pairDim ? pair() : row();
     return Values();
   });
 }

@@ -26,6 +26,8 @@ private:
   void laneBlock(mlir::Value start, int64_t count);
   /// Elements [start, start + count) of the tile dim, in the current step.
   void tile(mlir::Value start, unsigned count);
+  /// Both elements of the pair dim, in the current step.
+  void pair();
 
   // What lies between the parallel loops.
   void row();

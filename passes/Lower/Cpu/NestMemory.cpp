@@ -68,8 +68,9 @@ Value NestMemory::scalarOffset(const Access &access, int64_t extra) {
     add(dim);
   if (!plan.lanesReduced)
     add(plan.lanesDim);
-  if (plan.tileDim)
-    add(*plan.tileDim);
+  for (std::optional<unsigned> dim : {plan.tileDim, plan.pairDim})
+    if (dim)
+      add(*dim);
   for (unsigned dim : plan.reduced)
     add(dim);
   if (plan.lanesReduced)
@@ -134,6 +135,20 @@ void NestMemory::store(unsigned output, llvm::function_ref<Value(unsigned)> copy
     else
       memory.store(to, value);
   }
+}
+
+void NestMemory::storePairs(unsigned output, ArrayRef<Value> first, ArrayRef<Value> second) {
+  const Access &access = nest.outputs[output];
+  ElementMemory memory = memoryOf(access);
+  const int64_t width = plan.width;
+  for (unsigned copy = 0; copy < first.size(); ++copy)
+    for (int64_t half = 0; half < 2; ++half) {
+      SmallVector<int64_t> lanes;
+      for (int64_t lane = 0; lane < width; ++lane)
+        lanes.push_back(half * width / 2 + lane / 2 + (lane % 2 ? width : 0));
+      Value value = vector::ShuffleOp::create(b, loc, ops.splat(first[copy], width), ops.splat(second[copy], width), lanes);
+      memory.store(memory.address(pointers[nest.inputs.size() + output], scalarOffset(access, (2 * copy + half) * width)), value);
+    }
 }
 
 // Perfect shuffles of rows: each round rotates the bits of (row, column) by one; four rounds swap them.

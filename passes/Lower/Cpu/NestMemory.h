@@ -20,6 +20,8 @@ public:
   Values loadTransposed(unsigned input, unsigned count);
   /// `copyOf` gives a copy of the output's value.
   void store(unsigned output, llvm::function_ref<mlir::Value(unsigned copy)> copyOf);
+  /// Both values of the pair dim, which is entered at 0, in turn behind each other; all lanes exist.
+  void storePairs(unsigned output, mlir::ArrayRef<mlir::Value> first, mlir::ArrayRef<mlir::Value> second);
   /// An expression of the nest's dims, i64, in lanes where it varies along them.
   mlir::Value index(mlir::AffineExpr e, unsigned copy) { return expand(e, copy, 64, true); }
   /// The lanes of a copy that exist.

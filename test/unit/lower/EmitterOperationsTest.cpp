@@ -127,4 +127,75 @@ TEST(EmitterOperations, Integers) {
   }
 }
 
+/// Selects by the bits of %c from the lowest, between the numbers of a table.
+std::string tableOf(unsigned entries) {
+  std::string text = "%zero = arith.constant 0 : i32\n";
+  std::vector<std::string> values;
+  for (unsigned k = 0; k < entries; ++k) {
+    text += fmt::format("%t{0} = arith.constant {0}.5 : f32\n", k);
+    values.push_back(fmt::format("%t{}", k));
+  }
+  for (unsigned bit = 1; values.size() > 1; bit *= 2) {
+    text += fmt::format("%b{0} = arith.constant {0} : i32\n%m{0} = arith.andi %c, %b{0} : i32\n"
+                        "%s{0} = arith.cmpi ne, %m{0}, %zero : i32\n", bit);
+    std::vector<std::string> half;
+    for (size_t k = 0; k < values.size(); k += 2) {
+      half.push_back(fmt::format("%v{}_{}", bit, k));
+      text += fmt::format("{} = arith.select %s{}, {}, {} : f32\n", half.back(), bit, values[k + 1], values[k]);
+    }
+    values = half;
+  }
+  return text + "sched.yield " + values[0] + " : f32";
+}
+
+TEST(Operations, TablesAreLookedUpByLowBits) {
+  const int n = 45;
+  for (unsigned entries : {4u, 8u, 16u}) {
+    Cluster cluster(fmt::format(R"(
+      func.func @f(%x: tensor<{0}xi32>) {{
+        %y = sched.cluster domain [{0}] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {{
+          ^bb0(%c: i32):
+            {1}
+        }} : (tensor<{0}xi32>) -> tensor<{0}xf32>
+        return
+      }})", n, tableOf(entries)));
+    std::vector<int32_t> codes;
+    for (int k = 0; k < n; ++k)
+      codes.push_back(k * 7 - 90);
+    std::vector<float> found(n + 1, -1.f);
+    cluster.run(1, codes, found);
+    for (int k = 0; k < n; ++k)
+      EXPECT_EQ(found[k], static_cast<float>(codes[k] & static_cast<int>(entries - 1)) + 0.5f) << codes[k];
+    EXPECT_EQ(found[n], -1.f);
+  }
+}
+
+// Two elements of a code, as of two codes in a byte: both are computed in full lanes and stored interleaved.
+TEST(Operations, PairsAreStoredInterleaved) {
+  const int n = 96;
+  std::string table = tableOf(16);
+  table.replace(table.rfind("sched.yield "), std::string::npos, "");
+  Cluster cluster(fmt::format(R"(
+    func.func @f(%x: tensor<{1}xi32>) {{
+      %y = sched.cluster domain [{0}] reduced [] (%x) maps [affine_map<(i) -> (i floordiv 2)>] -> [affine_map<(i) -> (i)>] {{
+        ^bb0(%c: i32):
+          {2}
+          %i = sched.index 0
+          %one = arith.constant 1 : i64
+          %low = arith.andi %i, %one : i64
+          %odd = arith.sitofp %low : i64 to f32
+          %sum = arith.addf %v8_0, %odd : f32
+          sched.yield %sum : f32
+      }} : (tensor<{1}xi32>) -> tensor<{0}xf32>
+      return
+    }})", n, n / 2, table));
+  std::vector<int32_t> codes;
+  for (int k = 0; k < n / 2; ++k)
+    codes.push_back(k * 7);
+  std::vector<float> found(n + 1, -1.f);
+  cluster.run(1, codes, found);
+  for (int k = 0; k < n; ++k)
+    EXPECT_EQ(found[k], static_cast<float>((codes[k / 2] & 15) + k % 2) + 0.5f) << k;
+  EXPECT_EQ(found[n], -1.f);
+}
 } // namespace
