@@ -56,16 +56,19 @@ inline std::string nearMisses(const std::string &wanted, const std::vector<std::
   return "; there are " + text + (names.size() > shown ? " and " + std::to_string(names.size() - shown) + " more" : "");
 }
 
-/// The one name that a word with few slips may stand for; empty when none, or two alike, are near.
+/// The one name that a word with few slips may stand for; empty when none, or two alike, are near. Of names that begin with the
+/// word, the one that is hardly longer is nearest.
 inline std::string closestName(const std::string &word, const std::vector<std::string> &names) {
+  using Distance = std::pair<size_t, size_t>; // slips, letters too many or too few
   std::string best;
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  Distance least{std::max<size_t>(1, word.size() / 3) + 1, 0};
   bool alone = false;
   for (const std::string &name : names) {
     const size_t edits = detail::editsInto('\1' + word + '\2', '\1' + name + '\2'); // both ends have to fit
-    alone = edits == least ? false : edits < least || alone;
-    if (edits < least) {
-      least = edits;
+    const Distance distance{edits, std::max(name.size(), word.size()) - std::min(name.size(), word.size())};
+    alone = distance == least ? false : distance < least || alone;
+    if (distance < least) {
+      least = distance;
       best = name;
     }
   }
