@@ -92,7 +92,8 @@ try:
 except OSError:
     pass
 
-# Installing and packing is for what users build, and takes what the build of `all` makes.
+# Installing and packing is for what users build, and takes what the build of `all` makes; what a process holds and which
+# libraries it needs is not told by one with sanitizers.
 if not config.kedge_sanitizers:
     config.available_features.add("release")
 if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which("cpack"):
