@@ -125,7 +125,7 @@ TEST_F(CudaRanks, WhatNcclRefusesIsTold) {
                  {"NCCL 2.28.9: the ranks cannot be joined", "the last words of NCCL", "NCCL_DEBUG=WARN"});
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclGroupEnd:9:3"), {"a collective does not start"});
   // While a GPU is waited for.
-  expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclCommGetAsyncError:60:6"), {"NCCL 2.28.9: "});
+  expectOneError(three("--steps 5", "KEDGE_STUB_NCCL_LOST=8"), {"NCCL 2.28.9: "});
   EXPECT_EQ(three("--steps 5", "KEDGE_STUB_FAIL=ncclCommRegister:1:1").code, 0); // it does without
 }
 

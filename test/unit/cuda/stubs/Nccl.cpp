@@ -2,6 +2,7 @@
 // last rank to the first, rounded at each. Groups do not block: what is asked is accepted a call later, and who asks more
 // before that is stopped.
 //   KEDGE_STUB_NCCL_VERSION (22809)
+//   KEDGE_STUB_NCCL_LOST=N: the GPU never comes through its N-th call; whoever asks is told of ncclRemoteError
 #include "Stub.h"
 #include "runtime/format/Float16.h"
 #include <algorithm>
@@ -106,7 +107,8 @@ struct ncclComm {
   std::string path;
   bool joined = false;
   int unsettled = 0; ///< polls until what was asked last is accepted
-  std::atomic<bool> aborted{false};
+  std::atomic<bool> aborted{false}, lost{false};
+  int64_t performed = 0;
   uint64_t barriers = 0; ///< of the thread that works
 
   bool meet() {
@@ -146,6 +148,12 @@ struct ncclComm {
   }
 
   void perform(const Call &call) {
+    if (++performed == setting("KEDGE_STUB_NCCL_LOST", 0)) {
+      lost = true;
+      while (!aborted)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      return;
+    }
     const size_t bytes = call.count * sizeOf(call.type) * (call.kind == ReduceScatter ? static_cast<size_t>(ranks) : 1);
     shared->facts[rank] = {call.kind, call.type, call.op, call.root, call.count};
     for (size_t offset = 0; offset < bytes; offset += kSlot) {
@@ -224,8 +232,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *status) {
-  *status = static_cast<ncclResult_t>(failure("ncclCommGetAsyncError"));
-  if (*status != ncclSuccess)
+  *status = comm->lost ? ncclRemoteError : ncclSuccess;
+  if (comm->lost)
     return ncclSuccess;
   if (!comm->joined && comm->shared->attached >= static_cast<uint32_t>(comm->ranks)) {
     comm->joined = true;
