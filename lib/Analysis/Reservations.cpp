@@ -24,7 +24,7 @@ std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads) {
 }
 
 std::vector<Reservation> cpuReservations(int threads) {
-  return {{"openmp_threads", threads * kThread, "allowance"}, {"library_kernels", kKernelObjects, "allowance"}};
+  return {{"threads", threads * kThread, "allowance"}, {"library_kernels", kKernelObjects, "allowance"}};
 }
 
 int64_t sumOf(const std::vector<Reservation> &reservations) {

@@ -102,12 +102,16 @@ sched::LibraryOp joined(sched::LibraryOp gradient, Value projection) {
 struct PackAttention : impl::PackAttentionBase<PackAttention> {
   void runOnOperation() override {
     packed = 0;
+    // Packing erases calls of other kernels.
     SmallVector<sched::LibraryOp> calls;
-    getOperation().walk([&](sched::LibraryOp call) { calls.push_back(call); });
+    getOperation().walk([&](sched::LibraryOp call) {
+      if (call.getKernel() == "train.Attention" || call.getKernel() == "train.AttentionGrad")
+        calls.push_back(call);
+    });
     for (sched::LibraryOp call : calls)
       if (call.getKernel() == "train.Attention")
         packForward(call);
-      else if (call.getKernel() == "train.AttentionGrad")
+      else
         packBackward(call);
     // Splits, and views of their parts, that nothing reads any more.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().getBody().front())))

@@ -113,7 +113,7 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
   // A device of its own has its own memory: the host's is no part of the budget.
   const bool onHost = list.empty();
   if (onHost) {
-    measured("openmp_threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
+    measured("threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
     measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + workspaces,
              "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
     if (workspaces != 0)
