@@ -118,15 +118,7 @@ private:
       for (int64_t i = 0; i < rows; ++i)
         list[i] = source[i * taps];
     };
-    if constexpr (std::is_same_v<E, uint16_t>)
-      packFilledRows<S>(length, fill, [&](int64_t p, Strided<S> part, int64_t count) {
-        packA(dst + p * width, width, part, rows, count);
-      });
-    else
-      for (int64_t p = 0; p < length; ++p, dst += width) {
-        fill(p, dst);
-        std::fill(dst + rows, dst + width, T(0));
-      }
+    packFilled<S>(dst, width, rows, length, fill, [](auto... panel) { packA(panel...); });
   }
 
   ConvShape c_;

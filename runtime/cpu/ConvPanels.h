@@ -7,16 +7,24 @@ namespace kedge::rt::cpu {
 
 constexpr int64_t kMostColumns = 32; // of a tile
 
-/// Packs a panel whose rows of k are written by fill(p, list), in the order of p, as packA or packB does with a matrix.
-template <typename S, typename Fill, typename Pack>
-void packFilledRows(int64_t length, Fill &&fill, Pack &&pack) {
-  constexpr int64_t kDepth = 64; // a multiple of every tile's
-  S list[kDepth * kMostColumns];
-  for (int64_t p = 0; p < length; p += kDepth) {
-    const int64_t count = std::min(kDepth, length - p);
-    for (int64_t i = 0; i < count; ++i)
-      fill(p + i, list + i * kMostColumns);
-    pack(p, Strided<S>{list, 1, kMostColumns}, count);
+/// Packs a panel of `count` elements a row of k, filled up to `width`. Rows are written by fill(p, list), in the order of p;
+/// for a tile of 16-bit panels into a matrix aside, which `pack` (packA or packB) takes.
+template <typename S, typename E, typename Fill, typename Pack>
+void packFilled(E *dst, int width, int64_t count, int64_t length, Fill &&fill, Pack &&pack) {
+  if constexpr (std::is_same_v<E, uint16_t>) {
+    constexpr int64_t kDepth = 64; // a multiple of every tile's
+    S list[kDepth * kMostColumns];
+    for (int64_t p = 0; p < length; p += kDepth) {
+      const int64_t rows = std::min(kDepth, length - p);
+      for (int64_t i = 0; i < rows; ++i)
+        fill(p + i, list + i * kMostColumns);
+      pack(dst + p * width, width, Strided<S>{list, 1, kMostColumns}, count, rows);
+    }
+  } else {
+    for (int64_t p = 0; p < length; ++p, dst += width) {
+      fill(p, dst);
+      std::fill(dst + count, dst + width, E(0));
+    }
   }
 }
 
@@ -68,15 +76,7 @@ void packPlaces(const ConvShape &c, E *dst, int width, const S *image, int64_t c
     }
     row.next(c.kernel);
   };
-  if constexpr (std::is_same_v<E, uint16_t>)
-    packFilledRows<S>(length, fill, [&](int64_t p, Strided<S> part, int64_t depth) {
-      packB(dst + p * width, width, part, columns, depth);
-    });
-  else
-    for (int64_t p = 0; p < length; ++p, dst += width) {
-      fill(p, dst);
-      std::fill(dst + columns, dst + width, E(0));
-    }
+  packFilled<S>(dst, width, columns, length, fill, [](auto... panel) { packB(panel...); });
 }
 
 } // namespace kedge::rt::cpu

@@ -147,6 +147,7 @@ void ArenaEjection::pickStands(const std::vector<int> &others) {
   for (int other : others)
     turns[other] = turn;
   auto pick = [&](const std::vector<Edge> &all, std::vector<Edge> &picked) {
+    // No branch: which items are neighbours cannot be foretold.
     picked.resize(all.size());
     size_t count = 0;
     for (Edge edge : all) {
