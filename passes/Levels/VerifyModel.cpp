@@ -15,7 +15,7 @@ struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
   void runOnOperation() override {
     auto isModel = [](Operation *op) {
       StringRef dialect = op->getName().getDialectNamespace();
-      return (dialect == "onnx" && !isa<onnx::UnsupportedOp>(op)) || dialect == "train";
+      return (dialect == "onnx" && !isa<onnx::UnsupportedOp>(op)) || dialect == "train" || dialect == "dist";
     };
     Border border(getOperation(), "level 1 (ops of onnx, train and dist)", isModel);
     border.checkFunctions();

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Support/Statistics.h"
@@ -33,7 +34,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       position[&op] = static_cast<int64_t>(position.size());
       auto library = dyn_cast<sched::LibraryOp>(op);
       auto isArgument = [](Value input) { return isa<BlockArgument>(input); };
-      if (library && library.getKernel() == "dist.all_gather" && llvm::all_of(library.getInputs(), isArgument))
+      if (library && library.getKernel() == dist::AllGatherOp::getOperationName() && llvm::all_of(library.getInputs(), isArgument))
         gathers.push_back(library);
     }
     for (sched::LibraryOp gather : gathers)

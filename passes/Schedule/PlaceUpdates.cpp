@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Support/Statistics.h"
@@ -77,7 +78,7 @@ private:
 /// of its reader.
 bool belongsToReader(Operation *op) {
   auto library = dyn_cast_or_null<sched::LibraryOp>(op);
-  return library && library.getKernel() == "dist.own_part" && !op->use_empty() && llvm::all_equal(op->getUsers()) &&
+  return library && library.getKernel() == dist::OwnPartOp::getOperationName() && !op->use_empty() && llvm::all_equal(op->getUsers()) &&
          !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>();
 }
 
@@ -160,7 +161,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     nextReduction.clear();
     Operation *before = nullptr;
     for (auto library : block.getOps<sched::LibraryOp>())
-      if (library.getKernel() == "dist.reduce_scatter") {
+      if (library.getKernel() == dist::ReduceScatterOp::getOperationName()) {
         if (before)
           nextReduction[before] = library;
         before = library;

@@ -10,7 +10,8 @@ namespace kedge::rt {
 enum class CollectiveKind : uint8_t {
   ReduceScatter, ///< every rank gets its part of the sum (shardOf); the rest of the part is padding, zero
   AllGather,     ///< every rank gets all parts, without their padding
-  AllReduce      ///< every rank gets the whole sum, or maximum
+  AllReduce,     ///< every rank gets the whole sum, or maximum
+  Transfer       ///< every rank gets the tensors of one rank, or zeros
 };
 
 enum class Reduction : uint8_t {
@@ -34,6 +35,10 @@ struct Collective {
   /// Runs beside the others and after the background ones that were started before.
   bool background = false;
   std::string name; ///< in messages: "dist.reduce_scatter at h.0"
+
+  /// Of a transfer, by rank: whose tensors it gets; kNobody: zeros.
+  std::vector<int64_t> givers;
+  static constexpr int64_t kNobody = -1;
 };
 
 /// Scratch bytes on each of `ranks` ranks; depends on the tensors' sizes only. At most kMostWorkspace, however large the

@@ -2,6 +2,7 @@
 #include "runtime/comm/CollectiveKernel.h"
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace kedge::rt {
 namespace {
@@ -28,7 +29,7 @@ bool isSummed(DType type) {
 }
 
 void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction) {
-  if (kind == CollectiveKind::AllGather)
+  if (kind == CollectiveKind::AllGather || kind == CollectiveKind::Transfer)
     return;
   for (const TensorDesc &tensor : call.inputs) {
     const bool integer = tensor.type == DType::I32 || tensor.type == DType::I64;
@@ -39,11 +40,30 @@ void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction
 }
 
 constexpr std::string_view kPrefix = "dist.";
-constexpr std::string_view kNames[] = {"dist.reduce_scatter", "dist.all_gather", "dist.all_reduce"}; ///< by CollectiveKind
+constexpr std::string_view kBroadcast = "dist.broadcast", kSendRecv = "dist.send_recv";
+const std::map<std::string_view, CollectiveKind> kKinds{{"dist.reduce_scatter", CollectiveKind::ReduceScatter},
+                                                        {"dist.all_gather", CollectiveKind::AllGather},
+                                                        {"dist.all_reduce", CollectiveKind::AllReduce},
+                                                        {kBroadcast, CollectiveKind::Transfer},
+                                                        {kSendRecv, CollectiveKind::Transfer}};
 
-class ReducingKernel final : public CollectiveKernel {
+/// Whose tensors each rank gets.
+std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
+  std::vector<int64_t> givers(static_cast<size_t>(ranks), cpu::intAttr(call, "root", 0));
+  if (call.name == kSendRecv)
+    givers = cpu::intsAttr(call, "from", {});
+  if (givers.size() != static_cast<size_t>(ranks))
+    failCall(call, "attribute 'from' names {} ranks, expected one for each of {}", givers.size(), ranks);
+  const int64_t least = call.name == kSendRecv && ranks > 1 ? Collective::kNobody : 0;
+  for (const int64_t giver : givers)
+    if (giver < least || giver >= ranks)
+      failCall(call, "tensors come from rank {} of {}", giver, ranks);
+  return givers;
+}
+
+class JointKernel final : public CollectiveKernel {
 public:
-  explicit ReducingKernel(const LibraryCall &call) : ranks(ranksOf(call)), what(collectiveOf(call)) {}
+  explicit JointKernel(const LibraryCall &call) : ranks(ranksOf(call)), what(collectiveOf(call)) {}
 
   size_t workspaceBytes() const override { return collectiveWorkspace(what, ranks); }
 
@@ -124,7 +144,7 @@ private:
 };
 
 std::unique_ptr<LibraryKernel> makeCollective(const LibraryCall &call, int) {
-  auto made = std::make_unique<ReducingKernel>(call);
+  auto made = std::make_unique<JointKernel>(call);
   if (ranksOf(call) == 1)
     return std::make_unique<SingleRankKernel>(call);
   return made;
@@ -147,10 +167,10 @@ int64_t ranksOf(const LibraryCall &call) {
 }
 
 Collective collectiveOf(const LibraryCall &call) {
-  const auto name = std::find(std::begin(kNames), std::end(kNames), call.name);
-  if (name == std::end(kNames))
+  const auto found = kKinds.find(call.name);
+  if (found == kKinds.end())
     failCall(call, "it is no collective");
-  const auto kind = static_cast<CollectiveKind>(name - kNames);
+  const CollectiveKind kind = found->second;
   const std::string reduction = cpu::stringAttr(call, "kind", "sum");
   if (reduction != "sum" && reduction != "max")
     failCall(call, "attribute 'kind' is '{}', expected sum or max", reduction);
@@ -160,6 +180,8 @@ Collective collectiveOf(const LibraryCall &call) {
   what.name = call.name;
   checkPairs(call, ranksOf(call), kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
   checkType(call, kind, what.reduction);
+  if (kind == CollectiveKind::Transfer)
+    what.givers = giversOf(call, ranksOf(call));
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const TensorDesc &whole = kind == CollectiveKind::AllGather ? call.outputs[i] : call.inputs[i];
     what.tensors.push_back({nullptr, nullptr, whole.elements(), whole.type});
@@ -186,7 +208,7 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
 }
 
 void registerCollectives() {
-  for (const std::string_view name : kNames)
+  for (const auto &[name, kind] : kKinds)
     registerKernel(std::string(name), makeCollective);
   registerKernel("dist.own_part", makeOwnPart);
 }

@@ -86,6 +86,8 @@ size_t messageBytesOf(const Collective &collective, const Round &round, int64_t 
 
 RoundSpace spaceOf(const Collective &collective, int64_t ranks) {
   RoundSpace space;
+  if (collective.kind == CollectiveKind::Transfer) // from where they lie to where they are wanted
+    return space;
   const size_t others = static_cast<size_t>(std::max<int64_t>(0, ranks - 1));
   const bool gathers = collective.kind == CollectiveKind::AllGather;
   for (Rounds rounds(collective, ranks); !rounds.isDone();) {

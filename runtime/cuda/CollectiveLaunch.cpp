@@ -1,5 +1,6 @@
 #include "runtime/cuda/CollectiveLaunch.h"
 #include "runtime/comm/CollectiveKernel.h"
+#include <algorithm>
 
 namespace kedge::rt::cuda {
 namespace {
@@ -24,13 +25,14 @@ public:
       : gpu(gpu), ranks(ranks), launch(launch), stream(stream) {
     const Collective what = collectiveOf(call);
     kind = what.kind;
+    givers = what.givers;
     operation = what.reduction == Reduction::Max ? nccl::Operation::Max : nccl::Operation::Sum;
     for (size_t i = 0; i < what.tensors.size(); ++i) {
       const CollectiveTensor &tensor = what.tensors[i];
       const size_t elements = static_cast<size_t>(tensor.elements), size = dtypeSize(tensor.type);
       Carried carried{reinterpret_cast<const void *>(places.inputs[i]), reinterpret_cast<void *>(places.outputs[i]), elements,
                       static_cast<size_t>(shardSize(tensor.elements, ranks.world().size)), nccl::Type::Uint8, size};
-      if (kind == CollectiveKind::AllGather) { // bytes are bytes
+      if (kind == CollectiveKind::AllGather || kind == CollectiveKind::Transfer) { // bytes are bytes
         carried.elements *= size;
         carried.part *= size;
         carried.size = 1;
@@ -44,6 +46,8 @@ public:
   void enqueue() override {
     if (kind == CollectiveKind::ReduceScatter)
       clearPadding();
+    if (kind == CollectiveKind::Transfer)
+      fillAlone();
     ranks.begin(launch, stream);
     for (const Carried &tensor : tensors)
       if (tensor.elements != 0)
@@ -66,9 +70,41 @@ private:
                            "padding cannot be cleared");
   }
 
+  int64_t giver() const { return givers[static_cast<size_t>(ranks.world().rank)]; }
+  bool isBroadcast() const {
+    return givers.front() != Collective::kNobody && std::all_of(givers.begin(), givers.end(), [&](int64_t rank) { return rank == givers.front(); });
+  }
+
+  /// What needs no other rank: own tensors, and zeros where nobody gives any.
+  void fillAlone() {
+    const Driver &driver = gpu.driver();
+    for (const Carried &tensor : tensors) {
+      const auto to = reinterpret_cast<CUdeviceptr>(tensor.output), from = reinterpret_cast<CUdeviceptr>(tensor.input);
+      if (tensor.elements != 0 && giver() == Collective::kNobody)
+        driver.check(driver.memsetD8Async(to, 0, tensor.elements, stream), "a tensor that no rank gives cannot be cleared");
+      else if (tensor.elements != 0 && giver() == ranks.world().rank && !isBroadcast())
+        driver.check(driver.memcpyDtoDAsync(to, from, tensor.elements, stream), "a rank's own tensor cannot be copied");
+    }
+  }
+
+  void addTransfer(const Carried &tensor) {
+    const nccl::Library &nccl = ranks.library();
+    const int64_t own = ranks.world().rank;
+    if (isBroadcast())
+      return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()),
+                                   ranks.handle(), stream));
+    for (int64_t rank = 0; rank < ranks.world().size; ++rank)
+      if (rank != own && givers[static_cast<size_t>(rank)] == own)
+        expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), ranks.handle(), stream));
+    if (giver() != own && giver() != Collective::kNobody)
+      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()), ranks.handle(), stream));
+  }
+
   void add(const Carried &tensor) {
     const nccl::Library &nccl = ranks.library();
     const size_t size = static_cast<size_t>(ranks.world().size);
+    if (kind == CollectiveKind::Transfer)
+      return addTransfer(tensor);
     const bool isEven = tensor.elements == tensor.part * size;
     if (kind == CollectiveKind::AllReduce)
       expect(nccl.allReduce(tensor.input, tensor.output, tensor.elements, tensor.type, operation, ranks.handle(), stream));
@@ -105,6 +141,7 @@ private:
   const Launch &launch;
   CUstream stream;
   CollectiveKind kind = CollectiveKind::AllReduce;
+  std::vector<int64_t> givers; ///< of a transfer
   nccl::Operation operation = nccl::Operation::Sum;
   std::vector<Carried> tensors;
 };

@@ -32,6 +32,8 @@ Library::Library()
   library.bind(broadcast, "ncclBroadcast");
   library.bind(reduceScatter, "ncclReduceScatter");
   library.bind(allGather, "ncclAllGather");
+  library.bind(send, "ncclSend");
+  library.bind(receive, "ncclRecv");
   commRegister = reinterpret_cast<decltype(commRegister)>(library.trySymbol("ncclCommRegister"));
   commDeregister = reinterpret_cast<decltype(commDeregister)>(library.trySymbol("ncclCommDeregister"));
 }

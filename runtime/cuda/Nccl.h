@@ -55,6 +55,8 @@ public:
   Status (*broadcast)(const void *, void *, size_t, Type, int root, Handle, CUstream) = nullptr;
   Status (*reduceScatter)(const void *, void *, size_t received, Type, Operation, Handle, CUstream) = nullptr;
   Status (*allGather)(const void *, void *, size_t sent, Type, Handle, CUstream) = nullptr;
+  Status (*send)(const void *, size_t, Type, int to, Handle, CUstream) = nullptr;
+  Status (*receive)(void *, size_t, Type, int from, Handle, CUstream) = nullptr;
   /// Null in versions before 2.19.
   Status (*commRegister)(Handle, void *, size_t, void **) = nullptr;
   Status (*commDeregister)(Handle, void *) = nullptr;

@@ -92,7 +92,7 @@ struct OwnPartOfGathered : OpRewritePattern<OwnPartOp> {
 } // namespace
 
 bool kedge::dist::isCollective(Operation *op) {
-  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp>(op);
+  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp>(op);
 }
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, int64_t ranks) {
@@ -103,6 +103,9 @@ void OwnPartOp::build(OpBuilder &builder, OperationState &state, ValueRange inpu
 }
 void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs, int64_t ranks) {
   build(builder, state, wholes, inputs, ranks, dataAxis);
+}
+void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, ArrayRef<int64_t> from) {
+  build(builder, state, input.getType(), input, from.size(), dataAxis, from);
 }
 void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, int64_t ranks, StringRef kind) {
   build(builder, state, input.getType(), input, ranks, dataAxis, kind);
@@ -131,6 +134,39 @@ LogicalResult BroadcastOp::verify() {
   if (root < 0 || root >= static_cast<int64_t>(getRanks()))
     return emitOpError("sends from rank ") << root << " of " << getRanks() << ", expected one of them";
   return verifySame(*this);
+}
+
+LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+  SmallVector<int64_t> rootAlone(getRanks(), -1);
+  rootAlone[getRoot()] = getRoot();
+  for (Value grad : resultGrads) {
+    if (grad)
+      grad = AllReduceOp::create(builder, getLoc(), grad, getRanks(), "sum").getResult(0);
+    operandGrads.push_back(grad ? SendRecvOp::create(builder, getLoc(), grad, rootAlone).getResult(0) : Value());
+  }
+  return success();
+}
+
+LogicalResult SendRecvOp::verify() {
+  const int64_t ranks = static_cast<int64_t>(getRanks()), least = ranks > 1 ? -1 : 0;
+  if (static_cast<int64_t>(getFrom().size()) != ranks)
+    return emitOpError("says for ") << getFrom().size() << " ranks from whom they receive, expected " << ranks;
+  for (auto [receiver, sender] : llvm::enumerate(getFrom()))
+    if (sender < least || sender >= ranks)
+      return emitOpError("has rank ") << receiver << " receive from rank " << sender << " of " << ranks
+                                      << ", expected one of them" << (ranks > 1 ? ", or -1 for none" : "");
+  return verifySame(*this);
+}
+
+LogicalResult SendRecvOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+  SmallVector<int64_t> back(getRanks(), -1);
+  for (auto [receiver, sender] : llvm::enumerate(getFrom()))
+    if (sender >= 0 && std::exchange(back[sender], receiver) != -1)
+      return emitOpError("has no gradient: rank ") << sender << " sends to several ranks";
+  for (Value grad : resultGrads)
+    operandGrads.push_back(grad ? create(builder, getLoc(), grad, back).getResult(0)
+                                : Value());
+  return success();
 }
 
 void ReduceScatterOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {

@@ -1,6 +1,7 @@
 #include "LaunchBytes.h"
 #include "HostMemory.h"
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -37,7 +38,7 @@ void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gra
   llvm::DenseSet<Operation *> reduced;
   const auto isReduced = [&](Value value) { return reduced.contains(value.getDefiningOp()); };
   for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
-    const bool reduces = launch.getKernel() == "dist.reduce_scatter";
+    const bool reduces = launch.getKernel() == dist::ReduceScatterOp::getOperationName();
     if (reduces || (!launch.getCollective() && llvm::any_of(launch.getReads(), isReduced)))
       for (Value part : launch.getWrites())
         reduced.insert(part.getDefiningOp());

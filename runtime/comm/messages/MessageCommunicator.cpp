@@ -8,18 +8,27 @@ namespace {
 
 class MessageRun final : public CollectiveRun {
 public:
-  MessageRun(Progress &progress, Collective collective) : progress(progress), operation(progress.messages(), progress.world()) {
-    operation.configure(std::move(collective));
+  MessageRun(Progress &progress, Collective collective) : progress(progress) {
+    if (collective.kind == CollectiveKind::Transfer)
+      make<TransferOperation>(std::move(collective));
+    else
+      make<TensorOperation>(std::move(collective));
   }
-  void start() override { progress.start(operation); }
+  void start() override { progress.start(*operation); }
   TimeSpan wait() override {
-    progress.wait(operation);
-    return operation.span();
+    progress.wait(*operation);
+    return operation->span();
   }
 
 private:
+  template <typename Kind> void make(Collective collective) {
+    auto made = std::make_unique<Kind>(progress.messages(), progress.world());
+    made->configure(std::move(collective));
+    operation = std::move(made);
+  }
+
   Progress &progress;
-  TensorOperation operation;
+  std::unique_ptr<Operation> operation;
 };
 
 class MessageCommunicator final : public Communicator {

@@ -1,12 +1,10 @@
 #include "runtime/comm/messages/Operation.h"
-#include <algorithm>
 
 namespace kedge::rt::messages {
 namespace {
 
 /// Tags below are control messages'. Two operations with the same tag are further apart than any are under way.
 constexpr int kFirstTag = 16, kTags = 1 << 14;
-constexpr size_t kTransferBytes = size_t(4) << 20;
 
 } // namespace
 
@@ -63,33 +61,6 @@ Operation::Step Operation::advance() {
     return Step::Ended;
   }
   return moved ? Step::Moved : Step::Waiting;
-}
-
-void TransferOperation::configure(int64_t sender, int64_t receiver, const void *bytes, void *into, size_t total,
-                                  const char *name) {
-  from = sender;
-  to = receiver;
-  source = static_cast<const char *>(bytes);
-  destination = static_cast<char *>(into);
-  count = total;
-  shown = name;
-}
-
-bool TransferOperation::post(int slot) {
-  const bool receives = world.rank != from && (to == kAll || world.rank == to);
-  if (sent == count || (world.rank != from && !receives))
-    return false;
-  const size_t part = std::min(count - sent, kTransferBytes);
-  if (receives)
-    receive(slot, from, destination + sent, part);
-  else if (to != kAll)
-    send(slot, to, source + sent, part);
-  else
-    for (int64_t peer = 0; peer < world.size; ++peer)
-      if (peer != from)
-        send(slot, peer, source + sent, part);
-  sent += part;
-  return true;
 }
 
 } // namespace kedge::rt::messages

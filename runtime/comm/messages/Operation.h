@@ -93,22 +93,35 @@ private:
   std::vector<const char *> sources;
 };
 
-/// Bytes from one rank to another, or to all others.
+/// Bytes as they are: every rank is given those of one rank, or none.
 class TransferOperation final : public Operation {
 public:
   using Operation::Operation;
+  /// The bytes at `source` on rank `from` to `destination` on rank `to`, or on all others.
   static constexpr int64_t kAll = -1;
   void configure(int64_t from, int64_t to, const void *source, void *destination, size_t count, const char *name);
+  /// One of that kind.
+  void configure(const Collective &what);
 
 private:
+  struct Bytes {
+    const char *source;
+    char *destination;
+    size_t count;
+  };
+
   bool post(int slot) override;
   void complete(int) override {}
-  void rewind() override { sent = 0; }
+  void rewind() override;
+  int64_t giver() const { return givers[static_cast<size_t>(world.rank)]; }
+  bool givesAny() const;
+  void fillAlone();
 
-  int64_t from = 0, to = kAll;
-  const char *source = nullptr;
-  char *destination = nullptr;
-  size_t count = 0, sent = 0;
+  std::vector<int64_t> givers; ///< by rank, Collective::kNobody where nothing comes
+  std::vector<Bytes> pieces;
+  bool fillsAll = false; ///< own bytes are copied, what nobody gives is zero
+  bool isFilled = false;
+  size_t next = 0, sent = 0;
 };
 
 } // namespace kedge::rt::messages

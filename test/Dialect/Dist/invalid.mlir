@@ -50,6 +50,22 @@ module attributes {dist.mesh = #dist.mesh<["data"] = [4]>} {
 
 // -----
 
+func.func @receivers(%a: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{says for 3 ranks from whom they receive, expected 2}}
+  %0 = dist.send_recv %a {from = array<i64: 1, 0, 2>, ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @sender(%a: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{has rank 1 receive from rank 2 of 2, expected one of them, or -1 for none}}
+  %0 = dist.send_recv %a {from = array<i64: 1, 2>, ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
 // expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh) or 'dist.stage' (a number), on a module}}
 module attributes {dist.mesh = 4 : i64} {}
 

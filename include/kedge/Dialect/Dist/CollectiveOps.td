@@ -53,8 +53,25 @@ def Dist_AllReduceOp : Dist_Op<"all_reduce", [Differentiable]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$ranks, "::llvm::StringRef":$kind)>];
 }
 
-def Dist_BroadcastOp : Dist_Op<"broadcast"> {
+def Dist_BroadcastOp : Dist_Op<"broadcast", [Differentiable]> {
   let summary = "Tensors as rank `root` has them";
+  let description = [{ The gradient on rank `root` is the sum over ranks, on others it is zero. }];
   let arguments = !con(tensors, (ins I64Attr:$root));
+}
+
+def Dist_SendRecvOp : Dist_Op<"send_recv", [Differentiable]> {
+  let summary = "Each rank's tensors sent to other ranks, and another's received";
+  let description = [{
+    Rank r receives the tensors of rank `from[r]`; -1: it receives zeros. A rank may send to several, or to none. All ranks
+    run one program, so a send and its receive are one op: there is no send that nobody receives.
+
+    ```mlir
+    %left = dist.send_recv %x {from = array<i64: -1, 0, 1>, ranks = 3 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+
+    Where no rank sends to two, the gradient goes back the way the tensors came.
+  }];
+  let arguments = !con(tensors, (ins DenseI64ArrayAttr:$from));
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$from)>];
 }
 #endif

@@ -33,7 +33,13 @@ struct Call {
   ncclRedOp_t op = ncclSum;
   int root = 0;
 };
-enum Kind : int { AllReduce, Reduce, Broadcast, ReduceScatter, AllGather };
+enum Kind : int { AllReduce, Reduce, Broadcast, ReduceScatter, AllGather, Send, Receive };
+
+/// What is on its way from one rank to another.
+struct Mail {
+  std::atomic<uint64_t> sent, taken;
+  char bytes[size_t(1) << 14];
+};
 
 struct Shared {
   std::atomic<uint32_t> attached;
@@ -44,6 +50,7 @@ struct Shared {
     bool operator==(const Facts &) const = default;
   } facts[kMostRanks];
   char slots[kMostRanks][kSlot];
+  Mail mail[kMostRanks][kMostRanks]; ///< by sender and receiver
 };
 
 [[noreturn]] void stop(const char *why) {
@@ -144,6 +151,44 @@ struct ncclComm {
                    end = std::min(first + size, offset + bytes);
       if (begin < end)
         sum(call, to + (begin - first), begin - offset, end - begin);
+    }
+  }
+
+  /// Whether a piece of a message has moved; `done` is what has of it.
+  bool moveMail(const Call &call, size_t &done) {
+    const bool sends = call.kind == Send;
+    Mail &mail = sends ? shared->mail[rank][call.root] : shared->mail[call.root][rank];
+    const size_t bytes = std::min(sizeof(mail.bytes), call.count * sizeOf(call.type) - done);
+    if (bytes == 0 || (mail.sent == mail.taken) != sends)
+      return false;
+    if (sends)
+      std::memcpy(mail.bytes, static_cast<const char *>(call.from) + done, bytes);
+    else
+      std::memcpy(static_cast<char *>(call.to) + done, mail.bytes, bytes);
+    ++(sends ? mail.sent : mail.taken);
+    done += bytes;
+    return true;
+  }
+
+  /// All messages of a group at once, each pair's in the order of their calls.
+  void exchangeMail(const std::vector<Call> &group) {
+    std::vector<size_t> done(group.size());
+    const auto isDone = [&](size_t i) { return done[i] == group[i].count * sizeOf(group[i].type); };
+    const auto isFirst = [&](size_t i) {
+      for (size_t before = 0; before < i; ++before)
+        if (!isDone(before) && group[before].kind == group[i].kind && group[before].root == group[i].root)
+          return false;
+      return true;
+    };
+    for (size_t left = group.size(); left != 0 && !aborted;) {
+      left = 0;
+      bool moved = false;
+      for (size_t i = 0; i < group.size(); ++i) {
+        moved |= isFirst(i) && moveMail(group[i], done[i]);
+        left += !isDone(i);
+      }
+      if (!moved)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   }
 
@@ -284,9 +329,13 @@ ncclResult_t ncclGroupEnd() {
   if (calls.empty())
     return ncclSuccess;
   enqueue([comm = groupComm, list = std::move(calls)] {
+    std::vector<Call> mail;
     for (const Call &call : list)
-      if (!comm->aborted)
+      if (call.kind == Send || call.kind == Receive)
+        mail.push_back(call);
+      else if (!comm->aborted)
         comm->perform(call);
+    comm->exchangeMail(mail);
   }, groupStream);
   calls.clear();
   groupComm->unsettled = 1;
@@ -311,6 +360,12 @@ ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDat
 }
 ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
   return add(comm, stream, {"ncclAllGather", AllGather, from, to, count, type, ncclSum, 0});
+}
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int to, ncclComm_t comm, cudaStream_t stream) {
+  return add(comm, stream, {"ncclSend", Send, from, nullptr, count, type, ncclSum, to});
+}
+ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int from, ncclComm_t comm, cudaStream_t stream) {
+  return add(comm, stream, {"ncclRecv", Receive, nullptr, to, count, type, ncclSum, from});
 }
 
 } // extern "C"

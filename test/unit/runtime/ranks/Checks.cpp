@@ -166,6 +166,46 @@ void checkEveryCollective(Communicator &communicator) {
   maximum.check();
 }
 
+/// Tensors of one byte and of several messages, sent round, to several, to nobody, to oneself.
+void checkTransfers(Communicator &communicator) {
+  const World world = communicator.world();
+  const int64_t next = (world.rank + 1) % world.size;
+  std::vector<int64_t> round, mixed(static_cast<size_t>(world.size), 0);
+  for (int64_t rank = 0; rank < world.size; ++rank)
+    round.push_back((rank + 1) % world.size);
+  mixed.back() = Collective::kNobody;
+  const std::vector<size_t> sizes{1, 0, 9'000'011};
+  const auto check = [&](const char *name, const nlohmann::json &how, int64_t giver) {
+    LibraryCall call{name, how, {}, {}};
+    call.attrs["ranks"] = world.size;
+    std::vector<std::string> given, got;
+    std::vector<const void *> from;
+    std::vector<void *> to;
+    for (const size_t size : sizes) {
+      call.inputs.push_back({DType::U8, {static_cast<int64_t>(size)}});
+      given.emplace_back(size, static_cast<char>('a' + world.rank));
+      got.emplace_back(size + 1, '?');
+    }
+    call.outputs = call.inputs;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      from.push_back(given[i].data());
+      to.push_back(got[i].data());
+    }
+    const auto kernel = makeKernel(call, 1);
+    auto run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, from.data(), to.data(), nullptr, false, "");
+    for (int again = 0; again < 2; ++again) {
+      run->start();
+      run->wait();
+    }
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (got[i] != std::string(sizes[i], giver == Collective::kNobody ? '\0' : static_cast<char>('a' + giver)) + '?')
+        fail("{} {} brought rank {} other bytes than those of rank {}", name, how.dump(), world.rank, giver);
+  };
+  check("dist.send_recv", {{"from", round}}, next);
+  check("dist.send_recv", {{"from", mixed}}, mixed[static_cast<size_t>(world.rank)]);
+  check("dist.broadcast", {{"root", world.size - 1}}, world.size - 1);
+}
+
 /// Exactly, beyond what a double holds.
 void checkIntegers(Communicator &communicator) {
   const World world = communicator.world();
@@ -295,6 +335,7 @@ void pause(Communicator &communicator) {
 void runCheck(Communicator &communicator, const std::string &check, const std::string &marks) {
   if (check == "collectives") {
     checkEveryCollective(communicator);
+    checkTransfers(communicator);
     checkIntegers(communicator);
     checkNan(communicator);
     checkOneRounding(communicator);
