@@ -115,11 +115,13 @@ bool floatUnary(Operation &op, double a, double &r) {
 bool intBinary(Operation &op, int64_t a, int64_t b, int64_t &r) {
   Type type = op.getOperand(0).getType();
   uint64_t ua = zeroExtended(a, type), ub = zeroExtended(b, type);
+  auto wrapped = [&](uint64_t value) { return r = static_cast<int64_t>(value), true; };
+  uint64_t wideA = static_cast<uint64_t>(a), wideB = static_cast<uint64_t>(b);
   return TypeSwitch<Operation *, bool>(&op)
-      .Case<arith::AddIOp>([&](auto) { return r = a + b, true; })
-      .Case<arith::SubIOp>([&](auto) { return r = a - b, true; })
-      .Case<arith::MulIOp>([&](auto) { return r = a * b, true; })
-      .Case<arith::DivSIOp>([&](auto) { return b != 0 && (r = b == -1 ? -a : a / b, true); })
+      .Case<arith::AddIOp>([&](auto) { return wrapped(wideA + wideB); })
+      .Case<arith::SubIOp>([&](auto) { return wrapped(wideA - wideB); })
+      .Case<arith::MulIOp>([&](auto) { return wrapped(wideA * wideB); })
+      .Case<arith::DivSIOp>([&](auto) { return b != 0 && (b == -1 ? wrapped(0 - wideA) : (r = a / b, true)); })
       .Case<arith::DivUIOp>([&](auto) { return b != 0 && (r = ua / ub, true); })
       .Case<arith::RemSIOp>([&](auto) { return b != 0 && (r = b == -1 ? 0 : a % b, true); })
       .Case<arith::RemUIOp>([&](auto) { return b != 0 && (r = ua % ub, true); })
