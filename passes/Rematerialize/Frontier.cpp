@@ -1,4 +1,5 @@
 #include "Frontier.h"
+#include "mlir/IR/Threading.h"
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -44,7 +45,7 @@ std::vector<FrontierPoint> corners(const std::vector<FunctionFrontier> &function
 
 } // namespace
 
-std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count) {
+std::vector<FrontierPoint> frontierOf(mlir::MLIRContext *context, const std::vector<FunctionFrontier> &functions, size_t count) {
   const std::vector<FrontierPoint> all = corners(functions);
   std::vector<FrontierPoint> points;
   if (all.empty())
@@ -59,13 +60,13 @@ std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &funct
     taken.insert(static_cast<size_t>(nearest - all.begin()));
   }
   taken.insert(all.size() - 1);
-  for (size_t index : taken) {
-    FrontierPoint point = all[index];
+  for (size_t index : taken)
+    points.push_back(all[index]);
+  mlir::parallelForEach(context, points, [&](FrontierPoint &point) {
     for (const FunctionFrontier &function : functions)
       point.bound += function.bound ? function.bound(point.bytes) : 0;
     point.bound = std::min(point.bound, point.added);
-    points.push_back(point);
-  }
+  });
   return points;
 }
 

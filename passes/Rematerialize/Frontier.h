@@ -4,6 +4,10 @@
 #include <functional>
 #include <vector>
 
+namespace mlir {
+class MLIRContext;
+}
+
 namespace kedge::remat {
 
 /// A plan of one function: packed transient bytes, and the seconds that it adds.
@@ -15,7 +19,8 @@ struct FrontierPlan {
 /// What one function has to choose from. Seconds of functions outside the training step are 0.
 struct FunctionFrontier {
   std::vector<FrontierPlan> plans;
-  std::function<double(int64_t bytes)> bound; ///< proven: no plan within these bytes adds fewer seconds
+  /// Proven: no plan within these bytes adds fewer seconds. Called from several threads.
+  std::function<double(int64_t bytes)> bound;
 };
 
 /// The smallest added time within `bytes` (of the fullest function), and the proven bound beneath it.
@@ -26,6 +31,6 @@ struct FrontierPoint {
 
 /// By falling bytes and rising time, at most `count` points: from the plan that adds nothing to the smallest one, those
 /// between at even distances in bytes.
-std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count);
+std::vector<FrontierPoint> frontierOf(mlir::MLIRContext *context, const std::vector<FunctionFrontier> &functions, size_t count);
 
 } // namespace kedge::remat
