@@ -5,9 +5,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/bit.h"
 #include <array>
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace kedge;
@@ -31,6 +31,7 @@ struct DynamicMap {
   Value integer(int64_t value) { return b.constantInt(i32, value); }
   Value number(double value) { return b.constant(f32, value); }
   Value bitsOf(Value x) { return arith::BitcastOp::create(b.builder, b.loc, i32, x); }
+  Value floatOf(Value bits) { return arith::BitcastOp::create(b.builder, b.loc, f32, bits); }
   Value bitAnd(Value x, int64_t mask) { return arith::AndIOp::create(b.builder, b.loc, x, integer(mask)); }
   /// The exponent of a float's bits, one less in its low four bits.
   Value exponentOf(Value bits) { return arith::ShRUIOp::create(b.builder, b.loc, bits, integer(23)); }
@@ -42,14 +43,20 @@ struct DynamicMap {
   double firstOf(int decade) const { return isSigned ? cellsOf(decade) : cellsOf(decade) - 1; }
   int64_t last() const { return isSigned ? 128 : 255; }
 
+  Value signOf(Value bits) { return bitAnd(bits, int32_t(0x80000000)); }
+  Value withSign(Value x, Value sign) {
+    return floatOf(arith::OrIOp::create(b.builder, b.loc, bitsOf(x), sign));
+  }
+
   /// The value of code: 2 j + 1 of magnitude number j is a power of two by the decade, times 1 and the place of the cell's
   /// middle between 0 and 1. Numbers without a sign are one behind.
   Value decode(Value code) {
-    Value twice = b.mul(b.cast(code, i32, /*fromUnsigned=*/true), integer(2));
-    Value counted = isSigned ? b.add(b.math<math::AbsIOp>(b.sub(twice, integer(254))), integer(1)) : b.add(twice, integer(3));
-    Value bits = bitsOf(b.cast(counted, f32)), exponent = exponentOf(bits);
+    Value asNumber = b.cast(b.cast(code, i32, /*fromUnsigned=*/true), f32);
+    Value twice = b.fma(asNumber, number(2), number(isSigned ? -254 : 3));
+    Value counted = isSigned ? b.add(b.abs(twice), number(1)) : twice;
+    Value bits = bitsOf(counted), exponent = exponentOf(bits);
     Value fraction = arith::OrIOp::create(b.builder, b.loc, bitAnd(bits, 0x7fffff), integer(0x3f800000));
-    Value middle = b.sub(arith::BitcastOp::create(b.builder, b.loc, f32, fraction), number(1));
+    Value middle = b.sub(floatOf(fraction), number(1));
     Table width, low;
     width.fill(0);
     low.fill(1); // of the last
@@ -60,7 +67,7 @@ struct DynamicMap {
       low[placeOfExponent(zero + 1 + decade)] = static_cast<float>(0.1 * topOf(decade));
     }
     Value value = b.fma(lookUp(b, exponent, width), middle, lookUp(b, exponent, low));
-    return isSigned ? b.select(b.compare(Compare::LT, twice, integer(254)), b.neg(value), value) : value;
+    return isSigned ? withSign(value, signOf(bitsOf(twice))) : value;
   }
 
   /// Where values are nearer to a number of the next decade, or to 1, in steps from 0.
@@ -76,13 +83,16 @@ struct DynamicMap {
   }
 
   /// Number = min(first + cell), with cell = factor z + offset, of z = steps + 1: an even number from 2 to 65536. Of those with
-  /// one exponent some lie in the next decade, from `border` on; these look where the next exponent does, which is theirs.
+  /// one exponent some lie in the next decade, from a border on: what is added to their bits carries into the exponent, so that
+  /// they look where the next exponent does, which is theirs.
   struct EncodeTables {
-    Table border, factor, offset, most;
+    Table carry, factor, offset, most;
   };
+  /// As the bits of a float: what takes the bits of numbers from `border` on, and of none below, into the next exponent.
+  static float carryAt(float border) { return llvm::bit_cast<float>(0x800000 - (llvm::bit_cast<uint32_t>(border) & 0x7fffff)); }
   EncodeTables encodeTables() const {
     EncodeTables t;
-    t.border.fill(std::numeric_limits<float>::infinity());
+    t.carry.fill(0);
     t.factor.fill(0);
     t.offset.fill(last());
     t.most.fill(last());
@@ -90,7 +100,7 @@ struct DynamicMap {
       const double from = std::ldexp(1, exponent) - 1, to = std::ldexp(1, exponent + 1) - 3;
       const int decade = decadeOf(from), place = placeOfExponent(exponent);
       if (decade != decadeOf(to))
-        t.border[place] = static_cast<float>(borderOf(decade) + 1);
+        t.carry[place] = carryAt(static_cast<float>(borderOf(decade) + 1));
       const double cells = cellsOf(decade), factor = cells / (0.9 * topOf(decade) * kSteps);
       // What lies in the middle between two, within rounding, belongs to the lower one: so all steps have bitsandbytes' codes.
       constexpr double kTie = 4e-5;
@@ -111,18 +121,14 @@ struct DynamicMap {
     // Exact, all of them: odd numbers up to 65535, and their magnitude and 1.
     Value steps = isSigned ? b.fma(step, number(2), number(-kSteps)) : Value();
     Value z = isSigned ? b.add(b.abs(steps), number(1)) : b.fma(step, number(2), number(1 - kSteps));
-    z = least(z, number(kSteps + 1));
     EncodeTables tables = encodeTables();
-    Value exponent = exponentOf(bitsOf(z));
-    Value isNext = b.compare(Compare::GE, z, lookUp(b, exponent, tables.border));
-    Value place = b.select(isNext, b.add(exponent, integer(1)), exponent);
+    Value bits = bitsOf(z);
+    Value place = exponentOf(b.add(bits, bitsOf(lookUp(b, exponentOf(bits), tables.carry))));
     Value j = b.fma(z, lookUp(b, place, tables.factor), lookUp(b, place, tables.offset));
-    j = b.cast(least(j, lookUp(b, place, tables.most)), i32);
-    if (isSigned) {
-      Value negative = b.compare(Compare::LT, steps, number(0));
-      // There is no code for -1.
-      j = b.maximum(integer(0), b.add(integer(127), b.select(negative, b.sub(integer(0), j), j)));
-    }
+    j = least(j, lookUp(b, place, tables.most)); // a number also of what is none
+    j = b.cast(isSigned ? withSign(j, signOf(bitsOf(steps))) : j, i32);
+    if (isSigned)
+      j = b.maximum(integer(0), b.add(integer(127), j)); // There is no code for -1.
     return b.cast(b.select(isZero, integer(0), j), b.builder.getI8Type());
   }
 };

@@ -8,6 +8,7 @@ using namespace kedge;
 using namespace kedge::lower;
 
 void NestEmitter::emit(Value begin, Value end) {
+  kept.choose();
   scalars.wantAll();
   scalars.emitAvailable();
   loops.loop(begin, end, 1, {}, [&](Value iteration, Values) {
@@ -155,6 +156,8 @@ void NestEmitter::foldPass(unsigned pass) {
   scalars.emitAvailable();
   folds.finish(loops.overReduced(folds.identities(), [&](Values accumulators) {
     scalars.emitAvailable();
+    if (pass + 1 == nest.passes)
+      kept.keep();
     return folds.accumulate(std::move(accumulators));
   }));
   scalars.wanted = std::move(outside);
@@ -173,9 +176,11 @@ void NestEmitter::pointPass() {
   if (points.empty())
     return;
   auto outside = std::exchange(scalars.wanted, {});
+  kept.want();
   for (unsigned output : points)
     scalars.want(nest.yield().getOperand(output));
   loops.overReduced({}, [&](Values) {
+    kept.restore();
     scalars.emitAvailable();
     for (unsigned output : points)
       store(output);

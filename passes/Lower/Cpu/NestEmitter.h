@@ -1,5 +1,6 @@
 // The body of a kernel function.
 #pragma once
+#include "passes/Lower/Cpu/NestKept.h"
 #include "passes/Lower/Cpu/NestLoops.h"
 
 namespace kedge::lower {
@@ -13,7 +14,7 @@ public:
               mlir::ValueRange pointers)
       : b(builder), loc(loc), nest(nest), plan(plan), ops(builder, loc), place(nest, plan),
         memory(ops, place, pointers), scalars(ops, place, memory), folds(ops, place, memory, scalars),
-        loops(ops, place, scalars, folds) {}
+        kept(ops, place, scalars), loops(ops, place, scalars, folds) {}
 
   /// All iterations from `begin` to `end`.
   void emit(mlir::Value begin, mlir::Value end);
@@ -45,6 +46,7 @@ private:
   NestMemory memory;
   NestScalars scalars;
   NestFolds folds;
+  NestKept kept;
   NestLoops loops;
 };
 

@@ -99,3 +99,45 @@ func.func @flat(%a: tensor<5x6x7xf32>) -> tensor<6x35xf32> {
   } : (tensor<5x6x7xf32>) -> tensor<6x35xf32>
   return %0 : tensor<6x35xf32>
 }
+
+// -----
+
+// What the fold has taken sixteen operations to compute lies on the stack until the outputs want it: tanh runs once.
+// CHECK-LABEL: llvm.func @k0_8x64
+// CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK-COUNT-4: math.tanh
+// CHECK-NOT: math.tanh
+// CHECK: %[[KEPT:.*]] = llvm.getelementptr inbounds %[[ROOM]]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[KEPT]]
+// CHECK-NOT: math.tanh
+// CHECK: vector.extract
+// CHECK: llvm.getelementptr inbounds %[[ROOM]]
+// CHECK-NEXT: llvm.load
+// CHECK-NOT: math.tanh
+// CHECK: llvm.return
+func.func @kept(%a: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %0 = sched.cluster domain [8, 64] reduced [1] (%a)
+       maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: f32):
+      %1 = math.tanh %x : f32
+      %2 = arith.addf %1, %x : f32
+      %3 = arith.mulf %2, %x : f32
+      %4 = arith.addf %3, %x : f32
+      %5 = arith.mulf %4, %x : f32
+      %6 = arith.addf %5, %x : f32
+      %7 = arith.mulf %6, %x : f32
+      %8 = arith.addf %7, %x : f32
+      %9 = arith.mulf %8, %x : f32
+      %10 = arith.addf %9, %x : f32
+      %11 = arith.mulf %10, %x : f32
+      %12 = arith.addf %11, %x : f32
+      %13 = arith.mulf %12, %x : f32
+      %14 = arith.addf %13, %x : f32
+      %15 = arith.mulf %14, %x : f32
+      %16 = arith.addf %15, %x : f32
+      %sum = sched.reduce add %16 : f32
+      %y = arith.mulf %16, %sum : f32
+      sched.yield %y : f32
+  } : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
