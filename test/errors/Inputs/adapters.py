@@ -123,4 +123,32 @@ for file, piece in (({"shape": (16, 8)}, "is quantised as [16, 8], the program t
     refused((few, "--weights", four_bits(**file)), "few.safetensors: ", piece)
 eight = {name: numpy.zeros((8, 16, 1), numpy.int8), "fc.SCB": numpy.ones(8, numpy.float32)}
 refused((few, "--weights", write(folder / "few.safetensors", eight)), "is [8, 16, 1], expected the codes of a matrix")
+
+# The same file in two shards.
+shards = folder / "shards"
+index, first, second = shards / "model.safetensors.index.json", shards / "1.safetensors", shards / "2.safetensors"
+parts = {name: codes}
+state(parts, name, (8, 16))
+
+
+def sharded(**moved):
+    shutil.rmtree(shards, ignore_errors=True)
+    shards.mkdir()
+    write(first, parts)
+    write(second, {f"{name}.absmax": numpy.ones(2, numpy.float32)})
+    places = {key: first.name for key in parts} | {f"{name}.absmax": second.name} | moved
+    index.write_text(json.dumps({"weight_map": places}))
+    return few, "--weights", shards
+
+
+words(*sharded(), "--steps", "0", code=0)
+program = sharded()
+second.unlink()
+refused(program, f"{index}: its shard '2.safetensors' is missing: fetch all files of the model")
+for shard, length, piece in ((first, -4, "lies outside the file"), (second, 40, "truncated or no safetensors file: a header of ")):
+    program = sharded()
+    shard.write_bytes(shard.read_bytes()[:length])
+    refused(program, f"{shard}: ", piece)
+refused(sharded(**{"fc.bias": second.name}), f"{second}: has no tensor 'fc.bias', which {index} says is there: fetch both again")
+refused(sharded(**{"fc.bias": "../2.safetensors"}), f"{index}: tensor 'fc.bias' lies in \"../2.safetensors\", expected the name of a file")
 print("quantised files that do not fit were refused")
