@@ -13,25 +13,39 @@ namespace {
 
 /// Sums of a tile to the result: the bias of its row added, rounded once. S: type of the result.
 template <typename S> struct RowFinish {
+  using T = Compute<S>;
   const S *bias; ///< of the rows; null: none
   S *result;
-  int64_t columns; ///< of the result
+  int64_t columns; ///< of an image's result
+  int64_t image;   ///< elements from one image's result to the next, whose columns follow
 
-  static void tile(const void *context, const float *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
+  static void tile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
                    int64_t count) {
     const RowFinish &finish = *static_cast<const RowFinish *>(context);
-    S *to = finish.result + row * finish.columns + column;
-    if (!finish.bias)
-      return convertRows(rows, count, sums, stride, to, finish.columns);
-    float line[kMostColumns];
+    S *to = finish.result + column / finish.columns * finish.image + row * finish.columns;
+    for (int64_t position = column % finish.columns; count > 0; position = 0, to += finish.image) {
+      const int64_t length = std::min(count, finish.columns - position);
+      finish.store(sums, stride, to + position, row, rows, length);
+      sums += length, count -= length;
+    }
+  }
+
+  void store(const T *sums, int64_t stride, S *to, int64_t row, int64_t rows, int64_t count) const {
+    if (!bias)
+      return convertRows(rows, count, sums, stride, to, columns);
+    T line[kMostColumns];
     for (int64_t i = 0; i < rows; ++i) {
-      const float bias = finish.bias[row + i];
+      const T add = bias[row + i];
       for (int64_t j = 0; j < count; ++j)
-        line[j] = sums[i * stride + j] + bias;
-      convertRows(1, count, line, kMostColumns, to + i * finish.columns, finish.columns);
+        line[j] = sums[i * stride + j] + add;
+      convertRows(1, count, line, kMostColumns, to + i * columns, columns);
     }
   }
 };
+
+/// Images of so few places are columns of one product, which packs the filters once: as products of their own they would
+/// take as long to pack as to multiply, and fill half of a tile.
+constexpr int64_t kSmallPlane = 256;
 
 /// Y = W * X + B, or dX = W^T dY (+ B): for every image and group a product of the filters with columns that
 /// are positions of the result's space. S: element type; E: type in the tile's panels.
@@ -45,16 +59,17 @@ public:
       : c_(c), images_(images), weights_(weights), bias_(bias), threads_(threads),
         rows_(Back ? c.groupChannels() : c.groupFilters()), columns_(Back ? c.inSize() : c.outSize()),
         depth_((Back ? c.groupFilters() : c.groupChannels()) * c.taps()),
-        spread_(c.batch * c.groups >= threads),
-        plan_(planGemm<E>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds)),
-        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds))) {}
+        joined_(c.groups == 1 && c.batch > 1 && columns_ <= kSmallPlane && bias < 0),
+        spread_(!joined_ && c.batch * c.groups >= threads), finishes_(kRounds || joined_),
+        plan_(planGemm<E>(rows_, places(), depth_, team(), finishes_)),
+        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, places(), depth_, team(), finishes_))) {}
 
   size_t workspaceBytes() const override { return planBytes_ * (spread_ ? threads_ : 1); }
 
   KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
-    int64_t jobs = c_.batch * c_.groups;
+    int64_t jobs = joined_ ? 1 : c_.batch * c_.groups;
     if (!spread_) {
       for (int64_t job = 0; job < jobs; ++job)
         one(in, out, job, static_cast<char *>(workspace));
@@ -66,6 +81,10 @@ public:
   }
 
 private:
+  int64_t places() const { return joined_ ? c_.batch * columns_ : columns_; } ///< columns of a product
+  int team() const { return spread_ ? 1 : threads_; }
+
+  /// All images, or a group of one.
   void one(Inputs in, Outputs out, int64_t job, char *scratch) const {
     int64_t group = job % c_.groups;
     const S *image = static_cast<const S *>(in[images_]) +
@@ -74,21 +93,21 @@ private:
         static_cast<const S *>(in[weights_]) + group * c_.groupFilters() * c_.groupChannels() * c_.taps();
     const S *bias = bias_ < 0 ? nullptr : static_cast<const S *>(in[bias_]) + group * rows_;
     S *result = static_cast<S *>(out[0]) + job * rows_ * columns_;
-    if (depth_ == 0 || (bias && !kRounds))
+    if (depth_ == 0 || (bias && !finishes_))
       startRows(bias, result);
     if (depth_ == 0 || rows_ == 0 || columns_ == 0)
       return;
-    if constexpr (kRounds) {
-      RowFinish<S> context{bias, result, columns_};
+    if (finishes_) {
+      RowFinish<S> context{bias, result, columns_, rows_ * columns_};
       GemmFinish<T> finish{RowFinish<S>::tile, &context};
       product(image, weights, nullptr, GemmStart::Zero, &finish, scratch);
-    } else {
+    } else if constexpr (!kRounds) {
       product(image, weights, result, bias ? GemmStart::Keep : GemmStart::Zero, nullptr, scratch);
     }
   }
 
   void startRows(const S *bias, S *result) const {
-    for (int64_t row = 0; row < rows_; ++row)
+    for (int64_t row = 0, rows = rows_ * (joined_ ? c_.batch : 1); row < rows; ++row)
       std::fill_n(result + row * columns_, columns_, bias ? bias[row] : S(0));
   }
 
@@ -112,19 +131,23 @@ private:
     int64_t taps = c_.taps();
     if (taps == 1)
       return packA(dst, width, Strided<S>{weights + k0 * rows_ + row, 1, rows_}, rows, length);
-    auto fill = [&](int64_t p, auto *list) {
-      int64_t filter = (k0 + p) / taps, tap = (k0 + p) % taps;
+    int64_t filter = k0 / taps, tap = k0 % taps; // run on: a division takes as long as a row
+    auto fill = [&](int64_t, auto *list) {
       const S *source = weights + (filter * rows_ + row) * taps + tap;
       for (int64_t i = 0; i < rows; ++i)
         list[i] = source[i * taps];
+      if (++tap == taps)
+        tap = 0, ++filter;
     };
     packFilled<S>(dst, width, rows, length, fill, [](auto... panel) { packA(panel...); });
   }
 
   ConvShape c_;
   int images_, weights_, bias_, threads_;
-  int64_t rows_, columns_, depth_; ///< of a product: rows x depth times depth x columns
+  int64_t rows_, columns_, depth_; ///< of an image's product: rows x depth times depth x columns
+  bool joined_;                    ///< one product of all images
   bool spread_;                    ///< every thread takes whole products
+  bool finishes_;                  ///< sums go to the result when they are complete
   GemmPlan plan_;
   size_t planBytes_;
 };
@@ -173,7 +196,7 @@ private:
     if (depth_ == 0 || rows_ == 0 || columns_ == 0)
       return;
     if constexpr (kRounds) {
-      RowFinish<S> context{nullptr, result, columns_};
+      RowFinish<S> context{nullptr, result, columns_, 0};
       GemmFinish<T> finish{RowFinish<S>::tile, &context};
       product(x, dy, nullptr, &finish, scratch, lists);
     } else {
@@ -239,6 +262,8 @@ private:
     int64_t th = tap / c_.kernel[2] % c_.kernel[1], td = tap / (c_.kernel[2] * c_.kernel[1]);
     forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
       const S *source = x + (image * c_.channels + channel) * c_.inSize();
+      if (isFlatAndSame(c_))
+        return readNeighbours(c_, source, th, tw, position, count, dst + at);
       for (int64_t done = 0; done < count;) {
         Segment row;
         cutRows(c_.out, position + done, std::min(count - done, c_.out[2] - (position + done) % c_.out[2]),
