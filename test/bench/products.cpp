@@ -4,6 +4,8 @@
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/cpu/Isa.h"
 #include "runtime/cpu/Kernel.h"
+#include <algorithm>
+#include <barrier>
 #include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
@@ -109,6 +111,19 @@ double seconds(int threads) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// Of `peak` in every thread at once: parts so short would else be one thread's before the others are awake.
+double peakSeconds(int threads, void (*peak)()) {
+  std::barrier<> start(threads);
+  std::vector<double> took(threads);
+  parallelParts(threads, threads, [&](int64_t part) {
+    start.arrive_and_wait();
+    const double begin = seconds(threads);
+    peak();
+    took[part] = seconds(threads) - begin;
+  });
+  return *std::max_element(took.begin(), took.end());
+}
+
 template <typename F> void keepLeast(double &least, int threads, F &&f) {
   double start = seconds(threads);
   f();
@@ -170,9 +185,7 @@ void measure(const Shape &s, const std::vector<Variant> &variants, int rounds) {
   for (int round = 0; round < rounds; ++round)
     for (Entry &entry : entries) {
       cpu::forceIsa(entry.variant->isa);
-      keepLeast(entry.peakTime, entry.threads, [&] {
-        parallelParts(entry.threads, entry.threads, [&](int64_t) { entry.variant->peak(); });
-      });
+      entry.peakTime = std::min(entry.peakTime, peakSeconds(entry.threads, entry.variant->peak));
       keepLeast(entry.time, entry.threads, [&] { entry.kernel->run(inputs, outputs, scratch.get()); });
     }
   fmt::print("{:18}", s.name);
