@@ -35,11 +35,12 @@ struct Formula : GradientBuilder {
 /// In f32, times what clipping and items make of it.
 Value scaledGradient(Formula &f, ParameterUpdate &u) { return f.mul(f.cast(u.gradient, f.builder.getF32Type()), u.scale); }
 
-/// w (1 - lr decay)
-Value decayed(Formula &f, ParameterUpdate &u) {
-  if (!u.state.getDecay())
-    return u.param;
-  return f.sub(u.param, f.mul(f.scale(u.scalar("lr_decay"), u.lrScale()), u.param));
+/// w (1 - lr decay) - step; the step is f32, whatever the parameter is.
+Value decayedAndMoved(Formula &f, ParameterUpdate &u, Value step) {
+  Value decayed = u.param;
+  if (u.state.getDecay())
+    decayed = f.sub(u.param, f.mul(f.cast(f.scale(u.scalar("lr_decay"), u.lrScale()), elementOf(u.param)), u.param));
+  return f.sub(decayed, f.cast(step, elementOf(u.param)));
 }
 
 /// torch.finfo(torch.float32).eps, Adafactor's first epsilon.
@@ -61,7 +62,7 @@ Value factoredVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix)
 }
 
 Value wholeVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
-  Value before = u.makeState(Role::Moment2, "moment2");
+  Value before = u.makeState(Role::Moment2, "moment2", squared.getType());
   Value after = f.lerp(before, squared, mix);
   u.keep(before, after);
   return after;
@@ -113,23 +114,23 @@ void updateAdafactor(ParameterUpdate &u) {
   Value variance = rankOf(gradient) > 1 ? factoredVariance(f, u, squared, mix) : wholeVariance(f, u, squared, mix);
   Value direction = f.div(gradient, f.root(f.atLeast(variance, kEpsilon1 * kEpsilon1)));
   Value rate = onnx::MinOp::create(f.builder, f.loc, f.scale(u.scalar("lr"), u.lrScale()), inverseRoot);
-  Value size = onnx::MaxOp::create(f.builder, f.loc, f.rootMeanSquare(u.param), u.scalar("eps"));
+  Value size = onnx::MaxOp::create(f.builder, f.loc, f.rootMeanSquare(f.cast(u.param, f.builder.getF32Type())), u.scalar("eps"));
   Value step = f.div(f.mul(size, rate), f.atLeast(f.rootMeanSquare(direction), 1));
-  u.finish(f.sub(decayed(f, u), f.mul(step, direction)));
+  u.finish(decayedAndMoved(f, u, f.mul(step, direction)));
 }
 
 void updateMuon(ParameterUpdate &u) {
   if (!u.state->hasAttr(tune::orthogonalName))
     return updateAdam(u);
   Formula f(u);
-  Value gradient = scaledGradient(f, u), before = u.makeState(Role::Momentum, "momentum");
+  Value gradient = scaledGradient(f, u), before = u.makeState(Role::Momentum, "momentum", gradient.getType());
   Value momentum = u.scalar("momentum"), rest = f.sub(f.number(momentum, 1), momentum);
   Value after = f.lerp(before, gradient, rest);
   Value update = u.settings.nesterov ? f.lerp(gradient, after, momentum) : after;
   ArrayRef<int64_t> shape = shapeOf(u.param);
   const double factor = 0.2 * std::sqrt(static_cast<double>(std::max(shape[0], shape[1]))) * u.lrScale();
   Value direction = f.cast(orthogonalised(f, update), f.builder.getF32Type());
-  u.finish(f.sub(decayed(f, u), f.mul(f.scale(u.scalar("lr"), factor), direction)));
+  u.finish(decayedAndMoved(f, u, f.mul(f.scale(u.scalar("lr"), factor), direction)));
   u.keep(before, after);
 }
 

@@ -1,6 +1,7 @@
 // Optimizers that are one op a parameter.
 #include "ParameterUpdate.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/MoreOptimizerOps.h"
@@ -16,6 +17,14 @@ SmallVector<Value> scalars(const ParameterUpdate &u, ArrayRef<StringRef> names) 
   return llvm::map_to_vector(names, [&](StringRef name) { return u.scalar(name); });
 }
 
+/// The host's numbers are f32; an update of an f64 parameter computes in f64.
+SmallVector<Value> inOneType(const ParameterUpdate &u, SmallVector<Value> operands) {
+  for (Value &operand : operands)
+    if (elementOf(u.param).isF64() && elementOf(operand).isF32())
+      operand = onnx::CastOp::create(u.builder, u.loc, operand, TypeAttr::get(elementOf(u.param)));
+  return operands;
+}
+
 /// Tensors below this many elements keep moments in f32; bitsandbytes' limit.
 constexpr int64_t kSmallest8bit = 4096;
 constexpr int64_t kBlock8bit = 256;
@@ -29,6 +38,7 @@ void updateAdam(ParameterUpdate &u) {
   operands.append(scalars(u, {"one_minus_beta1", "beta2", "one_minus_beta2"}));
   operands.push_back(u.adamCorrection("bias_correction2_sqrt"));
   operands.push_back(u.scalar("eps"));
+  operands = inOneType(u, operands);
   Operation *op = decoupled ? train::AdamWOp::create(u.builder, u.loc, operands, u.attributes()).getOperation()
                             : train::AdamOp::create(u.builder, u.loc, operands, u.attributes()).getOperation();
   u.finish(op->getResult(0));
@@ -39,12 +49,13 @@ void updateAdam(ParameterUpdate &u) {
 void updateSGD(ParameterUpdate &u) {
   Value decay = u.scalar("weight_decay"), rate = u.scalar("lr");
   SmallVector<NamedAttribute> attributes = u.attributes();
-  if (u.settings.momentum == 0)
-    return u.finish(
-        train::SGDOp::create(u.builder, u.loc, ValueRange{u.param, u.gradient, u.scale, decay, rate}, attributes).getNewParam());
+  if (u.settings.momentum == 0) {
+    SmallVector<Value> operands = inOneType(u, {u.param, u.gradient, u.scale, decay, rate});
+    return u.finish(train::SGDOp::create(u.builder, u.loc, operands, attributes).getNewParam());
+  }
   attributes.push_back(u.builder.getNamedAttr("nesterov", u.builder.getBoolAttr(u.settings.nesterov)));
   Value before = u.makeState(Role::Momentum, "momentum");
-  SmallVector<Value> operands = {u.param, before, u.gradient, u.scale, decay, rate, u.scalar("momentum")};
+  SmallVector<Value> operands = inOneType(u, {u.param, before, u.gradient, u.scale, decay, rate, u.scalar("momentum")});
   auto sgd = train::MomentumOp::create(u.builder, u.loc, operands, attributes);
   u.finish(sgd.getNewParam());
   u.keep(before, sgd.getNewBuffer());
@@ -54,7 +65,7 @@ void updateLion(ParameterUpdate &u) {
   Value moment = u.makeState(Role::Moment1, "moment1");
   SmallVector<Value> operands = {u.param, moment, u.gradient, u.scale};
   operands.append(scalars(u, {"lr_decay", "lr", "beta1", "one_minus_beta1", "beta2", "one_minus_beta2"}));
-  auto lion = train::LionOp::create(u.builder, u.loc, operands, u.attributes());
+  auto lion = train::LionOp::create(u.builder, u.loc, inOneType(u, operands), u.attributes());
   u.finish(lion.getNewParam());
   u.keep(moment, lion.getNewMoment());
 }
@@ -69,6 +80,7 @@ void updateRMSprop(ParameterUpdate &u) {
   operands.append(scalars(u, {"weight_decay", "lr", "beta2", "one_minus_beta2", "eps"}));
   if (buffered)
     operands.push_back(u.scalar("momentum"));
+  operands = inOneType(u, operands);
   Operation *op = buffered ? train::RMSpropMomentumOp::create(u.builder, u.loc, operands, u.attributes()).getOperation()
                            : train::RMSpropOp::create(u.builder, u.loc, operands, u.attributes()).getOperation();
   u.finish(op->getResult(0));
@@ -80,7 +92,7 @@ void updateAdagrad(ParameterUpdate &u) {
   Value square = u.makeState(Role::Moment2, "moment2");
   SmallVector<Value> operands = {u.param, square, u.gradient, u.scale};
   operands.append(scalars(u, {"weight_decay", "lr", "eps"}));
-  auto adagrad = train::AdagradOp::create(u.builder, u.loc, operands, u.attributes());
+  auto adagrad = train::AdagradOp::create(u.builder, u.loc, inOneType(u, operands), u.attributes());
   u.finish(adagrad.getNewParam());
   u.keep(square, adagrad.getNewSquare());
 }
