@@ -11,10 +11,9 @@ struct PoolShape {
 
   int64_t inSize() const { return in[0] * in[1] * in[2]; }
   int64_t outSize() const { return out[0] * out[1] * out[2]; }
-  /// A step for every tap of every window, with `special` functions.
-  KernelWork work(double special = 0) const {
-    double taps = static_cast<double>(planes * outSize()) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]);
-    return irregularWork(taps, special * taps);
+  /// A step for every tap of every window.
+  KernelWork work() const {
+    return irregularWork(static_cast<double>(planes * outSize()) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]));
   }
 };
 

@@ -1,10 +1,8 @@
-// onnx.MaxPool, AveragePool, LpPool, MaxUnpool and the gradients of the first two. A plane is one channel of
-// one image; planes are shared out among the threads.
+// onnx.MaxPool, AveragePool and their gradients. A plane is one channel of one image; planes are shared out among the threads.
 #include "runtime/calls/PoolShape.h"
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include <cmath>
 
 namespace kedge::rt::cpu {
 namespace {
@@ -192,60 +190,6 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
   });
 }
 
-Pointer makeLpPool(const LibraryCall &call, int threads) {
-  expectCounts(call, 1, 1, 1, 1);
-  expectSameType(call, call.inputs[0], call.outputs[0]);
-  PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
-  double power = static_cast<double>(intAttr(call, "p", 2));
-  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return closure(p.work(1), [=, windows = Windows(p)](Inputs in, Outputs out, void *) {
-      parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t plane = begin; plane < end; ++plane)
-          forWindows(windows, [&](const Window &o) {
-            const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
-            double sum = 0;
-            forTaps(p, o, [&](int64_t i) {
-              sum += std::pow(std::abs(static_cast<double>(static_cast<Compute<S>>(x[i]))), power);
-            });
-            static_cast<S *>(out[0])[plane * p.outSize() + o.number] =
-                static_cast<S>(static_cast<Compute<S>>(std::pow(sum, 1 / power)));
-          });
-      });
-    });
-  });
-}
-
-/// Indices count in the tensor that MaxPool's input would have from kernel_shape, strides and pads; the
-/// result may be larger.
-Pointer makeMaxUnpool(const LibraryCall &call, int threads) {
-  expectCounts(call, 2, 2, 1, 1);
-  const TensorDesc &x = call.inputs[0], &y = call.outputs[0];
-  expectSameType(call, x, y);
-  expectShape(call, call.inputs[1], x.shape, "the indices");
-  if (call.inputs[1].type != DType::I64)
-    failCall(call, "indices are {}, expected i64", dtypeName(call.inputs[1].type));
-  PoolShape p = readPool(call, x, y);
-  Space pooled;
-  for (int i = 0; i < 3; ++i)
-    pooled[i] = (p.in[i] - 1) * p.stride[i] + p.kernel[i] - p.pad[i] - p.padEnd[i];
-  return dispatchSize(x.type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    KernelWork work = irregularWork(static_cast<double>(x.elements()));
-    return closure(work, [=, what = describe(call)](Inputs in, Outputs out, void *) {
-      S *result = static_cast<S *>(out[0]);
-      std::fill_n(result, p.planes * p.outSize(), S(0));
-      int64_t size = pooled[0] * pooled[1] * pooled[2];
-      for (int64_t i = 0; i < p.planes * p.inSize(); ++i) {
-        int64_t index = static_cast<const int64_t *>(in[1])[i], rest = size > 0 ? index % size : 0;
-        int64_t d = rest / (pooled[1] * pooled[2]), h = rest / pooled[2] % pooled[1], w = rest % pooled[2];
-        if (index < 0 || index >= p.planes * size || d >= p.out[0] || h >= p.out[1] || w >= p.out[2])
-          fail("{}: index {} at position {} lies outside the result", what, index, i);
-        result[index / size * p.outSize() + (d * p.out[1] + h) * p.out[2] + w] =
-            static_cast<const S *>(in[0])[i];
-      }
-    });
-  });
-}
-
 } // namespace
 
 void registerPool() {
@@ -253,8 +197,6 @@ void registerPool() {
   registerKernel("train.MaxPoolGrad", makeMaxPoolGrad);
   registerKernel("onnx.AveragePool", makeAveragePool);
   registerKernel("train.AveragePoolGrad", makeAveragePoolGrad);
-  registerKernel("onnx.LpPool", makeLpPool);
-  registerKernel("onnx.MaxUnpool", makeMaxUnpool);
 }
 
 } // namespace kedge::rt::cpu

@@ -89,25 +89,6 @@ LogicalResult AveragePoolOp::buildGradient(OpBuilder &builder, ValueRange result
   return success();
 }
 
-LogicalResult LpPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  auto type = pooledType(loc, adaptor);
-  if (failed(type))
-    return failure();
-  types.push_back(*type);
-  return success();
-}
-
-LogicalResult MaxUnpoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  if (shapeOf(adaptor.getX()) != shapeOf(adaptor.getI()) ||
-      (int64_t)adaptor.getOutputShape().size() != rankOf(adaptor.getX()))
-    return emitOptionalError(loc, "MaxUnpool's X ", adaptor.getX().getType(), ", I ",
-                             adaptor.getI().getType(), " and output_shape do not fit");
-  types.push_back(tensorType(adaptor.getX()).clone(adaptor.getOutputShape()));
-  return success();
-}
-
 //===--- All spatial dims -------------------------------------------------------------------------------===//
 
 LogicalResult GlobalAveragePoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
@@ -144,17 +125,4 @@ LogicalResult GlobalMaxPoolOp::buildGradient(OpBuilder &builder, ValueRange resu
   operandGrads.push_back(train::MaxPoolGradOp::create(builder, getLoc(), getX().getType(), resultGrads[0],
                                                       getX(), window, ones, zeros, ones));
   return success();
-}
-
-LogicalResult GlobalLpPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                               SmallVectorImpl<Type> &types) {
-  return inferGlobalPool(loc, adaptor.getX(), types);
-}
-void GlobalLpPoolOp::describeCluster(ClusterSpec &spec) { describeGlobalPool(getX(), spec); }
-void GlobalLpPoolOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
-                                      SmallVectorImpl<Value> &results) {
-  Type type = scalars[0].getType();
-  Value magnitude = body.abs(scalars[0]), p = body.constant(type, getP());
-  Value total = body.sum(getP() == 2 ? body.mul(magnitude, magnitude) : body.pow(magnitude, p));
-  results.push_back(getP() == 2 ? body.sqrt(total) : body.pow(total, body.constant(type, 1.0 / getP())));
 }

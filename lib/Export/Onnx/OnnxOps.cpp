@@ -25,9 +25,9 @@ const std::map<std::string, std::set<std::string>> &plainOps() {
          {"Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool",
           "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Clip", "Concat", "Conv", "ConvInteger",
           "ConvTranspose", "Cos", "Cosh", "Div", "Elu", "Equal", "Erf", "Exp",
-          "Floor", "GatherElements", "GatherND", "Gelu", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "Greater",
+          "Floor", "GatherElements", "GatherND", "Gelu", "GlobalAveragePool", "GlobalMaxPool", "Greater",
           "GreaterOrEqual", "GRU", "Hardmax", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN",
-          "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "LpPool", "LRN", "LSTM", "MatMulInteger", "Max", "Min",
+          "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "LRN", "LSTM", "MatMulInteger", "Max", "Min",
           "Mish", "Mod", "Mul", "Neg", "NegativeLogLikelihoodLoss", "Not", "Or", "Pow", "PRelu", "QLinearMatMul",
           "Reciprocal", "Relu", "ReverseSequence", "RNN", "Round", "ScatterElements", "ScatterND", "Selu",
           "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Tan", "Tanh",
@@ -142,9 +142,6 @@ void writeMovement(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::EyeLikeOp op) {
         w.result(op, "EyeLike", {w.value("ConstantOfShape", {w.ints(op.getShape())})},
                  {Attr::makeInt("k", op.getK()), Attr::makeInt("dtype", static_cast<int64_t>(onnxType(op.getDtype())))});
-      })
-      .Case([&](onnx::MaxUnpoolOp op) {
-        w.result(op, "MaxUnpool", {in(op.getX()), in(op.getI()), w.ints(op.getOutputShape())}, attributesOf(op, {"output_shape"}));
       })
       .Default([&](Operation *op) { w.unsupported(op); });
 }

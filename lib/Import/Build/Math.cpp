@@ -131,4 +131,5 @@ void kedge::registerMathImporters(NodeImporters &importers) {
   addActivationImporters(importers);
   addQuantizeImporters(importers);
   addWindowImporters(importers);
+  addDeterminantImporter(importers);
 }

@@ -16,6 +16,7 @@ template <typename Op> void importBinary(NodeContext &node) {
 void addActivationImporters(NodeImporters &importers);
 void addQuantizeImporters(NodeImporters &importers);
 void addWindowImporters(NodeImporters &importers);
+void addDeterminantImporter(NodeImporters &importers);
 
 /// onnx.ConvInteger with the node's window; zero points may be null.
 mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value w, mlir::Value zeroX, mlir::Value zeroW);

@@ -223,4 +223,5 @@ void kedge::registerMovementImporters(NodeImporters &importers) {
   registerLoopImporter(importers);
   registerGeometryImporters(importers);
   registerBoxImporters(importers);
+  registerDeformConvImporter(importers);
 }

@@ -45,5 +45,6 @@ void registerEinsumImporter(NodeImporters &);
 void registerLoopImporter(NodeImporters &);
 void registerGeometryImporters(NodeImporters &);
 void registerBoxImporters(NodeImporters &);
+void registerDeformConvImporter(NodeImporters &);
 
 } // namespace kedge

@@ -1,5 +1,11 @@
 // Pools and local response normalisation.
+#include "MovementUtils.h"
 #include "NeuralNetworkWindow.h"
+#include "kedge/Dialect/ONNX/ActivationOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/LogicOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/ONNX/WindowShape.h"
@@ -62,25 +68,66 @@ void importAveragePool(NodeContext &c) {
                                        c.node.attrBool("count_include_pad", false)));
 }
 
+/// The p-th root of what `mean` makes of the p-th powers, times `count`. Where all is 0, so is the gradient.
+Value normOf(NodeContext &c, int64_t count, function_ref<Value(Value)> mean) {
+  OpBuilder &b = c.builder;
+  GradientBuilder math{b, c.loc};
+  int64_t p = c.node.attrInt("p", 2);
+  if (p < 1)
+    c.fail("p is {}, expected at least 1", p);
+  Value x = c.require(0), size = AbsOp::create(b, c.loc, x);
+  auto number = [&](double value) { return scalarLike(b, c.loc, x, value); };
+  auto power = [&](Value v, double exponent) -> Value { return PowOp::create(b, c.loc, v, number(exponent)); };
+  Value sum = mean(p == 1 ? size : p == 2 ? math.mul(x, x) : power(size, static_cast<double>(p)));
+  sum = math.scale(sum, static_cast<double>(count));
+  if (p == 1)
+    return sum;
+  Value zero = EqualOp::create(b, c.loc, sum, number(0)), base = WhereOp::create(b, c.loc, zero, number(1), sum);
+  Value root = p == 2 ? Value(SqrtOp::create(b, c.loc, base)) : power(base, 1 / static_cast<double>(p));
+  return WhereOp::create(b, c.loc, zero, number(0), root);
+}
+
+/// End pads such that the last window of ceil_mode ends within them: then all windows have as many places.
+void widenPads(ImportedWindow &window, ArrayRef<int64_t> image) {
+  for (size_t i = 0, n = image.size(); i < n && window.strides[i] > 0; ++i) {
+    int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
+    int64_t room = image[i] + window.pads[i] + window.pads[n + i] - reach, over = room % window.strides[i];
+    // The last window starts in the image or before it.
+    bool another = over > 0 && (room / window.strides[i] + 1) * window.strides[i] < image[i] + window.pads[i];
+    window.pads[n + i] += another ? window.strides[i] - over : 0;
+  }
+}
+
 void importLpPool(NodeContext &c) {
   Value x = c.require(0);
   ImportedWindow window = importWindow(c, x, {});
-  c.setResult(0, LpPoolOp::create(c.builder, c.loc, x, window.kernel, window.strides, window.pads,
-                                  window.dilations, c.node.attrBool("ceil_mode", false),
-                                  c.node.attrInt("p", 2)));
+  if (c.node.attrBool("ceil_mode", false))
+    widenPads(window, shapeOf(x).drop_front(2));
+  c.setResult(0, normOf(c, elementCount(window.kernel), [&](Value powers) -> Value {
+                return AveragePoolOp::create(c.builder, c.loc, powers, window.kernel, window.strides, window.pads,
+                                             window.dilations, /*ceil_mode=*/false, /*count_include_pad=*/true);
+              }));
 }
 
+/// Values scattered into zeros. Indices count in the tensor that a MaxPool with this window would have had; output_shape may be
+/// larger at the ends.
 void importMaxUnpool(NodeContext &c) {
-  Value x = c.require(0);
+  OpBuilder &b = c.builder;
+  Value x = c.require(0), places = c.require(1);
   ImportedWindow window = importWindow(c, x, {}, /*resolveAuto=*/false);
-  SmallVector<int64_t> shape(shapeOf(x));
+  Dims shape(shapeOf(x)), pads(2 * rankOf(x), 0), all = {elementCount(shapeOf(x))};
   for (size_t i = 0, n = window.kernel.size(); i < n; ++i)
-    shape[i + 2] =
-        (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
-  if (auto given = c.constantInts(2, "output_shape"))
-    shape = *given;
-  c.setResult(0, MaxUnpoolOp::create(c.builder, c.loc, x, c.require(1), window.kernel, window.strides,
-                                     window.pads, shape));
+    shape[i + 2] = (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
+  auto wanted = c.constantInts(2, "output_shape");
+  if (shapeOf(places) != shapeOf(x) || (wanted && static_cast<int64_t>(wanted->size()) != rankOf(x)))
+    c.fail("X [{}], I [{}] and an output_shape of {} entries do not fit", fmt::join(shapeOf(x), " x "),
+           fmt::join(shapeOf(places), " x "), wanted ? wanted->size() : shape.size());
+  Value zeros = splat(b, c.loc, RankedTensorType::get({elementCount(shape)}, elementOf(x)), 0);
+  Value y = ScatterElementsOp::create(b, c.loc, zeros, reshape(b, c.loc, places, all), reshape(b, c.loc, x, all), 0, "none");
+  y = reshape(b, c.loc, y, shape);
+  for (int64_t dim = 0; wanted && dim < rankOf(x); ++dim)
+    pads[rankOf(x) + dim] = (*wanted)[dim] - shape[dim];
+  c.setResult(0, padConstant(b, c.loc, y, Value(), pads));
 }
 
 template <typename Op> void importGlobalPool(NodeContext &c) {
@@ -88,7 +135,10 @@ template <typename Op> void importGlobalPool(NodeContext &c) {
 }
 
 void importGlobalLpPool(NodeContext &c) {
-  c.setResult(0, GlobalLpPoolOp::create(c.builder, c.loc, c.require(0), c.node.attrInt("p", 2)));
+  if (rankOf(c.require(0)) < 3)
+    c.fail("expected an input [N, C, spatial...], found rank {}", rankOf(c.require(0)));
+  int64_t count = elementCount(shapeOf(c.require(0)).drop_front(2));
+  c.setResult(0, normOf(c, count, [&](Value powers) -> Value { return GlobalAveragePoolOp::create(c.builder, c.loc, powers); }));
 }
 
 void importLRN(NodeContext &c) {

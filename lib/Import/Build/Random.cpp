@@ -1,9 +1,11 @@
 // Random numbers of the model. A `seed` attribute is not read: a run's numbers follow from its own --seed.
 #include "../NodeConstants.h"
+#include "MovementUtils.h"
 #include "NarrowCasts.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
@@ -53,6 +55,26 @@ void importBernoulli(NodeContext &node) {
   auto element = static_cast<model::DType>(node.node.attrInt("dtype", 0));
   node.setResult(0, castTo(node, one, element == model::DType::Undefined ? elementOf(p) : node.elementType(element)));
 }
+
+/// Classes drawn by unnormalised log probabilities: the greatest of them with Gumbel noise, drawn anew for each sample.
+void importMultinomial(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  GradientBuilder math{b, node.loc};
+  Value logits = node.require(0);
+  int64_t count = node.node.attrInt("sample_size", 1);
+  if (rankOf(logits) != 2 || count < 1)
+    node.fail("expected log probabilities [batch, classes] and a positive sample_size, found [{}] and {}",
+              fmt::join(shapeOf(logits), " x "), count);
+  int64_t batch = shapeOf(logits)[0], classes = shapeOf(logits)[1];
+  Value drawn = uniform(node, RankedTensorType::get({batch, count, classes}, b.getF32Type()), 0, 1);
+  // A uniform number may be 0, of which there is no logarithm.
+  drawn = onnx::MaxOp::create(b, node.loc, drawn, scalarLike(b, node.loc, drawn, 1e-30));
+  auto minusLog = [&](Value v) { return math.neg(onnx::LogOp::create(b, node.loc, v)); };
+  Value noise = minusLog(minusLog(drawn));
+  Value noisy = math.add(castTo(node, reshape(b, node.loc, logits, {batch, 1, classes}), b.getF32Type()), noise);
+  Value chosen = onnx::ArgMaxOp::create(b, node.loc, noisy, 2, false, false);
+  node.setResult(0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
+}
 } // namespace
 
 void kedge::registerRandomImporters(NodeImporters &importers) {
@@ -61,4 +83,5 @@ void kedge::registerRandomImporters(NodeImporters &importers) {
   importers.add("RandomUniform", importUniform);
   importers.add("RandomUniformLike", importUniformLike);
   importers.add("Bernoulli", importBernoulli);
+  importers.add("Multinomial", importMultinomial);
 }

@@ -127,16 +127,6 @@ func.func @global_pool_rank(%x: tensor<1x4xf32>) {
 
 // -----
 
-func.func @unpool(%x: tensor<1x4x2xf32>, %i: tensor<1x4x3xi64>) {
-  // expected-error @+2 {{MaxUnpool's X 'tensor<1x4x2xf32>', I 'tensor<1x4x3xi64>' and output_shape do not fit}}
-  // expected-error @+1 {{failed to infer returned types}}
-  %0 = onnx.MaxUnpool %x, %i {kernel_shape = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, output_shape = array<i64: 1, 4, 4>}
-      : (tensor<1x4x2xf32>, tensor<1x4x3xi64>) -> tensor<1x4x4xf32>
-  return
-}
-
-// -----
-
 func.func @gemm_rank(%x: tensor<4xf32>, %w: tensor<4x3xf32>) {
   // expected-error @+2 {{Gemm multiplies matrices, found 'tensor<4xf32>' and 'tensor<4x3xf32>'}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -87,35 +87,15 @@ def ONNX_AveragePoolOp : ONNX_Op<"AveragePool", [Differentiable]> {
   let results = (outs ONNX_Tensor:$Y);
 }
 
-def ONNX_LpPoolOp : ONNX_Op<"LpPool"> {
-  let summary = "p-norm over windows";
-  let arguments = !con((ins ONNX_Tensor:$X), PoolAttrs, (ins DefaultValuedAttr<I64Attr, "2">:$p));
-  let results = (outs ONNX_Tensor:$Y);
-}
-
-def ONNX_MaxUnpoolOp : ONNX_Op<"MaxUnpool"> {
-  let summary = "Puts values back to the places that MaxPool took them from";
-  let description = [{
-    Indices count in the tensor that a MaxPool with this window would have had; `output_shape` may be larger.
-  }];
-  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$I, DenseI64ArrayAttr:$kernel_shape,
-    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$output_shape);
-  let results = (outs ONNX_Tensor:$Y);
-}
-
-class ONNX_GlobalPoolOp<string mnemonic, list<Trait> traits> : ONNX_Op<mnemonic, !listconcat([Clusterable], traits)> {
+class ONNX_GlobalPoolOp<string mnemonic> : ONNX_Op<mnemonic, [Clusterable, Differentiable]> {
   let arguments = (ins ONNX_Tensor:$X);
   let results = (outs ONNX_Tensor:$Y);
 }
-def ONNX_GlobalAveragePoolOp : ONNX_GlobalPoolOp<"GlobalAveragePool", [Differentiable]> {
+def ONNX_GlobalAveragePoolOp : ONNX_GlobalPoolOp<"GlobalAveragePool"> {
   let summary = "Mean over all spatial dims";
 }
-def ONNX_GlobalMaxPoolOp : ONNX_GlobalPoolOp<"GlobalMaxPool", [Differentiable]> {
+def ONNX_GlobalMaxPoolOp : ONNX_GlobalPoolOp<"GlobalMaxPool"> {
   let summary = "Maximum over all spatial dims";
-}
-def ONNX_GlobalLpPoolOp : ONNX_GlobalPoolOp<"GlobalLpPool", []> {
-  let summary = "p-norm over all spatial dims";
-  let arguments = (ins ONNX_Tensor:$X, DefaultValuedAttr<I64Attr, "2">:$p);
 }
 
 def ONNX_LRNOp : ONNX_Op<"LRN", [Decomposable]> {
