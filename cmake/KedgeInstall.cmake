@@ -35,7 +35,7 @@ endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME kedge)
-set(CPACK_PACKAGE_CONTACT "Kedge maintainers <maintainers@kedge.invalid>")
+set(CPACK_PACKAGE_CONTACT "Kedge developers") # no person and no address: the project has neither
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiles ONNX models into native training programs")
 set(CPACK_PACKAGE_DESCRIPTION "Kedge turns an ONNX model into a program that trains it: ONNX in, trained ONNX out, without
 Python or a framework at run time. The program's memory is planned when it is compiled.")
