@@ -78,10 +78,7 @@ void checkRanks(const CompileOptions &options) {
 /// Where an op's types cannot be inferred MLIR reports it at the op and ends the process; here the phase fails.
 bool runPasses(PassManager &manager, ModuleOp module) {
   struct Impossible {};
-  llvm::ScopedFatalErrorHandler handler([](void *, const char *reason, bool) {
-    fprintf(stderr, "%s\n", reason);
-    throw Impossible();
-  });
+  llvm::ScopedFatalErrorHandler handler([](void *, const char *, bool) { throw Impossible(); });
   try {
     return succeeded(manager.run(module));
   } catch (const Impossible &) {
@@ -107,6 +104,7 @@ void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulat
 Compilation::Compilation(const CompileOptions &options)
     : options(options), context(dialects(), MLIRContext::Threading::DISABLED) {
   context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false); // the message names the node
   if (std::string path = std::filesystem::absolute(options.model.model).string(); !rt::isUtf8(path))
     fail("{}: the path is not UTF-8, and programs and reports note it as text; rename the file or its folder, or name it by "
          "another path",
@@ -118,6 +116,7 @@ Compilation::Compilation(const CompileOptions &options)
          "NAME can)",
          options.model.model, fmt::join(options.trainingOptions, ", "));
   checkRanks(options);
+  diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom, &model);
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
   bool shown = options.isTrial || !options.resumedFrom.empty();
   if (!shown)
@@ -170,7 +169,7 @@ void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
   build(phase, withKernels, manager);
   if (!runPasses(manager, *ir))
-    fail("{}: not compiled: the error above ended the phase '{}'", options.model.model, nameOf(phase));
+    diagnostics->raise(fmt::format("{}: not compiled: the phase '{}' failed", options.model.model, nameOf(phase)));
   checkRoundTrip(*ir, nameOf(phase));
 }
 
@@ -246,7 +245,7 @@ void Compilation::resume() {
   PassManager checks(&context);
   pipelines::addChecks(checks);
   if (!runPasses(checks, *ir))
-    fail("{}: not compiled: its memory or its order is wrong (above)", options.resumedFrom);
+    diagnostics->raise(options.resumedFrom + ": not compiled: its memory or its order is wrong");
   for (auto state : ir->getOps<train::StateOp>())
     if (!state->hasAttr("exec.offset"))
       fail("{}: the state '{}' has no 'exec.offset', its place in the arena", options.resumedFrom, state.getSymName().str());
@@ -426,7 +425,7 @@ ProgramParts Compilation::programParts() {
     }
     auto kernels = levels.compile(*kernelModule, names);
     if (failed(kernels))
-      fail("{}: not compiled: the error above ended code generation", options.model.model);
+      diagnostics->raise(options.model.model + ": not compiled: no machine code could be generated");
     made.kernels = std::move(*kernels);
     made.names = std::move(names);
   }

@@ -1,6 +1,7 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
 #include "driver/CompileOptions.h"
+#include "driver/Diagnostics.h"
 #include "driver/SavedIr.h"
 #include "kedge/Analysis/StepCost.h"
 #include "kedge/Lint/Lint.h"
@@ -28,8 +29,8 @@ public:
   explicit Compilation(const CompileOptions &options);
   ~Compilation();
 
-  // Phases in order. Each throws kedge::Error, after it has printed its diagnostics. A compilation that goes on from a file
-  // of --save-ir skips the phases that ran before the file was written.
+  // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from a file of
+  // --save-ir skips the phases that ran before the file was written.
   void import();   ///< level 1, composites raised
   void step();     ///< level 2
   void schedule(); ///< level 3, with what is computed again
@@ -93,6 +94,7 @@ private:
   const CompileOptions &options;
   mlir::MLIRContext context;
   model::Model model;
+  std::optional<Diagnostics> diagnostics; ///< once the model is there
   lint::Report findings;
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;

@@ -86,7 +86,7 @@ void checkRoundTrip(ModuleOp module, StringRef phase) {
   std::string text = wholeText(module);
   OwningOpRef<ModuleOp> read = parseSourceString<ModuleOp>(text, ParserConfig(module.getContext()), phase);
   if (!read)
-    fail("KEDGE_ROUND_TRIP: {}: what is printed cannot be parsed (above)", phase.str());
+    fail("KEDGE_ROUND_TRIP: {}: what is printed cannot be parsed", phase.str());
   if (wholeText(*read) != text)
     fail("KEDGE_ROUND_TRIP: {}: printed, parsed and printed again, the text differs", phase.str());
   if (std::string what = Comparison(module, *read).difference(); !what.empty())

@@ -1,4 +1,5 @@
 #include "driver/SavedIr.h"
+#include "driver/Diagnostics.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Support/Error.h"
@@ -104,9 +105,10 @@ OwningOpRef<ModuleOp> parseIr(MLIRContext &context, const std::string &path) {
   if (std::filesystem::file_status status = std::filesystem::status(path, ignored);
       std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     fail("{}: expected a file, found a folder, a pipe or a device", path);
+  Diagnostics diagnostics(context, path);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
-    fail("{}: no IR that can be read (above); expected a file of --save-ir", path);
+    diagnostics.raise(path + ": no IR that can be read; expected a file of --save-ir");
   return module;
 }
 

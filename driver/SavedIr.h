@@ -30,7 +30,7 @@ struct SavedIr {
   static SavedIr of(const std::string &path);
 };
 
-/// Parses and verifies a file; throws kedge::Error (diagnostics are printed before).
+/// Parses and verifies a file; throws kedge::Error.
 mlir::OwningOpRef<mlir::ModuleOp> parseIr(mlir::MLIRContext &context, const std::string &path);
 /// IR as --save-ir writes it: whole, to be parsed again.
 std::string wholeText(mlir::ModuleOp module);

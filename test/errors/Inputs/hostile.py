@@ -78,6 +78,30 @@ path = model("deep", deep, [value("x", T.FLOAT, [8, 10])], [value("y", T.FLOAT, 
              [("w", weight), ("s", np.array([8, 10] + [1] * 4998, "i8")), ("t", np.array([8, 10], "i8"))])
 check(path, ["--loss", "mse"], "5000 dimensions, expected at most 64")
 
+# Operators that import writes as others; and one that a pass refuses.
+def single(op, expected, tensors=(), shape=(1, 2, 4, 4), options=(), **attributes):
+    names = [f"t{k}" for k in range(len(tensors))]
+    nodes = [h.make_node("Mul", ["x", "scale.weight"], ["y"]), h.make_node(op, ["y", *names], ["z"], name="it", **attributes),
+             h.make_node("Cast", ["z"], ["f"], to=T.FLOAT), h.make_node("ReduceMean", ["f"], ["loss"], keepdims=0)]
+    path = model(f"single-{len(os.listdir(folder))}", nodes, [value("x", T.FLOAT, shape)], [value("loss", T.FLOAT, [])],
+                 [("scale.weight", np.ones(shape, "f4")), *zip(names, tensors)])
+    check(path, ["--loss-output", "loss", *options], expected, command="plan")
+
+
+kernel, offsets = np.ones((2, 2, 2, 2), "f4"), np.ones((1, 8, 3, 3), "f4")
+single("DeformConv", "node 'it' (DeformConv): the offsets have the shape [1 x 8 x 3 x 3], expected [1 x 8 x 2 x 2]", [kernel, offsets], strides=[2, 2])
+single("DeformConv", "2 input and 2 output channels do not divide into 3 groups and 1 of offsets", [kernel, offsets], group=3)
+single("DeformConv", "the window [9 x 9] does not fit the image [4 x 4]", [np.ones((2, 2, 9, 9), "f4"), offsets])
+single("DeformConv", "expected an image [N, C, spatial...]", [kernel, offsets], shape=(4, 4))
+single("Det", "expected square matrices, found [2 x 3]", shape=(2, 3))
+single("Det", "the determinant of 65 rows; at most 64 are supported", shape=(65, 65))
+single("LpPool", "p is 0, expected at least 1", kernel_shape=[2, 2], p=0)
+single("GlobalLpPool", "expected an input [N, C, spatial...], found rank 2", shape=(4, 4))
+single("MaxUnpool", "X [1 x 2 x 4 x 4], I [1 x 2 x 4] and an output_shape of 4 entries do not fit", [np.ones((1, 2, 4), "i8")], kernel_shape=[2, 2])
+single("Multinomial", "expected log probabilities [batch, classes] and a positive sample_size, found [1 x 2 x 4 x 4] and 1",
+       options=["--train", "scale.weight"])
+single("ReverseSequence", "node 'it' (ReverseSequence): has no kernel for CUDA", [np.full(4, 2)], shape=(4, 4), options=["--target", "cuda"])
+
 # Names.
 long = "w" + "a" * 100000
 path = model("long", [h.make_node("MatMul", ["x", long], ["y"])], [value("x", T.FLOAT, [8, 10])], [value("y", T.FLOAT, [8, 4])],

@@ -1,0 +1,68 @@
+#include "driver/Diagnostics.h"
+#include "kedge/Support/Error.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/STLExtras.h"
+#include <regex>
+
+using namespace mlir;
+
+namespace kedge::driver {
+namespace {
+
+/// The first node of that name, or that makes a value of it.
+const model::Node *nodeNamed(const model::Model *model, const std::string &name) {
+  if (model)
+    for (const model::Node &node : model->graph.nodes)
+      if (node.name == name || (node.name.empty() && llvm::is_contained(node.outputs, name)))
+        return &node;
+  return nullptr;
+}
+
+} // namespace
+
+Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Model *model)
+    : file(std::move(file)), model(model), handler(&context, [this](Diagnostic &diagnostic) { take(diagnostic); }) {}
+
+Diagnostics::~Diagnostics() {
+  for (const std::string &error : errors)
+    fprintf(stderr, "kedge: error: %s\n", error.c_str());
+}
+
+void Diagnostics::raise(const std::string &otherwise) {
+  std::string text = errors.empty() ? otherwise : fmt::format("{}", fmt::join(errors, "\nkedge: error: "));
+  errors.clear();
+  throw Error(text);
+}
+
+void Diagnostics::take(Diagnostic &diagnostic) {
+  std::string text = sentence(diagnostic);
+  for (Diagnostic &note : diagnostic.getNotes())
+    text += "\nkedge: note: " + sentence(note);
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+    errors.push_back(std::move(text));
+  else
+    fprintf(stderr, "kedge: note: %s\n", text.c_str());
+}
+
+std::string Diagnostics::sentence(Diagnostic &diagnostic) const {
+  const std::string place = placeOf(diagnostic.getLocation()), text = diagnostic.str();
+  // An op says its own name first, which the node's is better than.
+  static const std::regex named("^'[a-z]+\\.[A-Za-z_0-9]+' op ");
+  return place + (place.find(": node ") == std::string::npos ? text : std::regex_replace(text, named, ""));
+}
+
+/// Import nests locations: a module's path, then a node's name (GraphPlaces.h); the whole model has the file's name.
+std::string Diagnostics::placeOf(Location location) const {
+  if (auto text = location->findInstanceOf<FileLineColLoc>())
+    return fmt::format("{}:{}:{}: ", text.getFilename().str(), text.getLine(), text.getColumn());
+  auto outer = location->findInstanceOf<NameLoc>();
+  if (!outer || !model || outer.getName() == model->path)
+    return file + ": ";
+  auto inner = dyn_cast<NameLoc>(outer.getChildLoc());
+  const std::string name = (inner ? inner : outer).getName().str();
+  const model::Node *node = nodeNamed(model, name);
+  std::string place = fmt::format("{}: {}", file, node ? node->describe() : fmt::format("'{}'", name));
+  return fmt::format("{}{}{}: ", place, inner ? " in module " : "", inner ? outer.getName().str() : "");
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,29 @@
+// What MLIR reports, in the words of all other errors: file, node, what is wrong. By itself MLIR begins with a location.
+#pragma once
+#include "kedge/Model/Model.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace kedge::driver {
+
+/// While it lives, errors in the context are kept until they are thrown; warnings and remarks are printed.
+class Diagnostics {
+public:
+  /// `model`: whose nodes the locations name; null for a file of IR. `file` is named where no location has one.
+  Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr);
+  /// Prints what nobody has thrown.
+  ~Diagnostics();
+  /// kedge::Error of all that was reported, a line each; of `otherwise` if nothing was.
+  [[noreturn]] void raise(const std::string &otherwise);
+
+private:
+  void take(mlir::Diagnostic &diagnostic);
+  std::string sentence(mlir::Diagnostic &diagnostic) const;
+  std::string placeOf(mlir::Location location) const;
+
+  std::string file;
+  const model::Model *model;
+  std::vector<std::string> errors;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace kedge::driver
