@@ -21,7 +21,17 @@ std::optional<int64_t> CompileOptions::hostLimit() const {
   return given.bytes;
 }
 
+static void checkFloat8(const CompileOptions &options) {
+  if (options.precisionPolicy == "autocast")
+    fail("--precision fp8: not available with --precision-policy autocast, whose weights stay fp32; expected master or a file");
+  if (options.onGpu() && (options.target == "cuda:sm_80" || options.target == "cuda:sm_86"))
+    fail("--precision fp8: --target {} has no tensor cores of 8-bit floats; expected cuda:sm_89 or newer, or --precision bf16",
+         options.target);
+}
+
 void checkPrecision(const CompileOptions &options) {
+  if (options.precision == "fp8")
+    checkFloat8(options);
   if (options.masterWeights == "on")
     return;
   if (options.precision != "bf16" || options.precisionPolicy == "autocast")

@@ -67,6 +67,10 @@ std::string kedge::dtypeName(Type type) {
     return (integer.isUnsigned() ? "u" : "i") + std::to_string(integer.getWidth());
   if (type.isBF16())
     return "bf16";
+  if (isa<Float8E4M3FNType>(type))
+    return "f8e4m3fn";
+  if (isa<Float8E5M2Type>(type))
+    return "f8e5m2";
   if (type.isF16() || type.isF32() || type.isF64())
     return "f" + std::to_string(type.getIntOrFloatBitWidth());
   return "";

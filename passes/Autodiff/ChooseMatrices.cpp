@@ -1,6 +1,6 @@
 #include "FunctionEditing.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/Products.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/Statistics.h"
@@ -24,7 +24,7 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
       getOperation().emitError("has no function @model with matrices to choose from");
       return signalPassFailure();
     }
-    findHeads(model);
+    heads = onnx::headsBefore(returnOf(model));
     int64_t chosen = 0;
     for (BlockArgument argument : model.getArguments()) {
       FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
@@ -63,30 +63,11 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     return failure();
   }
 
-  static bool isProduct(Operation *op) { return isa<onnx::MatMulOp, onnx::GemmOp>(op); }
-
-  /// Products behind which no other stands: of language models the head.
-  void findHeads(func::FuncOp model) {
-    heads.clear();
-    SmallVector<Value> pending(returnOf(model)->getOperands());
-    DenseSet<Value> seen;
-    while (!pending.empty()) {
-      Value value = pending.pop_back_val();
-      Operation *op = value.getDefiningOp();
-      if (!op || !seen.insert(value).second)
-        continue;
-      if (isProduct(op))
-        heads.insert(op);
-      else
-        pending.append(op->operand_begin(), op->operand_end());
-    }
-  }
-
   bool onlyMultiplies(Value value) {
     return llvm::all_of(value.getUses(), [&](OpOperand &use) {
       if (auto transpose = dyn_cast<onnx::TransposeOp>(use.getOwner()))
         return onlyMultiplies(transpose.getResult());
-      return isProduct(use.getOwner()) && use.getOperandNumber() == 1 && !heads.contains(use.getOwner());
+      return onnx::isProduct(use.getOwner()) && use.getOperandNumber() == 1 && !heads.contains(use.getOwner());
     });
   }
 };

@@ -60,13 +60,15 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.precision == "fp32")
     return;
   precision::AssignPrecisionOptions assign;
-  assign.type = options.precision;
+  assign.type = options.isFloat8() ? "bf16" : options.precision;
   if (options.precisionPolicy == "master" || options.precisionPolicy == "autocast")
     assign.policy = options.precisionPolicy;
   else
     assign.file = options.precisionPolicy;
   manager.addNestedPass<func::FuncOp>(precision::createAssignPrecision(assign));
   manager.addPass(precision::createInsertCasts());
+  if (options.isFloat8())
+    manager.addNestedPass<func::FuncOp>(precision::createChooseFloat8());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
@@ -96,6 +98,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.syncBatchNorm)
     manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm({options.ranks}));
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
+  if (options.isFloat8())
+    manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
   if (!options.gradientType.empty())
     manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
   // From stage 2 on each micro-batch's gradients are reduced, before that their sum is.

@@ -18,7 +18,7 @@ struct LossScaleOptions {
 
 /// What the step computes (contract section 2); one struct for compile and plan.
 struct StepOptions {
-  std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16; master, autocast or a file
+  std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
   std::string gradientType, accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
   bool masterWeights = true;
   LossScaleOptions lossScale;
@@ -37,6 +37,7 @@ struct StepOptions {
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+  bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };
 
 /// Low-rank adapters: by a REGEX on weights, or those of a folder.

@@ -105,6 +105,68 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
+def ChooseFloat8 : Pass<"kedge-choose-float8", "mlir::func::FuncOp"> {
+  let summary = "Decide which products of @model have operands of 8-bit floats";
+  let description = [{
+    Runs behind kedge-insert-casts. A MatMul or Gemm of bf16 operands whose rows, columns and summed dim are multiples of 16
+    gets `train.float8`, the types of its two operands: E4M3 both. Heads, products behind which no other stands, do
+    not. Their gradients (kedge-differentiate) pass the mark on, with E5M2 for the gradient of the result. Fails when no
+    product fits. Statistics: products in 8 bits, other products.
+
+    Example: `--kedge-choose-float8`
+    ```mlir
+    func.func @model(%x: tensor<16x32xbf16> {train.binding = #train.binding<input "x">}, %w: tensor<32x64xbf16> {train.binding = #train.binding<input "w">}, %h: tensor<64x16xbf16> {train.binding = #train.binding<input "h">}) -> tensor<16x16xbf16> attributes {train.kind = #train.kind<model>} {
+      %0 = onnx.MatMul %x, %w : (tensor<16x32xbf16>, tensor<32x64xbf16>) -> tensor<16x64xbf16>
+      %1 = onnx.MatMul %0, %h : (tensor<16x64xbf16>, tensor<64x16xbf16>) -> tensor<16x16xbf16>
+      return %1 : tensor<16x16xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model...
+      %0 = onnx.MatMul %x, %w {train.float8 = [f8E4M3FN, f8E4M3FN]} : (tensor<16x32xbf16>, tensor<32x64xbf16>) -> tensor<16x64xbf16>
+      %1 = onnx.MatMul %0, %h : (tensor<16x64xbf16>, tensor<64x16xbf16>) -> tensor<16x16xbf16>
+      return %1 : tensor<16x16xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
+def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
+  let summary = "Carry out kedge-choose-float8: scales, casts, products of 8-bit floats";
+  let description = [{
+    Runs behind kedge-differentiate. A product with `train.float8` becomes a train.ScaledProduct of its operands, cast to
+    these types. A tensor is cast once to a type, however often and in whatever shapes it is read: forward, its gradients
+    and their products share the cast. The largest magnitudes of rows stand apart from the scale, so that they are
+    found where the rows are made. Statistics: products, tensors cast.
+
+    Example: `--kedge-cast-to-float8`
+    ```mlir
+    func.func @f(%x: tensor<16x32xbf16>, %w: tensor<32x64xbf16>) -> tensor<16x64xbf16> {
+      %0 = onnx.MatMul %x, %w {train.float8 = [f8E4M3FN, f8E5M2]} : (tensor<16x32xbf16>, tensor<32x64xbf16>) -> tensor<16x64xbf16>
+      return %0 : tensor<16x64xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<16x32xbf16>, %w: tensor<32x64xbf16>) -> tensor<16x64xbf16> {
+      %0 = onnx.Abs %x : (tensor<16x32xbf16>) -> tensor<16x32xbf16>
+      %1 = onnx.ReduceMax %0 {axes = array<i64: 1>} : (tensor<16x32xbf16>) -> tensor<16xbf16>
+      %scale, %inverse = train.float8_scale %1 {to = f8E4M3FN} : (tensor<16xbf16>) -> (tensor<f32>, tensor<f32>)
+      %2 = train.float8_cast %x, %scale {to = f8E4M3FN} : (tensor<16x32xbf16>, tensor<f32>) -> tensor<16x32xf8E4M3FN>
+      %3 = onnx.Abs %w : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+      %4 = onnx.ReduceMax %3 {axes = array<i64: 1>} : (tensor<32x64xbf16>) -> tensor<32xbf16>
+      %scale_0, %inverse_1 = train.float8_scale %4 {to = f8E5M2} : (tensor<32xbf16>) -> (tensor<f32>, tensor<f32>)
+      %5 = train.float8_cast %w, %scale_0 {to = f8E5M2} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xf8E5M2>
+      %6 = train.ScaledProduct %2, %5, %inverse, %inverse_1 : (tensor<16x32xf8E4M3FN>, tensor<32x64xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<16x64xbf16>
+      return %6 : tensor<16x64xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
 def DropMasters : Pass<"kedge-drop-masters", "mlir::ModuleOp"> {
   let summary = "Let bf16 parameters live without fp32 masters, by stochastic rounding";
   let description = [{

@@ -23,14 +23,14 @@ void cutBatches(const cpu::Product &product, MatmulCalls &calls) {
 
 /// What the first matrix of every call is aligned to.
 int64_t alignmentOf(const MatmulCalls &calls) {
-  const int64_t size = static_cast<int64_t>(dtypeSize(calls.shape.type));
   int64_t places = 256;
-  const auto note = [&](int64_t elements) { places |= elements * size; };
-  for (const auto *offsets : {&calls.offsetsA, &calls.offsetsB})
-    for (int64_t offset : *offsets)
-      note(offset);
+  const auto note = [&](int64_t elements, DType type) { places |= elements * static_cast<int64_t>(dtypeSize(type)); };
+  for (int64_t offset : calls.offsetsA)
+    note(offset, calls.shape.typeA);
+  for (int64_t offset : calls.offsetsB)
+    note(offset, calls.shape.typeB);
   if (calls.offsetsA.size() > 1)
-    note(calls.shape.batch * calls.shape.m * calls.shape.n);
+    note(calls.shape.batch * calls.shape.m * calls.shape.n, calls.shape.type);
   return places & -places;
 }
 
@@ -87,7 +87,9 @@ static bool isMultiplied(DType type) {
 
 bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
 
-bool isProduct(const std::string &library) { return library == "onnx.MatMul" || library == "onnx.Gemm"; }
+bool isProduct(const std::string &library) {
+  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct";
+}
 
 bool isConvolution(const std::string &library) {
   return library == "onnx.Conv" || library == "onnx.ConvTranspose" || library.rfind("train.ConvGrad", 0) == 0 ||
@@ -95,26 +97,37 @@ bool isConvolution(const std::string &library) {
 }
 
 std::string MatmulShape::key() const {
-  return fmt::format("{} {}x{}x{} {}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", dtypeName(type), m,
-                     n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', batch, strideA, strideB, alpha, beta,
+  const std::string types = isScaled() ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
+                                       : std::string(dtypeName(type));
+  return fmt::format("{} {}x{}x{} {}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', batch, strideA, strideB, alpha, beta,
                      bias ? "bias" : "plain", alignment, workspaceBytes);
 }
 
-MatmulCalls matmulCallsOf(const LibraryCall &call) {
-  const bool isGemm = call.name == "onnx.Gemm";
-  const cpu::Product product = isGemm ? cpu::readGemm(call) : cpu::readMatMul(call);
-  MatmulCalls calls;
-  calls.shape.type = call.inputs[0].type;
+/// All operands of one type, or as readScaledProduct takes them.
+static cpu::ScaledOperands readOperands(const LibraryCall &call) {
+  if (call.name == "train.ScaledProduct")
+    return cpu::readScaledProduct(call);
   for (const TensorDesc &operand : call.inputs)
     cpu::expectSameType(call, operand, call.inputs[0]);
   cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
-  if (!isMultiplied(calls.shape.type))
+  if (!isMultiplied(call.inputs[0].type))
     failCall(call, "CUDA multiplies f32, f64, bf16 and f16 only; compile with --target cpu");
+  if (call.name != "onnx.Gemm")
+    return {cpu::readMatMul(call), {}};
+  cpu::Product product = cpu::readGemm(call);
+  const cpu::Addend addend = cpu::readGemmAddend(call, product);
+  return {std::move(product), addend};
+}
+
+MatmulCalls matmulCallsOf(const LibraryCall &call) {
+  const auto [product, addend] = readOperands(call);
+  MatmulCalls calls;
+  calls.shape.type = call.outputs[0].type;
+  calls.shape.typeA = call.inputs[0].type, calls.shape.typeB = call.inputs[1].type;
   calls.shape.m = product.m, calls.shape.n = product.n, calls.shape.k = product.k;
   calls.shape.transA = product.transA, calls.shape.transB = product.transB;
   cutBatches(product, calls);
-  if (isGemm)
-    takeAddend(cpu::readGemmAddend(call, product), calls);
+  takeAddend(addend, calls);
   if (calls.addend >= 0 && product.k == 0)
     failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");
   calls.shape.alignment = alignmentOf(calls);

@@ -11,7 +11,8 @@ namespace kedge::rt::cuda {
 
 /// One kind of call of cublasLtMatmul, in the row-major view of the model: Y[m, n] = alpha A B + beta C.
 struct MatmulShape {
-  DType type = DType::F32;
+  DType type = DType::F32; ///< of the result and of C
+  DType typeA = DType::F32, typeB = DType::F32; ///< the result's, or 8-bit floats with a scale each
   int64_t m = 0, n = 0, k = 0;
   bool transA = false, transB = false; ///< A lies as [k, m], B as [n, k]
   int64_t batch = 1, strideA = 0, strideB = 0; ///< elements from one matrix to the next; Y: m * n
@@ -20,6 +21,7 @@ struct MatmulShape {
   int64_t alignment = 256;  ///< of every operand, bytes
   uint64_t workspaceBytes = 0;
 
+  bool isScaled() const { return typeA != type; }
   /// Nothing is multiplied.
   bool isEmpty() const { return m == 0 || n == 0 || k == 0 || batch == 0; }
   /// The algorithm table's key, without library and device: all that may decide an algorithm.

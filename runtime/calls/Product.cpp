@@ -122,4 +122,23 @@ Addend readGemmAddend(const LibraryCall &call, const Product &product) {
   return addend;
 }
 
+ScaledOperands readScaledProduct(const LibraryCall &call) {
+  expectCounts(call, 4, 5, 1, 1);
+  for (size_t k = 0; k < call.inputs.size(); ++k) {
+    const DType type = call.inputs[k].type;
+    const bool fits = k < 2 ? type == DType::F8E4M3 || type == DType::F8E5M2 : type == (k < 4 ? DType::F32 : DType::BF16);
+    if (!fits || (k >= 2 && k < 4 && call.inputs[k].elements() != 1))
+      failCall(call, "two operands of 8-bit floats, two numbers of f32 and a C of bf16 are expected");
+  }
+  LibraryCall plain{call.name, call.attrs, {call.inputs[0], call.inputs[1]}, call.outputs};
+  const bool adds = call.inputs.size() > 4;
+  if (adds)
+    plain.inputs.push_back(call.inputs[4]);
+  ScaledOperands result{adds ? readGemm(plain) : readMatMul(plain), {}};
+  result.addend = readGemmAddend(plain, result.product);
+  if (result.addend.index >= 0)
+    result.addend.index += 2;
+  return result;
+}
+
 } // namespace kedge::rt::cpu

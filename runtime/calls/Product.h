@@ -70,4 +70,11 @@ Product readMatMul(const LibraryCall &call);
 Product readGemm(const LibraryCall &call);
 Addend readGemmAddend(const LibraryCall &call, const Product &product);
 
+/// train.ScaledProduct: inputs A, B of 8-bit floats, what each is to be multiplied by, [C]. The addend's alpha comes on top.
+struct ScaledOperands {
+  Product product;
+  Addend addend;
+};
+ScaledOperands readScaledProduct(const LibraryCall &call);
+
 } // namespace kedge::rt::cpu

@@ -20,6 +20,7 @@ void registerCpuKernels() {
   cpu::registerPool();
   cpu::registerRecurrent();
   cpu::registerResize();
+  cpu::registerScaledProduct();
   cpu::registerScan();
   cpu::registerScatter();
   cpu::registerSlice();

@@ -17,6 +17,7 @@ void registerPad();
 void registerPool();
 void registerRecurrent();
 void registerResize();
+void registerScaledProduct();
 void registerScan();
 void registerScatter();
 void registerSlice();

@@ -21,6 +21,8 @@ cudaDataType typeOf(DType type) {
   case DType::F64: return CUDA_R_64F;
   case DType::BF16: return CUDA_R_16BF;
   case DType::F16: return CUDA_R_16F;
+  case DType::F8E4M3: return CUDA_R_8F_E4M3;
+  case DType::F8E5M2: return CUDA_R_8F_E5M2;
   default: return CUDA_R_32F;
   }
 }
@@ -73,7 +75,7 @@ void CublasLt::check(cublasStatus_t status, const std::string &what) const {
 struct CublasLt::Descriptors {
   Descriptors(const CublasLt &library, const MatmulShape &s) : library(library) {
     const bool wide = s.type == DType::F64;
-    const cudaDataType type = typeOf(s.type);
+    const cudaDataType type = typeOf(s.type), typeA = typeOf(s.typeA), typeB = typeOf(s.typeB);
     // Sums, alpha and beta of 16-bit numbers are fp32: results are rounded once.
     library.check(library.descCreate(&operation, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
                   "matmul");
@@ -82,8 +84,8 @@ struct CublasLt::Descriptors {
     set(CUBLASLT_MATMUL_DESC_TRANSB, second);
     if (s.bias)
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    b = s.transB ? layout(type, s.k, s.n, s, s.strideB) : layout(type, s.n, s.k, s, s.strideB);
-    a = s.transA ? layout(type, s.m, s.k, s, s.strideA) : layout(type, s.k, s.m, s, s.strideA);
+    b = s.transB ? layout(typeB, s.k, s.n, s, s.strideB) : layout(typeB, s.n, s.k, s, s.strideB);
+    a = s.transA ? layout(typeA, s.m, s.k, s, s.strideA) : layout(typeA, s.k, s.m, s, s.strideA);
     y = layout(type, s.n, s.m, s, s.m * s.n);
   }
   ~Descriptors() {
@@ -216,6 +218,11 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
     const void *bias = reinterpret_cast<const void *>(places.operand(calls.addend));
     state->descriptors.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   }
+  if (shape.isScaled()) {
+    // The library's A is our B. It multiplies sums by both numbers.
+    state->descriptors.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, reinterpret_cast<const void *>(places.inputs[3]));
+    state->descriptors.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, reinterpret_cast<const void *>(places.inputs[2]));
+  }
   const auto algorithm = library.algorithmFor(state->descriptors, shape);
   if (!algorithm)
     library.failWithout(shape);
@@ -226,20 +233,19 @@ ProductLaunch::~ProductLaunch() = default;
 
 void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
   const MatmulShape &shape = calls.shape;
-  const int64_t size = static_cast<int64_t>(dtypeSize(shape.type));
-  const auto at = [&](CUdeviceptr base, int64_t elements) {
-    return reinterpret_cast<void *>(base + static_cast<uint64_t>(elements * size));
+  const auto at = [](CUdeviceptr base, int64_t elements, DType type) {
+    return reinterpret_cast<void *>(base + static_cast<uint64_t>(elements) * dtypeSize(type));
   };
-  void *a = at(places.inputs[0], calls.offsetsA[static_cast<size_t>(call)]);
-  void *b = at(places.inputs[1], calls.offsetsB[static_cast<size_t>(call)]);
+  void *a = at(places.inputs[0], calls.offsetsA[static_cast<size_t>(call)], shape.typeA);
+  void *b = at(places.inputs[1], calls.offsetsB[static_cast<size_t>(call)], shape.typeB);
   const int64_t result = call * shape.batch * shape.m * shape.n;
-  void *y = at(places.outputs[0], result);
+  void *y = at(places.outputs[0], result, shape.type);
   const float alpha = static_cast<float>(shape.alpha), beta = static_cast<float>(shape.beta);
   const bool wide = shape.type == DType::F64;
   const void *alphaPlace = wide ? static_cast<const void *>(&shape.alpha) : &alpha;
   const void *betaPlace = wide ? static_cast<const void *>(&shape.beta) : &beta;
   const auto &d = state->descriptors;
-  library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace, at(c, result), d.y, y,
+  library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace, at(c, result, shape.type), d.y, y,
                                d.y, &state->algorithm, reinterpret_cast<void *>(places.workspace),
                                static_cast<size_t>(shape.workspaceBytes), gpu.stream()),
                 "cuBLASLt does not run " + shape.key());

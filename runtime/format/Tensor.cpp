@@ -11,7 +11,7 @@ struct DTypeFacts {
   size_t bytes;
 };
 
-constexpr std::array<DTypeFacts, 13> kFacts = {{{"f32", 4},
+constexpr std::array<DTypeFacts, 15> kFacts = {{{"f32", 4},
                                                 {"f64", 8},
                                                 {"f16", 2},
                                                 {"bf16", 2},
@@ -23,7 +23,9 @@ constexpr std::array<DTypeFacts, 13> kFacts = {{{"f32", 4},
                                                 {"u16", 2},
                                                 {"u32", 4},
                                                 {"u64", 8},
-                                                {"bool", 1}}};
+                                                {"bool", 1},
+                                                {"f8e4m3fn", 1},
+                                                {"f8e5m2", 1}}};
 
 } // namespace
 
@@ -35,7 +37,7 @@ DType parseDType(std::string_view name) {
   for (size_t i = 0; i < kFacts.size(); ++i)
     if (kFacts[i].name == name)
       return static_cast<DType>(i);
-  fail("unknown element type '{}': expected one of f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool",
+  fail("unknown element type '{}': expected one of f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool f8e4m3fn f8e5m2",
        name);
 }
 

@@ -29,6 +29,8 @@ kedge_type typeOf(DType type) {
   case DType::U32: return KEDGE_UINT32;
   case DType::U64: return KEDGE_UINT64;
   case DType::Bool: return KEDGE_BOOL;
+  case DType::F8E4M3:
+  case DType::F8E5M2: break; // no state is of them
   }
   return KEDGE_FLOAT32;
 }

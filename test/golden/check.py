@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compiles and trains the project's golden models and compares with PyTorch's traces:
-check.py FOLDER OUT [OPTION OF COMPILE...].
+check.py FOLDER|TRACE.json OUT [OPTION OF COMPILE...].
 
 With `--ranks N` among the options N ranks share the trace's rows, started by mpirun.
 Needs only Python's standard library. Loss within `relative` of the trace at each step, gradient norm within ten times
-that and 1e-4, learning rate within 1e-6; L2 norms of all parameters and buffers after the last step within 1e-4.
+that and 1e-4, learning rate within 1e-6; L2 norms of all parameters and buffers after the last step within 1e-4, or `relative` if
+that is more.
 """
 import json
 import math
@@ -63,13 +64,14 @@ def differences(trace, log, norms):
             yield f"{key} at step {step}: expected {trace[key][step]}, found {log[step][key]}"
     for name, want in trace["norms"].items():
         found = norms.get(name, math.nan)
-        if not abs(found - want) <= 1e-4 * max(want, 1e-3):
+        if not abs(found - want) <= max(1e-4, relative) * max(want, 1e-3):
             yield f"norm of {name}: expected {want}, found {found}"
 
 
 def main():
     folder, out = map(pathlib.Path, sys.argv[1:3])
-    trace = json.loads((folder / "trace.json").read_text())
+    file = folder if folder.suffix == ".json" else folder / "trace.json"
+    trace, folder = json.loads(file.read_text()), file.parent
     log, norms = train(folder, trace, out, sys.argv[3:])
     wrong = list(differences(trace, log, norms))
     print("\n".join(wrong) or f"{folder.name}: {len(log)} steps and {len(trace['norms'])} norms as in PyTorch")

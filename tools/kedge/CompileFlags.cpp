@@ -65,11 +65,9 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
 void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Precision";
   command.add_option_function<std::vector<std::string>>("--precision", [&o](const std::vector<std::string> &given) {
-    if (std::find(given.begin(), given.end(), "fp8") != given.end())
-      fail("--precision fp8 is not available yet");
     o.precisions = given;
     o.precision = given.front();
-  }, "of weights in use, activations and gradients: fp32 (the default), bf16 or fp16; plan --compare takes several, as in bf16,fp32")
+  }, "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with products of 8-bit floats; plan --compare takes several, as in bf16,fp32")
       ->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember({"fp32", "bf16", "fp16", "fp8"}))->group(group);
   command.add_option("--precision-policy", o.precisionPolicy, "master: 16 bits over f32 masters; autocast: PyTorch's lists; or FILE: lines that override master by op or node")
       ->group(group)->capture_default_str();

@@ -55,7 +55,7 @@ std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
 }
 
 std::vector<Rule> precisionRules(const CompileOptions &o) {
-  const bool narrow = has(o.precisions, "bf16") || has(o.precisions, "fp16");
+  const bool narrow = has(o.precisions, "bf16") || has(o.precisions, "fp16") || has(o.precisions, "fp8");
   const bool scales = o.lossScale.scales || has(o.precisions, "fp16");
   return {{{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
           {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min", "--loss-scale-window",

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Float8Ops.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -57,18 +58,33 @@ LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool t
   return success();
 }
 
+/// A product that `forward`'s gradient consists of: when that one is to be of 8-bit floats, it is so, too, its gradient
+/// operand with more exponents and fewer digits.
+template <typename Op> Value roundedAs(Operation *forward, Op product, Value gradient) {
+  if (!forward->hasAttr(train::kFloat8))
+    return product;
+  Builder b(forward->getContext());
+  auto typeOf = [&](Value operand) -> Type {
+    return operand == gradient ? Type(Float8E5M2Type::get(b.getContext())) : Float8E4M3FNType::get(b.getContext());
+  };
+  product->setAttr(train::kFloat8, b.getTypeArrayAttr({typeOf(product.getA()), typeOf(product.getB())}));
+  return product;
+}
+
 /// Gradients of a product of operands of rank >= 2.
-std::pair<Value, Value> matrixGradients(OpBuilder &builder, Location loc, Value a, Value b, bool transA,
-                                        bool transB, Value dY) {
-  Value dA = transA ? MatMulOp::create(builder, loc, b, dY, transB, true)
-                    : MatMulOp::create(builder, loc, dY, b, false, !transB);
+std::pair<Value, Value> matrixGradients(OpBuilder &builder, MatMulOp forward, Value a, Value b, Value dY) {
+  Location loc = forward.getLoc();
+  const bool transA = forward.getTransA(), transB = forward.getTransB();
+  auto product = [&](Value left, Value right, bool transLeft, bool transRight) {
+    return roundedAs(forward, MatMulOp::create(builder, loc, left, right, transLeft, transRight), dY);
+  };
+  Value dA = transA ? product(b, dY, transB, true) : product(dY, b, false, !transB);
   // A weight shared by all rows: one product over all of them.
   if (rankOf(b) == 2 && rankOf(a) > 2 && !transA) {
     a = asMatrix(builder, loc, a);
     dY = asMatrix(builder, loc, dY);
   }
-  Value dB = transB ? MatMulOp::create(builder, loc, dY, a, true, transA)
-                    : MatMulOp::create(builder, loc, a, dY, !transA, false);
+  Value dB = transB ? product(dY, a, true, transA) : product(a, dY, !transA, false);
   return {dA, dB};
 }
 } // namespace
@@ -92,7 +108,7 @@ LogicalResult MatMulOp::buildGradient(OpBuilder &builder, ValueRange resultGrads
     yShape.insert(yShape.end() - 1, 1);
   }
   dY = reshapeTo(builder, getLoc(), dY, yShape);
-  auto [dA, dB] = matrixGradients(builder, getLoc(), a, b, getTransA(), getTransB(), dY);
+  auto [dA, dB] = matrixGradients(builder, *this, a, b, dY);
   dA = reduceTo(builder, getLoc(), dA, a);
   dB = reduceTo(builder, getLoc(), dB, b);
   operandGrads.push_back(reshapeTo(builder, getLoc(), dA, shapeOf(getA())));
@@ -120,12 +136,14 @@ LogicalResult GemmOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     SmallVectorImpl<Value> &operandGrads) {
   Value a = getA(), b = getB(), dY = resultGrads[0];
   float alpha = getAlpha().convertToFloat(), beta = getBeta().convertToFloat();
-  auto product = [&](Value left, Value right, bool transLeft, bool transRight) -> Value {
-    return GemmOp::create(builder, getLoc(), left, right, Value(), transLeft, transRight, APFloat(alpha),
-                          APFloat(1.0f));
+  Value gradient = dY;
+  auto product = [&](Value left, Value right, bool transLeft, bool transRight) {
+    auto made = GemmOp::create(builder, getLoc(), left, right, Value(), transLeft, transRight, APFloat(alpha), APFloat(1.0f));
+    return roundedAs(*this, made, gradient);
   };
   Value dA = getTransA() ? product(b, dY, getTransB(), true) : product(dY, b, false, !getTransB());
   Value rows = asMatrix(builder, getLoc(), a), dRows = asMatrix(builder, getLoc(), dY);
+  gradient = dRows;
   Value dB =
       getTransB() ? product(dRows, rows, true, getTransA()) : product(rows, dRows, !getTransA(), false);
   operandGrads.append({dA, dB});

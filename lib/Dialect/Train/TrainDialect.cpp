@@ -1,6 +1,7 @@
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Dialect/Train/FewBitOps.h"
+#include "kedge/Dialect/Train/Float8Ops.h"
 #include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Dialect/Train/MoreOptimizerOps.h"
 #include "kedge/Dialect/Train/LossOps.h"
@@ -26,6 +27,8 @@ using namespace kedge::train;
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/FewBitOps.cpp.inc"
 #define GET_OP_CLASSES
+#include "kedge/Dialect/Train/Float8Ops.cpp.inc"
+#define GET_OP_CLASSES
 #include "kedge/Dialect/Train/MoreOptimizerOps.cpp.inc"
 
 void TrainDialect::initialize() {
@@ -40,6 +43,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/FewBitOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/Float8Ops.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -16,8 +16,11 @@ Type kedge::lower::lanesOf(Type scalar, unsigned width) {
   return width == 1 ? scalar : VectorType::get({(int64_t)width}, scalar);
 }
 
+static bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
 Type ScalarOps::registerType(Type scalar, unsigned width) const {
-  return lanesOf(scalar.isBF16() ? builder.getIntegerType(16) : scalar, width);
+  const unsigned bits = scalar.isBF16() ? 16 : isFloat8(scalar) ? 8 : 0;
+  return lanesOf(bits ? builder.getIntegerType(bits) : scalar, width);
 }
 
 Value ScalarOps::splat(Value value, unsigned width) {
@@ -75,7 +78,42 @@ Value ScalarOps::roundToBFloat(Value value) {
   return arith::TruncIOp::create(builder, loc, lanesOf(builder.getIntegerType(16), width), result);
 }
 
+// The bits of a float have the exponent first, so a float of fewer bits is its upper ones less the difference of the
+// exponents' biases, and a rounding that carries enters the exponent. Below the smallest normal number the sum with a
+// number whose last place is that of subnormal ones rounds instead.
+Value ScalarOps::roundToFloat8(Value value, FloatType to) {
+  const llvm::fltSemantics &format = to.getFloatSemantics();
+  const int digits = static_cast<int>(APFloat::semanticsPrecision(format)) - 1; // behind the point
+  const int least = APFloat::semanticsMinExponent(format), cut = 23 - digits, mask = (1 << cut) / 2 - 1;
+  const unsigned width = widthOf(value);
+  Type word = lanesOf(builder.getI32Type(), width), single = lanesOf(builder.getF32Type(), width);
+  auto number = [&](int64_t v) { return intConstant(32, v, width); };
+  auto shifted = [&](Value v, int by) -> Value { return arith::ShRUIOp::create(builder, loc, v, number(by)); };
+  Value bits = arith::BitcastOp::create(builder, loc, word, value);
+  Value magnitude = arith::AndIOp::create(builder, loc, bits, number(0x7fffffff));
+
+  Value odd = arith::AndIOp::create(builder, loc, shifted(magnitude, cut), number(1));
+  Value rounded = arith::AddIOp::create(builder, loc, arith::AddIOp::create(builder, loc, magnitude, odd), number(mask));
+  Value normal = arith::SubIOp::create(builder, loc, shifted(rounded, cut), number((127 - 1 + least) << digits));
+
+  const int64_t magic = static_cast<int64_t>(127 + least - digits + 23) << 23;
+  Value sum = arith::AddFOp::create(builder, loc, arith::BitcastOp::create(builder, loc, single, magnitude),
+                                    arith::BitcastOp::create(builder, loc, single, number(magic)));
+  Value subnormal = arith::SubIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, word, sum), number(magic));
+
+  using P = arith::CmpIPredicate;
+  Value isSmall = arith::CmpIOp::create(builder, loc, P::ult, magnitude, number(static_cast<int64_t>(127 + least) << 23));
+  Value isNaN = arith::CmpIOp::create(builder, loc, P::ugt, magnitude, number(0x7f800000));
+  Value result = arith::SelectOp::create(builder, loc, isSmall, subnormal, normal);
+  result = arith::SelectOp::create(builder, loc, isNaN, number(0x7f), result);
+  Value sign = arith::AndIOp::create(builder, loc, shifted(bits, 24), number(0x80));
+  result = arith::OrIOp::create(builder, loc, result, sign);
+  return arith::TruncIOp::create(builder, loc, lanesOf(builder.getIntegerType(8), width), result);
+}
+
 Value ScalarOps::narrow(Value value, Type to) {
+  if (isFloat8(to))
+    return roundToFloat8(value, cast<FloatType>(to));
   if (to.isBF16())
     return roundToBFloat(value);
   return arith::TruncFOp::create(builder, loc, lanesOf(to, widthOf(value)), value);

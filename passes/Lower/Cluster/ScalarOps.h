@@ -6,7 +6,7 @@
 namespace kedge::lower {
 
 /// Emits body operations on vectors of `width` lanes, or on scalars when width is 1. bf16 lives in registers
-/// as its bits (i16): conversions are integer operations, rounded to nearest even, the same on every machine.
+/// as its bits (i16), and so do 8-bit floats (i8): conversions are integer operations, rounded to nearest even, the same on every machine.
 class ScalarOps {
 public:
   ScalarOps(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
@@ -22,7 +22,7 @@ public:
   mlir::Value emit(mlir::Operation *op, mlir::ValueRange operands, unsigned width);
   /// A 16-bit float of a register as f32.
   mlir::Value widen(mlir::Value value, mlir::Type from);
-  /// f32, rounded once, as a register holds a 16-bit float.
+  /// f32, rounded once, as a register holds a 16-bit float; one of 8 bits if it is not beyond the largest of them.
   mlir::Value narrow(mlir::Value value, mlir::Type to);
   /// sched.random with operands of `width` lanes.
   mlir::Value random(sched::RandomOp op, mlir::ValueRange operands, unsigned width);
@@ -45,6 +45,7 @@ public:
 private:
   mlir::Value uniform(mlir::Value word);
   mlir::Value roundToBFloat(mlir::Value value);
+  mlir::Value roundToFloat8(mlir::Value value, mlir::FloatType to);
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value clone(mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultScalar);
 };

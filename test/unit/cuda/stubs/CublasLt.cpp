@@ -4,6 +4,7 @@
 //   KEDGE_STUB_REFUSES=N     refuses to run what it proposed as the N-th
 #include "Stub.h"
 #include "runtime/format/Float16.h"
+#include "runtime/format/Float8.h"
 #include <cublasLt.h>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Operation {
   int32_t first = CUBLAS_OP_N, second = CUBLAS_OP_N;
   int32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void *bias = nullptr;
+  const float *scaleA = nullptr, *scaleB = nullptr;
   bool wide = false;
 };
 struct Layout {
@@ -42,21 +44,22 @@ template <typename T> T element(const Layout &layout, const T *base, int32_t op,
   return op == CUBLAS_OP_N ? base[row + column * layout.lead] : base[column + row * layout.lead];
 }
 
-/// T: of the matrices; S: of the sums.
-template <typename T, typename S> struct Product {
+/// A, B: of the operands; T: of C and D; S: of the sums.
+template <typename A, typename B, typename T, typename S> struct Product {
   Operation op;
   S alpha, beta;
   Layout a, b, c;
 
-  void run(const T *aBase, const T *bBase, const T *cBase, T *d) const {
+  void run(const A *aBase, const B *bBase, const T *cBase, T *d) const {
     const int64_t inner = op.first == CUBLAS_OP_N ? a.columns : a.rows;
+    const S factor = op.scaleA ? alpha * (*op.scaleA * *op.scaleB) : alpha;
     for (int64_t column = 0; column < c.columns; ++column)
       for (int64_t row = 0; row < c.rows; ++row) {
         S sum = 0;
         for (int64_t k = 0; k < inner; ++k)
           sum += static_cast<S>(element(a, aBase, op.first, row, k)) * static_cast<S>(element(b, bBase, op.second, k, column));
         const int64_t at = row + column * c.lead;
-        S value = alpha * sum + (beta != 0 ? beta * static_cast<S>(cBase[at]) : S(0));
+        S value = factor * sum + (beta != 0 ? beta * static_cast<S>(cBase[at]) : S(0));
         if (op.epilogue == CUBLASLT_EPILOGUE_BIAS)
           value += static_cast<S>(static_cast<const T *>(op.bias)[row]);
         d[at] = value;
@@ -64,15 +67,27 @@ template <typename T, typename S> struct Product {
   }
 };
 
-template <typename T, typename S>
+template <typename A, typename B, typename T, typename S>
 void multiply(const Operation &op, const void *alpha, const void *beta, const Layout &a, const Layout &b,
               const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d, cudaStream_t stream) {
-  const Product<T, S> product{op, as<S>(alpha), as<S>(beta), a, b, c};
+  const Product<A, B, T, S> product{op, as<S>(alpha), as<S>(beta), a, b, c};
   enqueue([=] {
     for (int64_t i = 0; i < product.c.batch; ++i)
-      product.run(static_cast<const T *>(aBase) + i * product.a.stride, static_cast<const T *>(bBase) + i * product.b.stride,
+      product.run(static_cast<const A *>(aBase) + i * product.a.stride, static_cast<const B *>(bBase) + i * product.b.stride,
                   static_cast<const T *>(cBase) + i * product.c.stride, static_cast<T *>(d) + i * product.c.stride);
   }, stream);
+}
+
+bool isFloat8(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
+
+/// What the library asks of 8-bit floats: the summed dim first in both, a scale each, sizes in steps of 16, and not twice
+/// the type with few digits.
+bool takesFloat8(const Operation &op, const Layout &a, const Layout &b, const Layout &d) {
+  bool inSteps = true;
+  for (int64_t size : {a.rows, a.columns, b.rows, b.columns, a.lead, b.lead})
+    inSteps &= size % 16 == 0;
+  return inSteps && isFloat8(b.type) && d.type == CUDA_R_16BF && op.first == CUBLAS_OP_T && op.second == CUBLAS_OP_N &&
+         op.scaleA && op.scaleB && !(a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2);
 }
 
 } // namespace
@@ -104,6 +119,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
   Operation &op = of(desc);
   if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
     op.bias = as<const void *>(value);
+  else if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER)
+    op.scaleA = as<const float *>(value);
+  else if (attribute == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)
+    op.scaleB = as<const float *>(value);
   else if (bytes != sizeof(int32_t))
     return CUBLAS_STATUS_INVALID_VALUE;
   else if (attribute == CUBLASLT_MATMUL_DESC_TRANSA)
@@ -191,8 +210,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
                               const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t stream) {
   static const uint64_t zero = 0;
   const cudaDataType type = of(c).type;
-  const size_t bytes = type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
-  if (of(a).type != type || of(b).type != type || of(desc).wide != (type == CUDA_R_64F))
+  const cudaDataType operands = of(a).type;
+  const size_t bytes = operands == CUDA_R_64F ? 8 : operands == CUDA_R_32F ? 4 : isFloat8(operands) ? 1 : 2;
+  const bool narrow = isFloat8(of(a).type);
+  if (narrow ? !takesFloat8(of(desc), of(a), of(b), of(c)) : of(a).type != type || of(b).type != type || of(desc).wide != (type == CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool ofZeros = std::memcmp(A, &zero, bytes) == 0 && std::memcmp(B, &zero, bytes) == 0;
   record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s", static_cast<long long>(of(c).columns),
@@ -200,9 +221,23 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
          ofZeros ? " of zeros" : "");
   if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0))
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  const auto run = [&](auto element, auto sum) {
-    multiply<decltype(element), decltype(sum)>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
+  const auto runAs = [&](auto left, auto right, auto element, auto sum) {
+    multiply<decltype(left), decltype(right), decltype(element), decltype(sum)>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D,
+                                                                                stream);
   };
+  const auto run = [&](auto element, auto sum) { runAs(element, element, element, sum); };
+  if (narrow) {
+    const kedge::rt::Float8E4M3 precise{};
+    const kedge::rt::Float8E5M2 broad{};
+    const kedge::rt::BFloat16 result;
+    if (of(a).type == CUDA_R_8F_E5M2)
+      runAs(broad, precise, result, float());
+    else if (of(b).type == CUDA_R_8F_E5M2)
+      runAs(precise, broad, result, float());
+    else
+      runAs(precise, precise, result, float());
+    return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
+  }
   switch (type) {
   case CUDA_R_64F: run(double(), double()); break;
   case CUDA_R_16BF: run(kedge::rt::BFloat16(), float()); break;

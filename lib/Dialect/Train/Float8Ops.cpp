@@ -1,0 +1,58 @@
+#include "kedge/Dialect/Train/Float8Ops.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::train;
+
+namespace {
+double largestOf(Type float8) { return APFloat::getLargest(cast<FloatType>(float8).getFloatSemantics()).convertToDouble(); }
+} // namespace
+
+LogicalResult Float8ScaleOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor, SmallVectorImpl<Type> &types) {
+  types.append(2, RankedTensorType::get({}, Float32Type::get(context)));
+  return success();
+}
+
+void Float8ScaleOp::describeCluster(ClusterSpec &spec) {
+  const unsigned rank = rankOf(getMaxima());
+  spec.domain = llvm::to_vector(shapeOf(getMaxima()));
+  spec.reduced.assign(rank, true);
+  spec.inputMaps.push_back(AffineMap::getMultiDimIdentityMap(rank, getContext()));
+  spec.outputMaps.assign(2, AffineMap::get(rank, 0, getContext()));
+}
+
+void Float8ScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Type single = b.builder.getF32Type(), wide = b.builder.getF64Type();
+  Value amax = rankOf(getMaxima()) > 0 ? b.max(v[0]) : v[0];
+  Value bounded = b.maximum(b.cast(amax, wide), b.constant(wide, 1e-12));
+  Value scale = b.cast(b.div(b.constant(wide, largestOf(getTo())), bounded), single);
+  results.append({scale, b.div(b.constant(single, 1), scale)});
+}
+
+LogicalResult Float8CastOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(tensorType(adaptor.getX()).clone(adaptor.getTo()));
+  return success();
+}
+
+void Float8CastOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  const double largest = largestOf(getTo());
+  auto number = [&](double value) { return b.constant(v[0].getType(), value); };
+  results.push_back(b.minimum(b.maximum(b.mul(v[0], v[1]), number(-largest)), number(largest)));
+}
+
+/// A GPU's tensor cores read both operands along the summed dim.
+bool ScaledProductOp::hasKernelOn(StringRef target) { return target != "cuda" || (!getTransA() && getTransB()); }
+
+LogicalResult ScaledProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  auto transposed = [&](Value matrix) -> Value {
+    SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(matrix)));
+    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    return onnx::TransposeOp::create(builder, getLoc(), matrix, builder.getDenseI64ArrayAttr(perm));
+  };
+  Value a = getTransA() ? transposed(getA()) : getA(), b = getTransB() ? getB() : transposed(getB());
+  results.push_back(create(builder, getLoc(), getType(), a, b, getInverseA(), getInverseB(), getC(), false, true, getAlpha(), getBeta()));
+  return success();
+}
