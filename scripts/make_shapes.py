@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes models of published sizes as ONNX without weights: what `kedge plan` needs and no more.
 
-make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, lesson-l, gpt3, bert-base, llama-1b, llama-7b, resnet50, unet; for shares
+make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, gpt2-xl, lesson-l, gpt3, bert-base, llama-1b, llama-7b, resnet50, unet; for shares
                                 of a device's bandwidth (scripts/gpu_conformance.py): wide-rows, wide-parameter; stacks of
                                 square linears with as many parameters as they say: 1b, 7b, 7.5b, 128b, 1t, and linears-48
 
@@ -238,6 +238,7 @@ def linears(path, layers, width, bias=False):
 MODELS = {
     "gpt2": lambda path: gpt(path, 12, 768, 12),
     "gpt2-medium": lambda path: gpt(path, 24, 1024, 16),
+    "gpt2-xl": lambda path: gpt(path, 48, 1600, 25),
     "lesson-l": lambda path: gpt(path, 24, 2048, 32, tied=False),
     "gpt3": lambda path: gpt(path, 96, 12288, 96, positions=2048),
     "bert-base": bert,

@@ -76,7 +76,8 @@ ProductType productType(ValueRange inputs) {
   return element.isF64()    ? ProductType::F64
          : element.isBF16() ? ProductType::BF16
          : element.isF16()  ? ProductType::F16
-                            : ProductType::F32;
+         : isa<Float8E4M3FNType, Float8E5M2Type>(element) ? ProductType::F8
+                                                          : ProductType::F32;
 }
 
 /// Over a ring each rank sends all but its own part of what is counted (an all-reduce counts twice: it goes around twice),
@@ -134,6 +135,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     peak = device.bf16Flops;
   else if (cost.type == ProductType::F16)
     peak = device.fp16Flops;
+  else if (cost.type == ProductType::F8) // twice bf16's on every GPU that has it; processors widen to bf16
+    peak = device.isProcessor() ? device.bf16Flops : 2 * device.bf16Flops;
   // Processors have no 16-bit tile for attention: its rows are widened.
   if (cost.kind == WorkKind::Attention && device.isProcessor() && cost.type != ProductType::F64)
     peak = device.fp32Flops;

@@ -1,8 +1,6 @@
 #include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Float8Ops.h"
 #include "kedge/Support/Statistics.h"
@@ -19,13 +17,6 @@ using namespace mlir;
 struct Narrow {
   Value values, inverse;
 };
-
-/// The largest magnitude of each row: the kernel that makes the rows has them at hand.
-Value rowMaxima(OpBuilder &b, Location loc, Value x) {
-  Value magnitudes = onnx::AbsOp::create(b, loc, x);
-  const int64_t rank = rankOf(x);
-  return rank == 0 ? magnitudes : onnx::ReduceMaxOp::create(b, loc, magnitudes, ArrayRef<int64_t>{rank - 1}, false).getResult();
-}
 
 Value reshaped(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
   return shapeOf(value) == shape ? value
@@ -50,7 +41,9 @@ public:
 private:
   static Narrow cast(OpBuilder &b, Value whole, Type element) {
     Location loc = whole.getLoc();
-    auto scale = train::Float8ScaleOp::create(b, loc, rowMaxima(b, loc, whole), TypeAttr::get(element));
+    // By rows first: the kernel that makes them has them at hand.
+    Value maxima = train::RowMaximaOp::create(b, loc, whole);
+    auto scale = train::Float8ScaleOp::create(b, loc, maxima, TypeAttr::get(element));
     Value values = train::Float8CastOp::create(b, loc, whole, scale.getScale(), TypeAttr::get(element));
     return {values, scale.getInverse()};
   }

@@ -151,16 +151,14 @@ def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @f(%x: tensor<16x32xbf16>, %w: tensor<32x64xbf16>) -> tensor<16x64xbf16> {
-      %0 = onnx.Abs %x : (tensor<16x32xbf16>) -> tensor<16x32xbf16>
-      %1 = onnx.ReduceMax %0 {axes = array<i64: 1>} : (tensor<16x32xbf16>) -> tensor<16xbf16>
-      %scale, %inverse = train.float8_scale %1 {to = f8E4M3FN} : (tensor<16xbf16>) -> (tensor<f32>, tensor<f32>)
-      %2 = train.float8_cast %x, %scale {to = f8E4M3FN} : (tensor<16x32xbf16>, tensor<f32>) -> tensor<16x32xf8E4M3FN>
-      %3 = onnx.Abs %w : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
-      %4 = onnx.ReduceMax %3 {axes = array<i64: 1>} : (tensor<32x64xbf16>) -> tensor<32xbf16>
-      %scale_0, %inverse_1 = train.float8_scale %4 {to = f8E5M2} : (tensor<32xbf16>) -> (tensor<f32>, tensor<f32>)
-      %5 = train.float8_cast %w, %scale_0 {to = f8E5M2} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xf8E5M2>
-      %6 = train.ScaledProduct %2, %5, %inverse, %inverse_1 : (tensor<16x32xf8E4M3FN>, tensor<32x64xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<16x64xbf16>
-      return %6 : tensor<16x64xbf16>
+      %0 = train.row_maxima %x : (tensor<16x32xbf16>) -> tensor<16xbf16>
+      %scale, %inverse = train.float8_scale %0 {to = f8E4M3FN} : (tensor<16xbf16>) -> (tensor<f32>, tensor<f32>)
+      %1 = train.float8_cast %x, %scale {to = f8E4M3FN} : (tensor<16x32xbf16>, tensor<f32>) -> tensor<16x32xf8E4M3FN>
+      %2 = train.row_maxima %w : (tensor<32x64xbf16>) -> tensor<32xbf16>
+      %scale_0, %inverse_1 = train.float8_scale %2 {to = f8E5M2} : (tensor<32xbf16>) -> (tensor<f32>, tensor<f32>)
+      %3 = train.float8_cast %w, %scale_0 {to = f8E5M2} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xf8E5M2>
+      %4 = train.ScaledProduct %1, %3, %inverse, %inverse_1 : (tensor<16x32xf8E4M3FN>, tensor<32x64xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<16x64xbf16>
+      return %4 : tensor<16x64xbf16>
     }
     ```
   }];

@@ -1,5 +1,5 @@
-// train.ScaledProduct: products of 8-bit floats. Both types fit bf16 exactly, and so does what their products sum up to fit
-// the bf16 product's fp32 sums: operands are widened to bf16 first, and the rest is that product.
+// train.ScaledProduct: products of 8-bit floats. Numbers of both types are numbers of bf16, so operands are widened to that
+// first, and the rest is a product of bf16 with another rounding of its sums.
 #include "runtime/calls/Product.h"
 #include "runtime/cpu/Gemm.h"
 #include "runtime/cpu/Registration.h"

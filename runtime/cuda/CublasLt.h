@@ -1,4 +1,4 @@
-// Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), 16-bit numbers with fp32 sums, algorithms from
+// Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), 16-bit and 8-bit numbers with fp32 sums, algorithms from
 // the table.
 #pragma once
 #include "runtime/calls/AlgorithmTable.h"

@@ -1,4 +1,4 @@
-// One onnx.MatMul or onnx.Gemm of a program: its calls of cublasLtMatmul.
+// One product of a program (rt::cuda::isProduct): its calls of cublasLtMatmul.
 #pragma once
 #include "runtime/cuda/CublasLt.h"
 

@@ -10,7 +10,7 @@ namespace kedge::analysis {
 /// indices.
 enum class WorkKind { None, Transfer, Collective, Vector, Moving, Irregular, Product, Convolution, Attention };
 /// Type of a product's operands.
-enum class ProductType { F64, F32, BF16, F16 };
+enum class ProductType { F64, F32, BF16, F16, F8 };
 
 struct LaunchCost {
   WorkKind kind = WorkKind::None; ///< None: nothing is launched (views, constants)

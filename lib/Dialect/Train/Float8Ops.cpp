@@ -11,6 +11,25 @@ namespace {
 double largestOf(Type float8) { return APFloat::getLargest(cast<FloatType>(float8).getFloatSemantics()).convertToDouble(); }
 } // namespace
 
+LogicalResult RowMaximaOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(RankedTensorType::get(shapeOf(adaptor.getX()).drop_back(), elementOf(adaptor.getX())));
+  return success();
+}
+
+void RowMaximaOp::describeCluster(ClusterSpec &spec) {
+  const unsigned rank = rankOf(getX());
+  AffineMap all = AffineMap::getMultiDimIdentityMap(rank, getContext());
+  spec.domain = llvm::to_vector(shapeOf(getX()));
+  spec.reduced.assign(rank, false);
+  spec.reduced.back() = true;
+  spec.inputMaps.push_back(all);
+  spec.outputMaps.push_back(all.dropResult(rank - 1));
+}
+
+void RowMaximaOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  results.push_back(b.max(b.abs(v[0])));
+}
+
 LogicalResult Float8ScaleOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor, SmallVectorImpl<Type> &types) {
   types.append(2, RankedTensorType::get({}, Float32Type::get(context)));
   return success();

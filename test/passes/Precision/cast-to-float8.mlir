@@ -4,8 +4,7 @@
 
 // A tensor is cast once to a type: x for the product and, as rows, for the gradient of its weight.
 // CHECK-LABEL: func.func @f
-// CHECK: %[[MAGNITUDES:.*]] = onnx.Abs %arg0 {kedge.place = #forward_h_0} : (tensor<2x16x32xbf16>)
-// CHECK: %[[MAXIMA:.*]] = onnx.ReduceMax %[[MAGNITUDES]] {axes = array<i64: 2>, {{.*}} -> tensor<2x16xbf16>
+// CHECK: %[[MAXIMA:.*]] = train.row_maxima %arg0 {kedge.place = #forward_h_0} : (tensor<2x16x32xbf16>) -> tensor<2x16xbf16>
 // CHECK: %[[SCALE:.*]], %[[INVERSE:.*]] = train.float8_scale %[[MAXIMA]] {{{.*}}to = f8E4M3FN} : (tensor<2x16xbf16>) -> (tensor<f32>, tensor<f32>)
 // CHECK: %[[X:.*]] = train.float8_cast %arg0, %[[SCALE]] {{{.*}}to = f8E4M3FN} : (tensor<2x16x32xbf16>, tensor<f32>) -> tensor<2x16x32xf8E4M3FN>
 // CHECK: %[[W:.*]] = train.float8_cast %arg1, %{{.*}} -> tensor<64x32xf8E4M3FN>

@@ -6,6 +6,12 @@ include "kedge/Dialect/Train/TrainBase.td"
 def Train_Float8Tensor : RankedTensorOf<[F8E4M3FN, F8E5M2]>;
 def Train_F32Scalar : Train_Rank0<"isF32()", "tensor<f32>">;
 
+def Train_RowMaximaOp : Train_Op<"row_maxima", [Clusterable]> {
+  let summary = "The largest magnitude of each row, along the last dim; NaN where there is one";
+  let arguments = (ins ONNX_Tensor:$x);
+  let results = (outs ONNX_Tensor:$maxima);
+}
+
 def Train_Float8ScaleOp : Train_Op<"float8_scale", [Clusterable]> {
   let summary = "The scale of a tensor that becomes one of 8-bit floats, and 1 / scale";
   let description = [{
