@@ -122,6 +122,22 @@ def not_finite(folder):
     assert done.returncode == 1 and "step 1" in done.stderr and "not finite" in done.stderr, done.stderr
 
 
+def stages(folder):
+    """What a rank multiplies by has the scale of the whole weight, wherever its parts lie: stages agree to the bit."""
+    draw = numpy.random.default_rng(7)
+    x, w, c = (draw.normal(size=shape).astype(F32) for shape in ((16, 64), (64, 48), (16, 48)))
+    w[-1] *= 50  # the second rank's part has the largest magnitude
+    case = model(folder, x, w, c)
+    case.add_data("x", draw.normal(size=(64, 64)).astype(F32))
+    case.add_data("c", draw.normal(size=(64, 48)).astype(F32))
+    seen = []
+    for stage in ("0", "3"):
+        program = case.compile(f"stage-{stage}", *SGD, "--freeze", "eye", "--ranks", "2", "--zero", stage)
+        lines, weights = case.run_on(2, program, "--steps", "3", "--lr", "1e-3")
+        seen.append(([(line["loss"], line["grad_norm"]) for line in lines], weights["w"].tobytes()))
+    assert seen[0] == seen[1], [lines for lines, _ in seen]
+
+
 def plan(folder):
     """What forward keeps for backward in 8 bits has half the bytes, and no product but the head's reads 16 bits."""
     draw = numpy.random.default_rng(7)
