@@ -135,6 +135,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
+  if (!target.gpu)
+    functions.addPass(schedule::createUnpackInProducts());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
   if (target.gpu)

@@ -32,6 +32,33 @@ def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
+def UnpackInProducts : Pass<"kedge-unpack-in-products", "mlir::func::FuncOp"> {
+  let summary = "Let products read weights in few bits as they are stored";
+  let description = [{
+    For the CPU, on level 2 without decomposable ops: a weight in 4 bits, or in int8 with a scale for each row or column, that only
+    products read as their right operand, as it is or rounded to 16 bits, is unpacked by these while they pack it. Its codes take
+    its place, its scales stand behind the other operands, and the attribute `unpack` tells how to read them. So no whole copy of
+    its values is made; the values, and so all results, are the same. Statistic: products.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<8x64xf32>, %c: tensor<2048xui8>, %s: tensor<64xf32>) -> tensor<8x64xf32> {
+      %w = train.dequantize %c, %s {format = #tune.format<nf4>, block = 64 : i64, whole = tensor<64x64xf32>} : (tensor<2048xui8>, tensor<64xf32>) -> tensor<64x64xf32>
+      %y = onnx.MatMul %x, %w : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+      return %y : tensor<8x64xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<8x64xf32>, %c: tensor<2048xui8>, %s: tensor<64xf32>) -> tensor<8x64xf32> {
+      %y = sched.library "onnx.MatMul"(%x, %c, %s) {transA = false, transB = false, unpack = {block = 64 : i64, format = "nf4", shape = array<i64: 64, 64>, type = "f32"}} : (tensor<8x64xf32>, tensor<2048xui8>, tensor<64xf32>) -> tensor<8x64xf32>
+      return %y : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
 def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
   let summary = "Turn each op into a cluster, a library call or a view";
   let description = [{

@@ -1,7 +1,7 @@
 // onnx.MatMul and onnx.Gemm for all number types.
 #include "runtime/calls/Product.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/FewBitPanels.h"
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
@@ -14,14 +14,14 @@ template <typename S> Strided<S> matrixB(const Product &p, const S *base) {
   return p.transB ? Strided<S>{base, 1, p.k} : Strided<S>{base, p.n, 1};
 }
 
-/// Float products: S is the operands' type, T their sums', D the result's. Where D is narrower than T every tile's
+/// Float products: S is the operands' type, T their sums', D the result's. B may be in few bits. Where D is narrower than T every tile's
 /// sums are rounded to it as they are finished.
 template <typename S, typename T, typename D> class FloatProduct final : public LibraryKernel {
   static constexpr bool kRounds = !std::is_same_v<T, D>;
 
 public:
-  FloatProduct(Product product, Addend addend, int threads)
-      : product_(std::move(product)), addend_(addend), threads_(threads),
+  FloatProduct(Product product, Addend addend, std::optional<FewBitOperand> fewBits, int threads)
+      : product_(std::move(product)), addend_(addend), fewBits_(std::move(fewBits)), threads_(threads),
         spread_(product_.batches() > 1 && product_.batches() >= threads),
         inBf16Tile_(std::is_same_v<S, BFloat16> && hasBf16Tile()) {
     int64_t m = product_.m, n = product_.n, k = product_.k;
@@ -36,8 +36,11 @@ public:
   KernelWork work() const override { return product_.work(); }
 
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
-    const S *a = static_cast<const S *>(inputs[0]), *b = static_cast<const S *>(inputs[1]);
+    const S *a = static_cast<const S *>(inputs[0]);
     const S *c = addend_.index < 0 ? nullptr : static_cast<const S *>(inputs[addend_.index]);
+    Right b{inputs[1], nullptr};
+    if (fewBits_)
+      b.scales = static_cast<const float *>(inputs[fewBits_->scales]);
     D *y = static_cast<D *>(outputs[0]);
     char *scratch = static_cast<char *>(workspace);
     const T *bias = readBias(c, scratch);
@@ -52,6 +55,10 @@ public:
   }
 
 private:
+  struct Right {
+    const void *values; ///< or codes
+    const float *scales;
+  };
   struct Finish {
     const FloatProduct *product;
     const S *c;
@@ -72,17 +79,16 @@ private:
     }
   }
 
-  void one(const S *a, const S *b, const S *c, const T *bias, D *y, int64_t batch, char *scratch,
+  void one(const S *a, Right b, const S *c, const T *bias, D *y, int64_t batch, char *scratch,
            int threads) const {
     D *result = y + batch * matrixElements();
     Strided<S> left = matrixA(product_, a + product_.offsetA(batch));
-    Strided<S> right = matrixB(product_, b + product_.offsetB(batch));
     if constexpr (kRounds) {
       Finish context{this, c, result};
       GemmFinish<T> finish{finishTile, &context};
-      multiply(left, right, static_cast<T *>(nullptr), bias, &finish, scratch);
+      multiply(left, b, batch, static_cast<T *>(nullptr), bias, &finish, scratch);
     } else {
-      multiply(left, right, result, bias, nullptr, scratch);
+      multiply(left, b, batch, result, bias, nullptr, scratch);
       if (!addend_.isPlain())
         parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
           scaleAndAdd(result + begin * product_.n, product_.n, result + begin * product_.n, product_.n, c, begin, 0,
@@ -91,14 +97,26 @@ private:
     }
   }
 
-  void multiply(Strided<S> left, Strided<S> right, T *sums, const T *bias, const GemmFinish<T> *finish,
+  void multiply(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias, const GemmFinish<T> *finish,
                 char *scratch) const {
-    bias = addend_.isPlain() ? bias : nullptr;
-    GemmStart start = bias ? GemmStart::Bias : GemmStart::Zero;
     if constexpr (std::is_same_v<S, BFloat16>)
       if (inBf16Tile_)
-        return gemm<uint16_t>(plan_, left, right, sums, product_.n, start, bias, finish, scratch);
-    gemm<T>(plan_, left, right, sums, product_.n, start, bias, finish, scratch);
+        return multiplyIn<uint16_t>(left, right, batch, sums, bias, finish, scratch);
+    multiplyIn<T>(left, right, batch, sums, bias, finish, scratch);
+  }
+
+  /// In the tile of E.
+  template <typename E>
+  void multiplyIn(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias, const GemmFinish<T> *finish,
+                  char *scratch) const {
+    bias = addend_.isPlain() ? bias : nullptr;
+    GemmStart start = bias ? GemmStart::Bias : GemmStart::Zero;
+    if constexpr (!std::is_same_v<S, double>)
+      if (fewBits_) // of one matrix
+        return gemmOfFewBits<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums, product_.n, start,
+                                bias, finish, scratch);
+    Strided<S> matrix = matrixB(product_, static_cast<const S *>(right.values) + product_.offsetB(batch));
+    gemm<E>(plan_, left, matrix, sums, product_.n, start, bias, finish, scratch);
   }
 
   static void finishTile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column,
@@ -129,6 +147,7 @@ private:
 
   Product product_;
   Addend addend_;
+  std::optional<FewBitOperand> fewBits_;
   int threads_;
   bool spread_; ///< every thread takes whole matrices
   bool inBf16Tile_;
@@ -167,18 +186,20 @@ template <typename T> std::unique_ptr<LibraryKernel> integerProduct(Product p, A
 
 template <typename S>
 std::unique_ptr<LibraryKernel> floatProduct(const LibraryCall &call, Product product, Addend addend,
-                                            int threads) {
+                                            std::optional<FewBitOperand> fewBits, int threads) {
   using T = Compute<S>;
   DType in = call.inputs[0].type, out = call.outputs[0].type;
   if (in == out)
-    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, threads);
+    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, std::move(fewBits), threads);
   if (out == DType::F32 && sizeof(S) == 2)
-    return std::make_unique<FloatProduct<S, T, T>>(std::move(product), addend, threads);
+    return std::make_unique<FloatProduct<S, T, T>>(std::move(product), addend, std::move(fewBits), threads);
   failCall(call, "a product of {} cannot have a result of {}", dtypeName(in), dtypeName(out));
 }
 
 std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product product, Addend addend,
-                                           int threads) {
+                                           std::optional<FewBitOperand> fewBits, int threads) {
+  if (fewBits && (product.m == 0 || call.inputs[0].type == DType::F64))
+    failCall(call, "a product of a weight in few bits has rows, and sums in f32");
   for (const TensorDesc &operand : call.inputs)
     expectSameType(call, operand, call.inputs[0]);
   return dispatchNumber(call, call.inputs[0].type,
@@ -187,7 +208,7 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
                             expectSameType(call, call.inputs[0], call.outputs[0]);
                             return integerProduct<S>(std::move(product), addend, threads);
                           } else {
-                            return floatProduct<S>(call, std::move(product), addend, threads);
+                            return floatProduct<S>(call, std::move(product), addend, std::move(fewBits), threads);
                           }
                         });
 }
@@ -195,14 +216,17 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
 } // namespace
 
 void registerMatMul() {
-  registerKernel("onnx.MatMul", [](const LibraryCall &call, int threads) {
-    return makeProduct(call, readMatMul(call), {}, threads);
-  });
-  registerKernel("onnx.Gemm", [](const LibraryCall &call, int threads) {
-    Product product = readGemm(call);
-    Addend addend = readGemmAddend(call, product);
-    return makeProduct(call, std::move(product), addend, threads);
-  });
+  const auto registerProduct = [](const char *name, Product (*read)(const LibraryCall &), bool hasAddend) {
+    registerKernel(name, [=](const LibraryCall &given, int threads) {
+      std::optional<FewBitOperand> fewBits = readFewBitOperand(given);
+      const LibraryCall call = fewBits ? withWholeOperand(given, *fewBits) : given;
+      Product product = read(call);
+      const Addend addend = hasAddend ? readGemmAddend(call, product) : Addend();
+      return makeProduct(call, std::move(product), addend, std::move(fewBits), threads);
+    });
+  };
+  registerProduct("onnx.MatMul", readMatMul, false);
+  registerProduct("onnx.Gemm", readGemm, true);
 }
 
 } // namespace kedge::rt::cpu
