@@ -56,6 +56,22 @@ TEST_F(LaunchCostTest, ProductOfAMatrixWithItselfReadsItOnce) {
   EXPECT_EQ(cost.bytesRead, 2.0 * 64);
 }
 
+TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E5M2>, %s: tensor<f32>) -> tensor<4096x4096xbf16> {
+    %y = sched.library "train.ScaledProduct"(%a, %b, %s, %s) {transB = true} : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<4096x4096xbf16>
+    return %y : tensor<4096x4096xbf16> })");
+  EXPECT_EQ(cost.type, ProductType::F8);
+  EXPECT_EQ(cost.flops, 2.0 * 4096 * 4096 * 4096);
+  EXPECT_EQ(cost.bytesRead, 2.0 * 4096 * 4096 + 4);
+  LaunchCost wide = cost;
+  wide.type = ProductType::BF16;
+  DeviceModel device = loadDevice("h100");
+  device.launchSeconds = 0;
+  EXPECT_DOUBLE_EQ(secondsOf(wide, device), 2 * secondsOf(cost, device));
+  device = loadDevice("cpu"); // widens them
+  EXPECT_DOUBLE_EQ(secondsOf(wide, device), secondsOf(cost, device));
+}
+
 TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
   const char *attributes = "{kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 2 : i64}";
   double expected = 2.0 * 2 * 8 * 5 * 5 * (4 / 2) * 9;
