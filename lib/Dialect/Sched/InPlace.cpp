@@ -1,4 +1,6 @@
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 
@@ -12,11 +14,26 @@ Value rootOf(Value v) {
 
 bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, FetchOp>(op); }
 
+/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows.
+static bool addsInPlace(LibraryOp product, Value root) {
+  if (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3)
+    return false;
+  auto module = product->getParentOfType<ModuleOp>();
+  StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : StringAttr();
+  Value c = product.getInputs()[2];
+  auto type = cast<RankedTensorType>(c.getType());
+  return target && target == "cuda" && type == product.getResult(0).getType() && rootOf(c) == root &&
+         rootOf(product.getInputs()[0]) != root && rootOf(product.getInputs()[1]) != root &&
+         type.getNumElements() > type.getShape().back();
+}
+
 bool mayOverwrite(OpResult result, Value root) {
   Operation *op = result.getOwner();
   bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return rootOf(v) == root; });
   if (!reads)
     return true;
+  if (auto library = dyn_cast<LibraryOp>(op))
+    return addsInPlace(library, root);
   auto cluster = dyn_cast<ClusterOp>(op);
   if (!cluster || !cluster.getReduced().empty() || bytesOf(result.getType()) != bytesOf(root.getType()))
     return false;

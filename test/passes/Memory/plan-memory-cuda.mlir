@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --kedge-plan-memory --kedge-check-memory | FileCheck %s
+// RUN: kedge-opt %s --split-input-file --kedge-plan-memory --kedge-check-memory | FileCheck %s
 
 // For CUDA every state and every value begins at a multiple of 256 bytes, however small it and what is before it are.
 // CHECK: train.state {{ *}}parameter @a tensor<3xf32> {{.*}}exec.offset = 0
@@ -17,4 +17,41 @@ module attributes {kedge.target = "cuda"} {
     %1 = sched.library "second"(%0, %x) {} : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
     return %1 : tensor<5xf32>
   }
+}
+
+// -----
+
+// A sum of products is one tensor: each adds to it where it lies. A C that is a factor as well is not overwritten.
+// CHECK-LABEL: module attributes {kedge.target = "cuda"}
+// CHECK: exec.launch library "onnx.MatMul" reads(%0, %0) writes([[SUM:%[0-9]+]])
+// CHECK: exec.launch library "onnx.Gemm" reads(%0, %0, [[SUM]]) writes([[SUM]])
+// CHECK: exec.launch library "onnx.Gemm" reads(%0, %0, [[SUM]]) writes([[SUM]])
+// CHECK: exec.launch library "onnx.Gemm" reads([[SUM]], [[SUM]], [[SUM]]) writes([[Y:%[0-9]+]])
+// Nor is one of one row: that is a bias.
+// CHECK: exec.launch library "onnx.Gemm" reads(%{{.*}}, [[Y]], [[C:%[0-9]+]]) writes([[Z:%[0-9]+]])
+// CHECK-NOT: writes([[C]])
+module attributes {kedge.target = "cuda"} {
+  func.func @step(%x: tensor<16x8xf32> {train.binding = #train.binding<input "x">}, %w: tensor<1x8xf32> {train.binding = #train.binding<input "w">}) -> (tensor<1x8xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+    %0 = sched.library "onnx.MatMul"(%x, %x) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    %1 = sched.library "onnx.Gemm"(%x, %x, %0) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %2 = sched.library "onnx.Gemm"(%x, %x, %1) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %3 = sched.library "onnx.Gemm"(%2, %2, %2) {} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %4 = sched.library "onnx.MatMul"(%w, %3) {} : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+    %5 = sched.library "onnx.Gemm"(%w, %3, %4) {} : (tensor<1x8xf32>, tensor<8x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+    return %5 : tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// Nor on a CPU, whose products read C when they have written their sums.
+// CHECK-LABEL: module {
+// CHECK: exec.launch library "onnx.MatMul" reads(%0, %0) writes([[FIRST:%[0-9]+]])
+// CHECK-NEXT: exec.launch library "onnx.Gemm" reads(%0, %0, [[FIRST]]) writes([[SECOND:%[0-9]+]])
+// CHECK-NOT: writes([[SECOND]])
+func.func @step(%x: tensor<16x8xf32> {train.binding = #train.binding<input "x">}) -> (tensor<8x8xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+  %0 = sched.library "onnx.MatMul"(%x, %x) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %1 = sched.library "onnx.Gemm"(%x, %x, %0) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = sched.library "onnx.Gemm"(%x, %x, %1) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
 }

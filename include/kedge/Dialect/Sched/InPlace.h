@@ -9,7 +9,7 @@ namespace kedge::sched {
 mlir::Value rootOf(mlir::Value v);
 
 /// Whether the op defining `result` reads `root`'s bytes only at the very element that it then writes to `result`
-/// (or not at all). Library kernels that read it never qualify.
+/// (or not at all). Of library kernels only products on GPUs do that, of a C that they add.
 bool mayOverwrite(mlir::OpResult result, mlir::Value root);
 
 /// Whether `op` is a step of the schedule: a cluster, a library call or a copy from or to host memory.
