@@ -180,9 +180,20 @@ void Progress::close() {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  leaving.store(true); // a failure at the end is the main thread's to tell
   thread.join();
   if (failure)
     std::rethrow_exception(failure);
+}
+
+/// The main thread is elsewhere, and may not come back before it is too late.
+void Progress::tellFailure() const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "kedge: error: rank {}: {}\n", ranks.rank, error.what());
+    std::fflush(stderr);
+  }
 }
 
 void Progress::endProcessUnlessMainDoes() {
@@ -191,6 +202,8 @@ void Progress::endProcessUnlessMainDoes() {
       return;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  if (failure && !watch.hasStopped())
+    tellFailure();
   _exit(1);
 }
 

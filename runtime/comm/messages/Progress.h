@@ -43,6 +43,7 @@ private:
   void rest(int64_t idle);
   const char *waitingFor();
   void endProcessUnlessMainDoes();
+  void tellFailure() const;
 
   const std::unique_ptr<Messages> transport;
   const World ranks;
