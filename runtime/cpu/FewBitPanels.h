@@ -13,16 +13,18 @@ struct FewBitMatrix {
   bool transposed;
   const void *codes;
   const float *scales;
+  const FewBitRows &rows = fewBitRows();
+  const float *table = fourBitTable(operand.format).data();
+  int blockBits = std::countr_zero(static_cast<uint64_t>(operand.block));
 
   /// `count` values of row `row` of what lies in memory, from `column` on.
   void unpack(int64_t row, int64_t column, int64_t count, float *to) const {
     const int64_t first = row * operand.whole.shape[1] + column;
     if (operand.format == FewBitFormat::Int8)
-      fewBitRows().eight(static_cast<const int8_t *>(codes) + first, scales + (operand.axis ? column : row), operand.axis ? 1 : 0,
-                         count, to);
+      rows.eight(static_cast<const int8_t *>(codes) + first, scales + (operand.axis ? column : row), operand.axis ? 1 : 0,
+                 count, to);
     else
-      fewBitRows().four(fourBitTable(operand.format).data(), static_cast<const uint8_t *>(codes), scales,
-                        std::countr_zero(static_cast<uint64_t>(operand.block)), first, count, to);
+      rows.four(table, static_cast<const uint8_t *>(codes), scales, blockBits, first, count, to);
   }
 };
 
