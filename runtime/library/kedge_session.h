@@ -1,8 +1,8 @@
-/* A model that learns within another program: what the library of `kedge compile --emit lib` offers.
+/* The functions of a library that `kedge compile --emit lib` made: a model that learns within another program.
  *
- * Every function returns KEDGE_OK or another kedge_code, and kedge_error tells what was wrong and what to do. Nothing is
- * printed, no signal is caught, the process never ends. A session is used by one thread at a time; several sessions, of one
- * model or of several, live side by side. Text is UTF-8. Requires a C99 or C++11 compiler. */
+ * Functions return KEDGE_OK or another kedge_code; kedge_error says what was wrong and what to do. They print nothing, catch no
+ * signal and never end the process. One thread at a time may use a session. There may be several sessions at the same time,
+ * of one model or of several. Text is UTF-8. Requires a C99 or C++11 compiler. */
 #ifndef KEDGE_SESSION_H
 #define KEDGE_SESSION_H
 
@@ -17,11 +17,11 @@ typedef struct kedge_session kedge_session;
 
 typedef enum kedge_code {
   KEDGE_OK = 0,
-  KEDGE_FAILED = 1,     /* a file, the model or the machine stands against it */
-  KEDGE_WRONG_CALL = 2, /* an argument is wrong or missing; the session is as it was before the call */
+  KEDGE_FAILED = 1,     /* because of a file, the model or the machine */
+  KEDGE_WRONG_CALL = 2, /* an argument is wrong or missing; the session is unchanged */
   KEDGE_NO_MEMORY = 3,
   KEDGE_NOT_FINITE = 4, /* the loss or the gradients of the step are infinite or not a number */
-  KEDGE_BROKEN = 5      /* an earlier call failed half-way: kedge_resume from a checkpoint, or close */
+  KEDGE_BROKEN = 5      /* an earlier call failed half-way: call kedge_resume or kedge_close */
 } kedge_code;
 
 /* Types of elements; the numbers are ONNX's. */
@@ -41,7 +41,7 @@ typedef enum kedge_type {
   KEDGE_BFLOAT16 = 16
 } kedge_type;
 
-/* A flag of the compiled program with its value; NULL where it takes none. A list ends with {NULL, NULL}.
+/* A flag of the compiled program with its value, which is NULL for a flag without one. A list ends with {NULL, NULL}.
  * Accepted: --steps --lr --min-lr --schedule --warmup --warmup-start --decay-steps --weight-decay --betas --eps --seed
  * --shuffle --model --weights --weights-partial --adapter --init --threads --on-nan. */
 typedef struct kedge_option {
@@ -49,25 +49,25 @@ typedef struct kedge_option {
   const char *value;
 } kedge_option;
 
-/* Loads the model and its first weights. Without --threads it takes as many as the machine has cores. `options` may be NULL.
- * Where this fails *session is NULL or a session that knows its kedge_error and can only be closed. */
+/* Loads the model and its initial weights. Without --threads it uses as many threads as the machine has cores. `options` may
+ * be NULL. On failure *session is NULL, or a session that can only be given to kedge_error and kedge_close. */
 int kedge_open(const kedge_option *options, kedge_session **session);
 
-/* The same on threads of the caller. run(self, count, task, context) calls task(context, i) for every i from 0 to count - 1,
- * at once or one after the other, on any threads, and returns when all of them have returned. `count` is at most --threads. */
+/* The same, but on threads of the caller. run(self, count, task, context) must call task(context, i) for every i from 0 to
+ * count - 1, in parallel or in sequence, on any threads, and return after all of them. `count` is at most --threads. */
 typedef void (*kedge_task)(void *context, int64_t index);
 typedef void (*kedge_run_tasks)(void *self, int64_t count, kedge_task task, void *context);
 int kedge_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session **session);
 
-/* NULL is fine. */
+/* `session` may be NULL. */
 void kedge_close(kedge_session *session);
 
-/* What was wrong with the last call that failed; valid until the next call. */
+/* The error text of the last call that failed; valid until the next call. */
 const char *kedge_error(const kedge_session *session);
-/* What the last call had to tell beside its result, a note a line; mostly empty. Valid until the next call. */
+/* Notes of the last call, one a line; mostly empty. Valid until the next call. */
 const char *kedge_notes(const kedge_session *session);
 
-/* shape[0] of an input or an output counts the rows of a micro-batch. Valid until the session is closed. */
+/* shape[0] of an input or an output is the rows of a micro-batch. Pointers are valid until the session is closed. */
 typedef struct kedge_tensor {
   const char *name;
   kedge_type type;
@@ -75,43 +75,44 @@ typedef struct kedge_tensor {
   const int64_t *shape;
 } kedge_tensor;
 
-/* Numbers `index` from 0; KEDGE_WRONG_CALL behind the last. States are parameters and buffers, by their names in ONNX. */
+/* `index` counts from 0; KEDGE_WRONG_CALL after the last one. States are parameters and buffers, with their names in ONNX. */
 int kedge_input_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_output_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_state_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 
-/* Lends `rows` rows of an input, in its type, to the next kedge_step, kedge_evaluate or kedge_predict: `data` stays as it is
- * until that has returned. A step takes the next rows as the program does: with B rows a micro-batch and A micro-batches,
- * step s takes rows sAB to sAB + AB - 1, modulo `rows`. With AB rows every step takes them all. An input that has no rows is
- * given as one. */
+/* Sets `rows` rows of an input, in its type, for the next kedge_step, kedge_evaluate or kedge_predict. `data` is not copied: it
+ * must stay valid and unchanged until that call returns. A step takes the same rows as the program: with B rows a micro-batch
+ * and A micro-batches, step s takes rows sAB to sAB + AB - 1, modulo `rows`. With AB rows every step takes all of them. For an
+ * input without a row dimension, `rows` is 1. */
 int kedge_set_input(kedge_session *session, const char *name, const void *data, int64_t rows);
 
 typedef struct kedge_step_result {
-  int64_t step;         /* that was done, counted from 0 */
+  int64_t step;         /* number of this step, from 0 */
   double loss;          /* before the update */
-  double learning_rate; /* NaN: the model's own update has none */
-  double gradient_norm; /* NaN: the program does not compute it (--clip-norm does) */
-  int skipped;          /* 1: values were not finite, and no update was made */
+  double learning_rate; /* NaN if the model contains its own update */
+  double gradient_norm; /* NaN if the program does not compute it; with --clip-norm it does */
+  int skipped;          /* 1 if values were not finite, so that no update was made */
 } kedge_step_result;
 
 /* One optimizer step on the inputs that were set. `result` may be NULL. */
 int kedge_step(kedge_session *session, kedge_step_result *result);
-/* The loss over all rows that were set, in evaluation mode. */
+/* The loss of all rows that were set, in evaluation mode. */
 int kedge_evaluate(kedge_session *session, double *loss);
-/* An output over all rows that were set, in evaluation mode: rows after rows, 16-bit floats as 32-bit. `bytes` is the size
- * of `values`. Labels need not be set. */
+/* An output of all rows that were set, in evaluation mode, one row after the other; 16-bit floats become 32-bit. `bytes` is the
+ * size of `values`. Labels need not be set. */
 int kedge_predict(kedge_session *session, const char *output, void *values, size_t bytes);
 
 /* Copies a parameter or buffer, laid out as in the ONNX file; floats are 32-bit. `bytes` is the size of `values`. */
 int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);
 int kedge_set_state(kedge_session *session, const char *name, const void *values, size_t bytes);
 
-/* Steps that are done, those before kedge_resume among them. */
+/* Number of steps done, including those before kedge_resume. */
 int kedge_steps_done(kedge_session *session, int64_t *steps);
 
-/* Writes DIR/step-N, whole or not at all, and keeps the two newest. The compiled program and other sessions resume from it. */
+/* Writes the checkpoint DIR/step-N, completely or not at all, and keeps the two newest. The compiled program and other sessions
+ * can resume from it. */
 int kedge_checkpoint(kedge_session *session, const char *dir);
-/* Goes on from the newest whole checkpoint in DIR. */
+/* Continues from the newest complete checkpoint in DIR. */
 int kedge_resume(kedge_session *session, const char *dir);
 /* Writes the trained model, in inference mode. */
 int kedge_export_onnx(kedge_session *session, const char *path);
