@@ -103,13 +103,13 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   ScalarOptions &s = o.scalars;
   app.add_option("--steps", s.steps, "optimizer steps in all");
   app.add_option("--lr", s.lr, "learning rate");
-  app.add_option("--min-lr", s.minLr, "where a schedule ends (0)");
+  app.add_option("--min-lr", s.minLr, "learning rate at the end of a schedule (0)");
   app.add_option("--schedule", t.schedule, "constant, linear, cosine or wsd")
       ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
   app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)");
   app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
   app.add_option("--decay-steps", s.decaySteps,
-                 "step where a schedule ends (--steps); wsd: length of the decay");
+                 "step at which a schedule ends (--steps); wsd: length of the decay");
   app.add_option("--weight-decay", s.weightDecay, "weight decay");
   app.add_option("--betas", t.betas, "B1,B2: decay of Adam's moments");
   app.add_option("--eps", s.eps, "epsilon of Adam");
@@ -130,7 +130,7 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--export-onnx-adapters", o.exportOnnxAdapters, "write the model with its adapters as nodes of their own");
   app.add_option("--export-adapter", o.exportAdapter, "DIR: write the adapters as peft loads them");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
-               "keep Dropout and BatchNormalization training");
+               "export Dropout and BatchNormalization in training mode");
   app.add_option("--export-safetensors", o.exportSafetensors, "FILE[:bf16|fp16]: write the trained weights (as they are held: fp32 masters)");
 }
 

@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
   auto *import = app.add_option("--import-onnx", model, "FILE.onnx: print the model at level 1");
   app.add_option("--export-onnx", ir, "FILE.mlir: write level 1 as an ONNX model")->excludes(import);
   app.add_option("-o", output, "where to (default: standard output)");
-  app.add_option("--shape", shapes, "INPUT=8x1024, once an input");
+  app.add_option("--shape", shapes, "INPUT=8x1024, one for each input");
   app.add_flag("--keep-unsupported", options.keepUnsupported, "print onnx.unsupported ops instead of failing");
   app.add_flag("--locations", locations, "print where in the model each op came from");
   CLI11_PARSE(app, argc, argv);

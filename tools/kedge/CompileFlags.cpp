@@ -39,7 +39,7 @@ int64_t bytesGiven(const std::string &flag, const std::string &text) {
 
 void addRankOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Ranks";
-  command.add_option("--zero", o.zero, "what ranks share: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 parameters too")
+  command.add_option("--zero", o.zero, "what is partitioned over the ranks: 0 nothing, 1 the optimizer's state, 2 also gradients, 3 also parameters")
       ->group(group)->capture_default_str();
   auto bytes = [&](const std::string &flag, int64_t &value, const std::string &text) {
     command.add_option_function<std::string>(flag, [flag, &value](const std::string &given) { value = bytesGiven(flag, given); }, text)->group(group);
@@ -164,7 +164,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   }, "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")->group(group);
   command.add_option("--cpu", o.cpus, "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or several: the program chooses at its start")
       ->delimiter(',')->allow_extra_args(false)->group(group);
-  command.add_option("--convolution", o.convolution, "who computes convolutions with --target cuda: cudnn, where it takes them (the default), or generated kernels, which need no cuDNN")
+  command.add_option("--convolution", o.convolution, "what computes convolutions with --target cuda: cudnn, for those that it supports (the default), or generated kernels, which need no cuDNN")
       ->check(CLI::IsMember({"cudnn", "generated"}))->group(group);
   command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
   command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);

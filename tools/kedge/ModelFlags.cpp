@@ -33,7 +33,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
             for (const std::string &text : texts)
               options.shapes.insert_or_assign(parseShape(text).first, parseShape(text).second);
           },
-          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; once an input")
+          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input")
       ->group(group)
       ->allow_extra_args(false);
   command.add_option("--loss", options.loss, "the loss (default: cross-entropy, where it fits)")
