@@ -89,6 +89,15 @@ void Gpu::checkVersion(const std::string &arch) const {
          versionText(version), arch, versionText(needed));
 }
 
+/// What runs on a GPU that is older than the program: not each architecture is a target of its own (driver/GpuTarget.cpp).
+static std::string remedyFor(int capability) {
+  int target = 0;
+  for (const int one : {80, 86, 89, 90, 100, 120})
+    target = one <= capability ? one : target;
+  return target ? fmt::format("compile it with --target cuda:sm_{}", target)
+                : "Kedge needs sm_80 or newer; run it on another GPU, or compile it with --target cpu";
+}
+
 void Gpu::checkArchitecture(const std::string &arch) {
   int major = 0, minor = 0;
   functions.check(functions.deviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
@@ -98,8 +107,7 @@ void Gpu::checkArchitecture(const std::string &arch) {
   const int found = major * 10 + minor, expected = capabilityOf(arch);
   computeCapability = found;
   if (found < expected)
-    fail("this program was compiled for {}, and the GPU '{}' is an sm_{}: compile it with --target cuda:sm_{}", arch,
-         deviceName, found, found);
+    fail("this program was compiled for {}, and the GPU '{}' is an sm_{}: {}", arch, deviceName, found, remedyFor(found));
 }
 
 Gpu::MemoryInfo Gpu::memory() const {

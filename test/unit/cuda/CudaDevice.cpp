@@ -98,6 +98,8 @@ TEST_F(CudaDevice, WhatIsMissingIsSaid) {
   expectRefusal("KEDGE_STUB_DRIVER=12000", {"driver is too old", "CUDA 12.0", "CUDA 12.1", "install a newer driver"});
   EXPECT_EQ(run(std::string("line:4 --steps 1") + kLineData, "KEDGE_STUB_DRIVER=12010").code, 0);
   expectRefusal("KEDGE_STUB_CAPABILITY=86", {"compiled for sm_90", "'Stub GPU' is an sm_86", "--target cuda:sm_86"});
+  expectRefusal("KEDGE_STUB_CAPABILITY=87", {"'Stub GPU' is an sm_87: compile it with --target cuda:sm_86"});
+  expectRefusal("KEDGE_STUB_CAPABILITY=75", {"'Stub GPU' is an sm_75: Kedge needs sm_80 or newer; run it on another GPU"});
 }
 
 TEST_F(CudaDevice, TooLittleMemoryIsSaidBeforeTraining) {
