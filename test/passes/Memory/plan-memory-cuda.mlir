@@ -1,6 +1,7 @@
 // RUN: kedge-opt %s --split-input-file --kedge-plan-memory --kedge-check-memory | FileCheck %s
 
 // For CUDA every state and every value begins at a multiple of 256 bytes, however small it and what is before it are.
+// CHECK-LABEL: module attributes {kedge.target = "cuda"}
 // CHECK: train.state {{ *}}parameter @a tensor<3xf32> {{.*}}exec.offset = 0
 // CHECK: train.state {{ *}}parameter @b tensor<70xf32> {{.*}}exec.offset = 256
 // CHECK: train.state {{ *}}parameter @c tensor<1xf32> {{.*}}exec.offset = 768
