@@ -122,7 +122,7 @@ static Value fromBlocks(ParameterUpdate &u, Value x, RankedTensorType type) {
 
 void updateAdam8bit(ParameterUpdate &u) {
   auto type = cast<RankedTensorType>(u.param.getType());
-  if (type.getNumElements() < kSmallest8bit)
+  if (type.getNumElements() < kSmallest8bit || type.getElementType().isF64()) // who computes in 64 bits wants no 8-bit moments
     return updateAdam(u);
   const int64_t blocks = (type.getNumElements() + kBlock8bit - 1) / kBlock8bit;
   auto codes = RankedTensorType::get({blocks, kBlock8bit}, u.builder.getIntegerType(8, /*isSigned=*/false));
