@@ -11,6 +11,7 @@ export PATH="$PWD/$build/bin:$PATH"
 # Leaks of a process that ends with an error are none; allocations of hostile sizes are refused by us, not by the tool;
 # LLVM's own libraries have no sanitizer: they do not tell it what they take of a pool that our code made.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:allocator_may_return_null=1:allow_user_poisoning=0}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1}
 found=0
 mkdir -p "$build/fuzz"
 golden=(test/golden/*/model.onnx)

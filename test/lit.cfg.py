@@ -105,6 +105,7 @@ if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which(
 # As scripts/fuzz.sh has it.
 if config.kedge_sanitizers:
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1:allow_user_poisoning=0"
+    config.environment["UBSAN_OPTIONS"] = "halt_on_error=1"
 # What a build with sanitizers links programs with that use its libraries; nothing in others.
 config.substitutions.append(("%sanitizers", config.kedge_sanitizers))
 # At most 3 GB of address space for what follows; sanitizers take terabytes of it.
