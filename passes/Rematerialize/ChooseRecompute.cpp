@@ -14,7 +14,6 @@
 #include "passes/Rematerialize/PackSequence.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Rematerialize/Policies.h"
-#include "mlir/IR/Threading.h"
 #include "runtime/io/Error.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/calls/LibraryKernel.h"
@@ -290,12 +289,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     const bool counts = trains(choice);
     if (counts)
       function.bound = [&choice](int64_t bytes) { return solver::rematBound(choice.graph.problem, bytes, true).lowerBound; };
-    const std::vector<const std::vector<int> *> few = fewOf(choice);
-    function.plans.resize(few.size());
-    mlir::parallelFor(&getContext(), 0, few.size(), [&](size_t i) {
-      function.plans[i] = {packedBytes(choice.graph.problem, *few[i]), counts ? addedBy(choice, *few[i]) : 0};
-    });
-    function.plans.insert(function.plans.begin(), {choice.unconstrained, 0});
+    function.plans.push_back({choice.unconstrained, 0});
+    for (const std::vector<int> *plan : fewOf(choice))
+      function.plans.push_back({packedBytes(choice.graph.problem, *plan), counts ? addedBy(choice, *plan) : 0});
     return function;
   }
 
@@ -324,7 +320,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     for (Choice &choice : choices)
       functions.push_back(frontierOf(choice));
     SmallVector<Attribute> points;
-    for (const FrontierPoint &point : remat::frontierOf(&getContext(), functions, frontier))
+    for (const FrontierPoint &point : remat::frontierOf(functions, frontier))
       points.push_back(b.getDictionaryAttr(
           {b.getNamedAttr("peak_bytes", b.getI64IntegerAttr(persistent + point.bytes)),
            b.getNamedAttr("overhead", b.getF64FloatAttr(point.added / reference.seconds)),

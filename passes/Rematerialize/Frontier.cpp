@@ -1,5 +1,4 @@
 #include "Frontier.h"
-#include "mlir/IR/Threading.h"
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -45,7 +44,7 @@ std::vector<FrontierPoint> corners(const std::vector<FunctionFrontier> &function
 
 } // namespace
 
-std::vector<FrontierPoint> frontierOf(mlir::MLIRContext *context, const std::vector<FunctionFrontier> &functions, size_t count) {
+std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count) {
   const std::vector<FrontierPoint> all = corners(functions);
   std::vector<FrontierPoint> points;
   if (all.empty())
@@ -60,13 +59,13 @@ std::vector<FrontierPoint> frontierOf(mlir::MLIRContext *context, const std::vec
     taken.insert(static_cast<size_t>(nearest - all.begin()));
   }
   taken.insert(all.size() - 1);
-  for (size_t index : taken)
-    points.push_back(all[index]);
-  mlir::parallelForEach(context, points, [&](FrontierPoint &point) {
+  for (size_t index : taken) {
+    FrontierPoint point = all[index];
     for (const FunctionFrontier &function : functions)
       point.bound += function.bound ? function.bound(point.bytes) : 0;
     point.bound = std::min(point.bound, point.added);
-  });
+    points.push_back(point);
+  }
   return points;
 }
 

@@ -4,10 +4,6 @@
 #include <functional>
 #include <vector>
 
-namespace mlir {
-class MLIRContext;
-}
-
 namespace kedge::remat {
 
 /// A plan of one function: packed transient bytes, and the seconds that it adds.
@@ -19,8 +15,7 @@ struct FrontierPlan {
 /// What one function has to choose from. Seconds of functions outside the training step are 0.
 struct FunctionFrontier {
   std::vector<FrontierPlan> plans;
-  /// Proven: no plan within these bytes adds fewer seconds. Called from several threads.
-  std::function<double(int64_t bytes)> bound;
+  std::function<double(int64_t bytes)> bound; ///< proven: no plan within these bytes adds fewer seconds
 };
 
 /// The smallest added time within `bytes` (of the fullest function), and the proven bound beneath it.
@@ -31,6 +26,6 @@ struct FrontierPoint {
 
 /// By falling bytes and rising time, at most `count` points: from the plan that adds nothing to the smallest one, those
 /// between at even distances in bytes.
-std::vector<FrontierPoint> frontierOf(mlir::MLIRContext *context, const std::vector<FunctionFrontier> &functions, size_t count);
+std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count);
 
 } // namespace kedge::remat
