@@ -1,8 +1,9 @@
 #include "driver/Diagnostics.h"
 #include "kedge/Support/Error.h"
 #include "mlir/IR/Location.h"
+#include "runtime/io/Printable.h"
 #include "llvm/ADT/STLExtras.h"
-#include <regex>
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -18,6 +19,16 @@ const model::Node *nodeNamed(const model::Model *model, const std::string &name)
   return nullptr;
 }
 
+/// An op says its own name first, which the node's is better than. No std::regex: names in files may be of any length.
+StringRef withoutOpName(StringRef text) {
+  StringRef rest = text;
+  if (!rest.consume_front("'"))
+    return text;
+  auto [name, behind] = rest.split("' op ");
+  const bool isName = name.contains('.') && llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '.' || c == '_'; });
+  return isName && !behind.empty() ? behind : text;
+}
+
 } // namespace
 
 Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Model *model)
@@ -25,7 +36,7 @@ Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Mo
 
 Diagnostics::~Diagnostics() {
   for (const std::string &error : errors)
-    fprintf(stderr, "kedge: error: %s\n", error.c_str());
+    fprintf(stderr, "kedge: error: %s\n", rt::printable(error).c_str());
 }
 
 void Diagnostics::raise(const std::string &otherwise) {
@@ -41,14 +52,12 @@ void Diagnostics::take(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     errors.push_back(std::move(text));
   else
-    fprintf(stderr, "kedge: note: %s\n", text.c_str());
+    fprintf(stderr, "kedge: note: %s\n", rt::printable(text).c_str());
 }
 
 std::string Diagnostics::sentence(Diagnostic &diagnostic) const {
   const std::string place = placeOf(diagnostic.getLocation()), text = diagnostic.str();
-  // An op says its own name first, which the node's is better than.
-  static const std::regex named("^'[a-z]+\\.[A-Za-z_0-9]+' op ");
-  return place + (place.find(": node ") == std::string::npos ? text : std::regex_replace(text, named, ""));
+  return place + (place.find(": node ") == std::string::npos ? text : withoutOpName(text).str());
 }
 
 /// Import nests locations: a module's path, then a node's name (GraphPlaces.h); the whole model has the file's name.
