@@ -1,6 +1,9 @@
 #pragma once
 #include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -6,7 +6,9 @@ include "mlir/Pass/PassBase.td"
 
 class RaisePass<string name, string text> : Pass<name, "mlir::func::FuncOp"> {
   let summary = text;
-  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+  // Constants are computed by the ops' own kernels, which are of the other three.
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::sched::SchedDialect",
+                           "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
 def BoundIndices : Pass<"kedge-bound-indices", "mlir::ModuleOp"> {

@@ -1,13 +1,44 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
+#include "DeclaredDialects.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace {
+/// As mlir-opt does it, with a check of what passes declare.
+llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &registry) {
+  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Kedge's optimizer driver\n", registry);
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::MlirOptMain(argc, argv, input, output, registry);
+  mlir::MlirOptMainConfig checked = config;
+  checked.setPassPipelineSetupFn([config](mlir::PassManager &passes) {
+    kedge::tool::checkDeclaredDialects(passes);
+    return config.setupPassPipeline(passes);
+  });
+  std::string message;
+  auto source = mlir::openInputFile(input, &message);
+  auto written = source ? mlir::openOutputFile(output, &message) : nullptr;
+  if (!written) {
+    llvm::errs() << message << '\n';
+    return llvm::failure();
+  }
+  if (failed(mlir::MlirOptMain(written->os(), std::move(source), registry, checked)))
+    return llvm::failure();
+  written->os().flush(); // statistics follow
+  written->keep();
+  return llvm::success();
+}
+} // namespace
 
 int main(int argc, char **argv) {
   kedge::tool::prepareProcess();
@@ -28,7 +59,7 @@ int main(int argc, char **argv) {
   registry.insert<mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
                   mlir::vector::VectorDialect>();
   kedge::pipelines::registerPasses();
-  auto result = mlir::MlirOptMain(argc, argv, "Kedge's optimizer driver\n", registry);
+  auto result = optimize(argc, argv, registry);
   if (statistics)
     llvm::errs() << kedge::formatStatistics();
   return mlir::asMainReturnCode(result);
