@@ -1,4 +1,4 @@
-// Which algorithm of a library computes which product: stored, so that a choice never depends on a run's timings.
+// A stored table of which library algorithm computes which product, so that no choice depends on timings of a run.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace kedge::rt::cuda {
 
-/// The bytes of a library's own description of an algorithm.
+/// An algorithm as the library itself describes it, in bytes.
 using AlgorithmBytes = std::vector<uint8_t>;
 
-/// Of cuBLASLt's (cublasLtMatmulAlgo_t).
+/// Size of cuBLASLt's description (cublasLtMatmulAlgo_t).
 constexpr size_t kCublasLtAlgorithmBytes = 64;
 
 class AlgorithmTable {
@@ -20,31 +20,31 @@ public:
   struct Entry {
     AlgorithmBytes algorithm;
     double microseconds = 0;
-    std::string source; ///< who gave it, for messages and reports
+    std::string source; ///< where the entry is from, for messages and reports
   };
 
-  /// Entries of later calls win. Throws rt::Error, naming `source` and the entry, on what is no list of entries, a key
-  /// that is none or stands there twice, and an algorithm of another size than its library's.
+  /// Entries of later calls replace earlier ones. Throws rt::Error, naming `source` and the entry, if `entries` is no
+  /// list of entries, if a key is malformed or occurs twice, or if an algorithm has the wrong size for its library.
   void add(const nlohmann::json &entries, const std::string &source);
   /// {"format": 1, "entries": [...]}
   void addFile(const std::string &path);
   void set(const std::string &key, AlgorithmBytes algorithm, double microseconds);
 
-  /// Null when there is none.
+  /// Null if there is no entry.
   const Entry *find(const std::string &key) const;
   const std::map<std::string, Entry> &all() const { return entries; }
   size_t size() const { return entries.size(); }
-  /// [{"key", "algorithm": hexadecimal digits, "microseconds" where known}], by key.
+  /// [{"key", "algorithm": hexadecimal digits, "microseconds" if known}], sorted by key.
   nlohmann::ordered_json json() const;
 
 private:
   std::map<std::string, Entry> entries;
 };
 
-/// "cublaslt 130100 | NVIDIA H200 | f32 ...": contract section 6. Its last part is MatmulShape::key().
+/// "cublaslt 130100 | NVIDIA H200 | f32 ...": library and version, device, call. The call is MatmulShape::key().
 std::string algorithmKey(const std::string &library, uint64_t version, const std::string &device,
                          const std::string &call);
-/// The last part of a key, or nothing when it has not three.
+/// The call in a key; nothing if the key does not have three parts.
 std::optional<std::string> callOfKey(const std::string &key);
 
 } // namespace kedge::rt::cuda

@@ -1,4 +1,4 @@
-// What train.Attention and train.AttentionGrad read from their calls. docs/library-kernels.md has the rules.
+// Reads the shapes and attributes of train.Attention and train.AttentionGrad. The rules are in docs/library-kernels.md.
 #pragma once
 #include "runtime/calls/Call.h"
 #include "runtime/calls/DropoutRow.h"
@@ -6,7 +6,7 @@
 
 namespace kedge::rt::cpu {
 
-/// Where element (b, h, t, d) of an operand lies: offset + b * batch + h * head + t * row + d.
+/// Place of element (b, h, t, d) of an operand: offset + b * batch + h * head + t * row + d.
 struct HeadView {
   int64_t offset = 0, batch = 0, head = 0, row = 0;
 
@@ -14,18 +14,18 @@ struct HeadView {
 };
 
 struct AttentionMask {
-  int index = -1; ///< among the inputs; -1: none
+  int index = -1; ///< position among the inputs; -1: no mask
   DType type = DType::Bool;
-  int64_t batch = 0, head = 0, query = 0, key = 0; ///< strides, 0 where it broadcasts
+  int64_t batch = 0, head = 0, query = 0, key = 0; ///< strides; 0 where it is broadcast
 };
 
-/// Dropout of the probabilities. Sample b of the batch is row row_base + b / rowSize of the step.
+/// Dropout of the attention weights. Sample b of the batch is row row_base + b / rowSize of the step.
 struct AttentionDropout {
-  int firstInput = -1; ///< seed, step, row_base among the inputs; -1: none
+  int firstInput = -1; ///< position of seed among the inputs, followed by step and row_base; -1: no dropout
   uint32_t opId = 0;
-  uint32_t smallest = 0; ///< DropoutRow's
+  uint32_t smallest = 0; ///< see DropoutRow
   int64_t rowSize = 1;
-  double kept = 1; ///< what a kept probability is multiplied by
+  double kept = 1; ///< factor for values that are kept
 };
 
 struct AttentionShape {
@@ -39,45 +39,45 @@ struct AttentionShape {
   bool packed;
 
   bool drops() const { return dropout.firstInput >= 0; }
-  /// The random numbers of sample b, with the call's inputs.
+  /// Parameters of the random numbers of sample b, read from the call's inputs.
   DropoutRow dropoutRow(const void *const *inputs, int64_t b) const;
-  /// Number within the row of the element of sample b, head h, query i, key j.
+  /// Index, within the row, of the element for sample b, head h, query i, key j.
   uint64_t dropoutElement(int64_t b, int64_t h, int64_t i, int64_t j) const {
     return static_cast<uint64_t>((((b % dropout.rowSize) * queryHeads + h) * queries + i) * keys + j);
   }
 
   int64_t group() const { return keyHeads == 0 ? 0 : queryHeads / keyHeads; }
-  /// Keys that query i may see are [0, visibleKeys(i)).
+  /// Query i may see the keys [0, visibleKeys(i)).
   int64_t visibleKeys(int64_t i) const {
     return causal ? std::max<int64_t>(0, std::min(keys, i + causalOffset + 1)) : keys;
   }
-  /// Pairs of query and key, over batch and heads, that are not hidden by `causal`; a mask hides none.
+  /// Pairs of query and key over batch and heads that `causal` does not hide. A mask is not taken into account.
   double visiblePairs() const {
     double pairs = 0;
     for (int64_t i = 0; i < queries; ++i)
       pairs += static_cast<double>(visibleKeys(i));
     return pairs * static_cast<double>(batch * queryHeads);
   }
-  /// `depthProducts` products of a pair run over depth, `valueProducts` over valueDepth.
+  /// For each pair, `depthProducts` products have length depth and `valueProducts` have length valueDepth.
   KernelWork work(int depthProducts, int valueProducts) const {
     double width = static_cast<double>(depthProducts * depth + valueProducts * valueDepth);
     double rows = static_cast<double>(std::max<int64_t>(1, batch * queryHeads * queries));
-    // Special functions: an exponential a pair, and as generated kernels count ten rounds of Philox.
+    // Special functions: one exponential for each pair and, as in generated kernels, ten rounds of Philox.
     return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
             visiblePairs() / rows};
   }
-  /// Queries from this one on may see key j.
+  /// The first query that may see key j.
   int64_t firstQuery(int64_t j) const {
     return causal ? std::min(queries, std::max<int64_t>(0, j - causalOffset)) : 0;
   }
 };
 
-/// `o`: the description of O (an output of the forward call, an input of the backward one). `first`: index of
-/// the input Q (or QKV); `maskOperand`: number of the optional operand that is the mask; seed, step and row_base of a
-/// dropout follow it.
+/// `o`: type of O, an output of the forward call and an input of the backward
+/// call. `first`: position of the input Q (or QKV). `maskOperand`: number of
+/// the optional mask operand; seed, step and row_base of a dropout follow it.
 AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand);
 
-/// Scratch of one thread, cut into aligned pieces.
+/// Scratch memory of one thread, handed out in aligned pieces.
 class Scratch {
 public:
   template <typename T> size_t add(int64_t count) {

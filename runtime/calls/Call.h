@@ -1,4 +1,4 @@
-// Reading a LibraryCall: attributes with ONNX's defaults, optional operands, shapes, errors that name the op.
+// Reads a LibraryCall: attributes with ONNX's defaults, optional operands, shapes. Errors name the op.
 #pragma once
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/io/Error.h"
@@ -16,8 +16,8 @@ template <typename... Args>
 }
 
 bool hasAttr(const LibraryCall &call, const char *name);
-/// Attribute of that name, `missing` without it; an error when it has another kind. Booleans count as 0
-/// and 1.
+/// The attribute, or `missing` if it is absent; an error
+/// if it is of another kind. Booleans count as 0 and 1.
 int64_t intAttr(const LibraryCall &call, const char *name, int64_t missing);
 bool boolAttr(const LibraryCall &call, const char *name, bool missing);
 double floatAttr(const LibraryCall &call, const char *name, double missing);
@@ -26,26 +26,26 @@ Shape intsAttr(const LibraryCall &call, const char *name, const Shape &missing);
 std::vector<double> floatsAttr(const LibraryCall &call, const char *name, const std::vector<double> &missing);
 std::vector<std::string> stringsAttr(const LibraryCall &call, const char *name);
 
-/// Position of the op's k-th possible operand among call.inputs, -1 when it is absent.
+/// Position in call.inputs of the op's k-th operand, optional ones included; -1 if it is absent.
 int inputIndex(const LibraryCall &call, size_t k);
 /// The same for results ("results").
 int outputIndex(const LibraryCall &call, size_t k);
 const TensorDesc &input(const LibraryCall &call, size_t k);  ///< an error when absent
 const TensorDesc &output(const LibraryCall &call, size_t k); ///< an error when absent
 
-/// Numbers of inputs and outputs within bounds, or an error.
+/// An error unless the numbers of inputs and outputs are within these bounds.
 void expectCounts(const LibraryCall &call, size_t minInputs, size_t maxInputs, size_t minOutputs,
                   size_t maxOutputs);
 void expectShape(const LibraryCall &call, const TensorDesc &tensor, const Shape &expected, const char *what);
 void expectSameType(const LibraryCall &call, const TensorDesc &a, const TensorDesc &b);
 /// i32 or i64.
 void expectIndexType(const LibraryCall &call, const TensorDesc &tensor);
-/// 0 <= axis < rank; negative ones count from the end.
+/// Checks that the axis is valid and returns it in [0, rank); negative axes count from the end.
 int64_t normalAxis(const LibraryCall &call, int64_t axis, size_t rank);
 
 int64_t product(const Shape &shape, size_t begin, size_t end);
 inline int64_t product(const Shape &shape) { return product(shape, 0, shape.size()); }
-/// Elements between neighbours along each dimension of a contiguous tensor.
+/// The distance in elements between neighbours along each dimension of a contiguous tensor.
 Shape rowMajorStrides(const Shape &shape);
 
 /// A tensor seen as [outer, axis, inner].
@@ -54,9 +54,9 @@ struct AxisView {
 };
 AxisView viewAlong(const Shape &shape, int64_t axis);
 
-/// Work of a kernel that reads `bytes` of its inputs and not all of them.
+/// The work of a kernel that reads only `bytes` of its inputs.
 inline KernelWork partialRead(double bytes) { return {KernelWork::Kind::Vector, 0, 0, bytes, {}, 0}; }
-/// Work of a kernel that takes `operations` steps from one element to the next.
+/// The work of a kernel that handles `operations` elements one by one.
 inline KernelWork irregularWork(double operations, double specialFunctions = 0) {
   return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}, 0};
 }

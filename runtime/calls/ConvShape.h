@@ -7,7 +7,7 @@ namespace kedge::rt::cpu {
 
 using Space = std::array<int64_t, 3>; ///< depth, height, width; missing leading dimensions are 1
 
-constexpr int64_t kMostDepthwiseTaps = 256; ///< of a channel, all its filters together
+constexpr int64_t kMostDepthwiseTaps = 256; ///< taps of all filters of one channel
 
 /// X [batch, channels, in], W [filters, channels/groups, kernel], Y [batch, filters, out].
 struct ConvShape {
@@ -19,11 +19,11 @@ struct ConvShape {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupFilters() const { return filters / groups; }
-  /// Few filters a channel, and none sees two channels: a stencil over planes, no product.
+  /// Each filter sees one channel, and there are few per channel: computed as a stencil over planes, not as a product.
   bool isDepthwise() const {
     return groupChannels() == 1 && groupFilters() <= 4 && taps() * groupFilters() <= kMostDepthwiseTaps;
   }
-  /// The same convolution with its positions in one row where each reads one place, its own: rows need not be cut then.
+  /// The same convolution with all positions in one long row, if each position reads only its own place.
   ConvShape withLongRows() const {
     constexpr Space ones{1, 1, 1};
     ConvShape c = *this;
@@ -31,10 +31,10 @@ struct ConvShape {
       c.in = c.out = {1, 1, inSize()};
     return c;
   }
-  /// Of the convolution and of both its gradients; taps in the padding count.
-  /// `resultChannels`: of one group.
+  /// Work of the convolution or of one of its gradients; taps in the
+  /// padding count. `resultChannels`: channels of the result in one group.
   KernelWork work(int64_t resultChannels) const {
-    constexpr double kHalfWidth = 16; // rows so long are read at half of the speed of long ones
+    constexpr double kHalfWidth = 16; // rows of this length are read at half the speed of long rows
     double width = static_cast<double>(out[2]);
     double points = static_cast<double>(batch) * static_cast<double>(filters) * static_cast<double>(outSize());
     return {KernelWork::Kind::Convolution, 2 * points * static_cast<double>(groupChannels() * taps()), 0, {}, {},
@@ -42,19 +42,19 @@ struct ConvShape {
   }
 };
 
-/// Reads strides, pads, dilations, group and checks the sizes. x, w, y in the roles above, whatever the op.
+/// Reads strides, pads, dilations and group, and checks sizes. x, w, y: image, filter and result, whatever the op computes.
 ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDesc &w, const TensorDesc &y);
 
-/// What a call computes of Y = conv(X, W), and where its operands stand among inputs, then outputs. A transposed
-/// convolution is the gradient of a convolution that goes the other way.
+/// Which tensor of Y = conv(X, W) a call computes, and the positions of its operands among inputs,
+/// then outputs. A transposed convolution counts as the gradient of the image of a convolution.
 struct ConvRoles {
-  enum class Kind { Forward, Data, Filter } kind; ///< Y, X or W
+  enum class Kind { Forward, Data, Filter } kind; ///< computes Y, X or W
   int image, filter, result;                      ///< X, W, Y
-  bool bias;                                      ///< the third input, where there is one, is added
+  bool bias;                                      ///< a third input, if there is one, is added
 };
-/// Throws rt::Error for what is no convolution.
+/// Throws rt::Error if the call is not a convolution.
 ConvRoles convRolesOf(const LibraryCall &call);
-/// Reads the shape from the operands in their roles.
+/// Reads the shape from the operands at these positions.
 ConvShape readConv(const LibraryCall &call, const ConvRoles &roles);
 
 } // namespace kedge::rt::cpu

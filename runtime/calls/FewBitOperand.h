@@ -1,21 +1,21 @@
-// A product whose second operand is given in few bits: its attribute "unpack", and an operand more.
+// A product whose second operand is a weight in few bits. Marked by the attribute "unpack" and an additional operand.
 #pragma once
 #include "runtime/calls/Call.h"
 #include "runtime/format/FewBits.h"
 
 namespace kedge::rt::cpu {
 
-/// The weight that the codes stand for. Inputs of the call: codes in place of the weight, scales behind all others.
+/// The weight that the codes represent. In the call, codes stand at the weight's position and scales are the last input.
 struct FewBitOperand {
   FewBitFormat format = FewBitFormat::NF4;
-  TensorDesc whole;  ///< a matrix, of the type that its values are rounded to
-  int64_t block = 0; ///< of 4 bits: elements in a row that share a scale; a power of two
-  size_t scales = 0; ///< which input of the call has them
-  int axis = 0;      ///< of int8: whose slices have a scale each
+  TensorDesc whole;  ///< the type of the matrix with its values unpacked and rounded
+  int64_t block = 0; ///< 4 bits only: elements in a row that share a scale; a power of two
+  size_t scales = 0; ///< position of the scales among the inputs
+  int axis = 0;      ///< int8 only: each slice along this axis has a scale
 };
 
 std::optional<FewBitOperand> readFewBitOperand(const LibraryCall &call);
-/// The product of the weight itself.
+/// The same product with the unpacked weight as operand.
 LibraryCall withWholeOperand(LibraryCall call, const FewBitOperand &operand);
 
 } // namespace kedge::rt::cpu

@@ -1,4 +1,4 @@
-// Reading index tensors: negative ones count from the end, wrong ones are reported with their place.
+// Reads index tensors. Negative indices count from the end; invalid ones are reported with their position.
 #pragma once
 #include "runtime/calls/Types.h"
 #include <atomic>
@@ -6,17 +6,17 @@
 
 namespace kedge::rt::cpu {
 
-/// Index tensors are small or as long as the data: one branch an element instead of a template over types.
+/// Reads one index. Index tensors are small or as long as the data, so a branch for each element is cheap enough.
 struct IndexReader {
   const void *base;
-  bool wide; ///< i64, else i32
+  bool wide; ///< true: i64, false: i32
 
   int64_t operator[](int64_t i) const {
     return wide ? static_cast<const int64_t *>(base)[i] : static_cast<const int32_t *>(base)[i];
   }
 };
 
-/// The first place (in order of position, whatever the threads do) where something was wrong.
+/// Remembers the first invalid position, in the order of positions, independent of threads.
 class FirstBad {
 public:
   void note(int64_t position) {
@@ -32,7 +32,7 @@ private:
   std::atomic<int64_t> position_{kNone};
 };
 
-/// The place in [0, size); -1, noted in `bad`, when there is none.
+/// The index in [0, size); -1 if `value` is invalid, which is noted in `bad`.
 inline int64_t resolveIndex(int64_t value, int64_t size, int64_t position, FirstBad &bad) {
   if (value < 0)
     value += size;

@@ -1,4 +1,4 @@
-// Indices whose last dimension is a tuple that names a slice of the data: GatherND, ScatterND.
+// Index tensors whose last dimension is a tuple that selects a slice of the data, as in GatherND and ScatterND.
 #pragma once
 #include "runtime/calls/GatherIndex.h"
 
@@ -14,7 +14,7 @@ struct IndexTuples {
   Shape sizes, strides; ///< of the indexed dimensions, in slices
   bool wide = true;
 
-  /// The slice that tuple i names, -1 (noted with the index's position) when it is outside.
+  /// The slice that tuple i selects; -1 if it is out of range, which is noted with its position.
   int64_t slot(const IndexReader &index, int64_t i, FirstBad &bad) const {
     int64_t slot = i / perBatch * slotsPerBatch;
     for (int64_t d = 0; d < depth; ++d) {
@@ -27,7 +27,7 @@ struct IndexTuples {
   }
 };
 
-/// `slices` is the tensor of all named slices (GatherND's result, ScatterND's updates); its shape is checked.
+/// `slices` is the tensor of all selected slices (GatherND's result, ScatterND's updates). Checks its shape.
 IndexTuples readTuples(const LibraryCall &call, const TensorDesc &data, const TensorDesc &indices,
                        const TensorDesc &slices, int64_t batchDims);
 

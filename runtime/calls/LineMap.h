@@ -1,5 +1,5 @@
-// Lines of an index tensor along an axis and the lines of the data that they address, for GatherElements and
-// ScatterElements: the index tensor may be smaller than the data in every dimension.
+// Lines along an axis of an index tensor, and the lines of the data that they refer to, for
+// GatherElements and ScatterElements. The index tensor may be smaller than the data in every dimension.
 #pragma once
 #include "runtime/calls/Call.h"
 
@@ -9,7 +9,7 @@ struct LineMap {
   int64_t count = 1;                   ///< lines of the index tensor
   int64_t dataSize = 0, indexSize = 0; ///< elements of a line
   int64_t dataStride = 1, indexStride = 1;
-  Shape sizes, dataStrides, indexStrides; ///< of the dimensions but the axis
+  Shape sizes, dataStrides, indexStrides; ///< of all dimensions but the axis
 
   int64_t dataStart(int64_t line) const { return start(line, dataStrides); }
   int64_t indexStart(int64_t line) const { return start(line, indexStrides); }
@@ -23,7 +23,7 @@ private:
   }
 };
 
-/// Reads attribute axis (0).
+/// Reads the attribute axis; its default is 0.
 LineMap mapLines(const LibraryCall &call, const TensorDesc &data, const TensorDesc &indices);
 
 } // namespace kedge::rt::cpu

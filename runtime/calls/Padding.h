@@ -1,4 +1,4 @@
-// Which place of a tensor each place of its padded form stands for.
+// Maps each place of a padded tensor to a place of the original.
 #pragma once
 #include "runtime/calls/Call.h"
 
@@ -6,13 +6,13 @@ namespace kedge::rt::cpu {
 
 struct Padding {
   std::string mode; ///< constant, reflect, edge, wrap
-  Shape begins;     ///< a dimension; negative ones crop
+  Shape begins;     ///< one for each dimension; negative values crop
 };
 
-/// Reads mode, pads, axes and checks the shapes.
+/// Reads mode, pads and axes, and checks the shapes.
 Padding readPadding(const LibraryCall &call, const TensorDesc &inner, const TensorDesc &padded);
 
-/// For every dimension, the source place of each padded place; -1 for the constant.
+/// For every dimension: the source index of each padded index; -1 where the constant is used.
 std::vector<Shape> sourceTables(const LibraryCall &call, const Padding &padding, const Shape &inner,
                                 const Shape &padded);
 

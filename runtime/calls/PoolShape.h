@@ -1,4 +1,4 @@
-// Windows of pooling ops over [N, C, 1 to 3 spatial sizes].
+// Shapes of pooling ops over [N, C, 1 to 3 spatial sizes].
 #pragma once
 #include "runtime/calls/ConvShape.h"
 
@@ -11,13 +11,13 @@ struct PoolShape {
 
   int64_t inSize() const { return in[0] * in[1] * in[2]; }
   int64_t outSize() const { return out[0] * out[1] * out[2]; }
-  /// A step for every tap of every window.
+  /// One operation for every tap of every window.
   KernelWork work() const {
     return irregularWork(static_cast<double>(planes * outSize()) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]));
   }
 };
 
-/// x: the tensor that windows lie in, y: one element a window. Reads kernel_shape, strides, pads, dilations.
+/// x: the tensor that the windows slide over. y: one element for each window. Reads kernel_shape, strides, pads, dilations.
 PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDesc &y);
 
 } // namespace kedge::rt::cpu

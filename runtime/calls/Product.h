@@ -1,14 +1,14 @@
-// What onnx.MatMul and onnx.Gemm have in common once shapes are read: a list of equal products.
+// The common form of onnx.MatMul and onnx.Gemm: a list of equally large matrix products.
 #pragma once
 #include "runtime/calls/Call.h"
 
 namespace kedge::rt::cpu {
 
-/// Where the matrices of a batch lie in A and B: dimensions, the innermost first. Neighbours in which both operands go on
-/// at equal distances are one dimension, so that a plain batch of any size is one.
+/// Where the matrices of a batch are in A and B: dimensions, innermost first. Neighbouring dimensions
+/// are merged if both operands have equal distances in them, so any plain batch is one dimension.
 struct BatchLayout {
   struct Dim {
-    int64_t size, strideA, strideB; ///< strides in elements; 0: the same matrix again
+    int64_t size, strideA, strideB; ///< strides in elements; 0: the same matrix is used again
   };
   std::vector<Dim> dims;
 
@@ -32,11 +32,11 @@ struct BatchLayout {
 
 struct Product {
   int64_t m, n, k;
-  bool transA, transB; ///< A lies as [k, m], B as [n, k]
-  BatchLayout layout;  ///< the i-th C is at i * m * n
+  bool transA, transB; ///< A is stored as [k, m], B as [n, k]
+  BatchLayout layout;  ///< the i-th C starts at i * m * n
 
   int64_t batches() const { return layout.count(); }
-  /// Elements from the operand's start to the matrix of a batch.
+  /// Offset in elements of the operand's matrix number `batch`.
   int64_t offsetA(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideA); }
   int64_t offsetB(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideB); }
   KernelWork work() const {
@@ -55,22 +55,22 @@ private:
   }
 };
 
-/// Y = alpha A B + beta C, where element (i, j) of C is at i * rowStride + j * columnStride.
+/// Y = alpha A B + beta C; element (i, j) of C is at i * rowStride + j * columnStride.
 struct Addend {
   double alpha = 1, beta = 1;
-  int index = -1; ///< among the inputs; -1: no C
+  int index = -1; ///< position among the inputs; -1: no C
   int64_t rowStride = 0, columnStride = 0;
 
   bool isBias() const { return index >= 0 && rowStride == 0 && columnStride == 1 && beta == 1; }
   bool isPlain() const { return alpha == 1 && (index < 0 || isBias()); }
 };
 
-/// Shapes as numpy's matmul; attributes transA and transB.
+/// Shapes as in numpy's matmul, with the attributes transA and transB.
 Product readMatMul(const LibraryCall &call);
 Product readGemm(const LibraryCall &call);
 Addend readGemmAddend(const LibraryCall &call, const Product &product);
 
-/// train.ScaledProduct: inputs A, B of 8-bit floats, what each is to be multiplied by, [C]. The addend's alpha comes on top.
+/// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is applied, too.
 struct ScaledOperands {
   Product product;
   Addend addend;

@@ -1,10 +1,10 @@
-// Resampling as a linear map along each axis: which source elements an element of the result is made of.
+// Resampling as a linear map along each axis: which source elements make up an element of the result.
 #pragma once
 #include "runtime/calls/Call.h"
 
 namespace kedge::rt::cpu {
 
-/// For element i: sources[start[i] .. start[i+1]) with weights. `outside`: i takes the extrapolation value.
+/// Element i uses sources[start[i] .. start[i+1]) with weights. `outside`: element i is the extrapolation value.
 struct AxisTable {
   std::vector<int64_t> start, sources;
   std::vector<double> weights;
@@ -13,10 +13,10 @@ struct AxisTable {
   int64_t size() const { return static_cast<int64_t>(start.size()) - 1; }
 };
 
-/// One table a dimension, from ONNX's Resize attributes. x: the tensor that is read, y: the result.
+/// One table for each dimension, from the attributes of ONNX's Resize. x: the source, y: the result.
 std::vector<AxisTable> readResize(const LibraryCall &call, const TensorDesc &x, const TensorDesc &y);
 
-/// The table of the transposed map, for a source axis of `size` elements.
+/// The table of the transposed map; `size` is the number of source elements along the axis.
 AxisTable transpose(const AxisTable &table, int64_t size);
 
 } // namespace kedge::rt::cpu

@@ -1,4 +1,4 @@
-// From a run-time element type to a C++ type, and the type to compute in.
+// Maps a run-time element type to a C++ type, and to the type to compute in.
 #pragma once
 #include "runtime/calls/Call.h"
 #include "runtime/format/Float16.h"
@@ -8,7 +8,7 @@ namespace kedge::rt::cpu {
 
 template <typename T> struct TypeTag { using type = T; };
 
-/// What sums of T are kept in: float for float and the 16-bit types, double, 64-bit integers that wrap.
+/// The type for sums of T: float for float and 16-bit floats, double, or 64-bit integers that wrap around.
 template <typename T> struct ComputeOf { using type = uint64_t; };
 template <> struct ComputeOf<float> { using type = float; };
 template <> struct ComputeOf<BFloat16> : ComputeOf<float> {};
@@ -16,7 +16,7 @@ template <> struct ComputeOf<Float16> : ComputeOf<float> {};
 template <> struct ComputeOf<double> { using type = double; };
 template <typename T> using Compute = typename ComputeOf<T>::type;
 
-/// f(TypeTag<T>) for the four float types; an error for others.
+/// Calls f(TypeTag<T>) for the four float types; an error for others.
 template <typename F> auto dispatchFloat(const LibraryCall &call, DType type, F &&f) {
   switch (type) {
   case DType::F32:
@@ -32,7 +32,7 @@ template <typename F> auto dispatchFloat(const LibraryCall &call, DType type, F 
   }
 }
 
-/// f(TypeTag<T>) for all numbers; an error for bool.
+/// Calls f(TypeTag<T>) for all numeric types; an error for bool.
 template <typename F> auto dispatchNumber(const LibraryCall &call, DType type, F &&f) {
   switch (type) {
   case DType::I8:
@@ -56,7 +56,7 @@ template <typename F> auto dispatchNumber(const LibraryCall &call, DType type, F
   }
 }
 
-/// f(TypeTag<U>) for the unsigned type of the element's size: for what only moves bytes.
+/// Calls f(TypeTag<U>) for the unsigned type of the same size, for code that only moves bytes.
 template <typename F> auto dispatchSize(DType type, F &&f) {
   switch (dtypeSize(type)) {
   case 1:
@@ -70,7 +70,7 @@ template <typename F> auto dispatchSize(DType type, F &&f) {
   }
 }
 
-/// f(TypeTag<I>) for i32 or i64 indices.
+/// Calls f(TypeTag<I>) for indices of i32 or i64.
 template <typename F> auto dispatchIndex(const LibraryCall &call, DType type, F &&f) {
   if (type == DType::I32)
     return f(TypeTag<int32_t>{});

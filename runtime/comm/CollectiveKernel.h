@@ -1,33 +1,33 @@
-// Library kernels that ranks run together: dist.reduce_scatter and its kin.
+// Library kernels that all ranks run together, such as dist.reduce_scatter.
 #pragma once
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/comm/Communicator.h"
 
 namespace kedge::rt {
 
-/// Made without ranks, for its workspace; bound to them, and to its operands, before the first run.
+/// Created without ranks, so that its workspace is known. bind() connects it to ranks and operands before the first run.
 class CollectiveKernel : public LibraryKernel {
 public:
-  /// `background`: see Collective. Pointers as those of run().
+  /// Pointers as in run(). `background`: see Collective.
   virtual std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs,
                                               void *const *outputs, void *workspace, bool background,
                                               const std::string &place) const = 0;
   void run(const void *const *, void *const *, void *) final;
 };
 
-/// What a call of a collective says, without operands. Throws rt::Error where it makes no sense.
+/// The collective that a call describes, without operands. Throws rt::Error if the call is invalid.
 Collective collectiveOf(const LibraryCall &call);
-/// The ranks that a call of this family is among; the same.
+/// The number of ranks that a call of this family is for; throws in the same way.
 int64_t ranksOf(const LibraryCall &call);
 
-/// What a launch of a collective sends, as contract section 7 counts; nothing for other kernels and own_part.
+/// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for own_part.
 struct Traffic {
   std::string collective; ///< "all_reduce"
   DType type = DType::F32;
-  bool scalar = false;  ///< of rank 0: counted apart
-  int64_t elements = 0; ///< an all-reduce of n counts 2 n, the others n
+  bool scalar = false;  ///< a tensor of one element, which is counted separately
+  int64_t elements = 0; ///< an all-reduce of n elements counts 2 n, all others n
 };
-/// One entry a tensor.
+/// One entry for each tensor.
 std::vector<Traffic> trafficOf(const std::string &library, const std::vector<TensorDesc> &inputs,
                                const std::vector<TensorDesc> &outputs);
 

@@ -1,4 +1,4 @@
-// What the ranks of a job tell each other. One engine a target implements it; a world of one rank has none.
+// Communication between the ranks of a job. Each target has an engine that implements it; a single rank has none.
 #pragma once
 #include "runtime/comm/Collective.h"
 #include "runtime/io/Error.h"
@@ -9,12 +9,12 @@
 
 namespace kedge::rt {
 
-/// The job ends, and a person has been told why: by another rank, or by this one's engine.
+/// The job ends. Another rank, or this rank's engine, has already reported why.
 struct Stopped : Error {
   using Error::Error;
 };
 
-/// An error that all ranks throw alike: rank 0 speaks for them.
+/// An error that all ranks throw together; only rank 0 prints it.
 struct AgreedError : Error {
   using Error::Error;
 };
@@ -23,18 +23,18 @@ inline int64_t steadyNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// By steadyNanoseconds.
+/// In the clock of steadyNanoseconds.
 struct TimeSpan {
   int64_t begin = 0, end = 0;
 };
 
-/// A collective that is made once and run many times; start and wait allocate nothing.
+/// A collective that is prepared once and run many times. start and wait allocate nothing.
 class CollectiveRun {
 public:
   virtual ~CollectiveRun() = default;
-  /// Returns at once. All ranks start the same collectives in the same order.
+  /// Returns at once. All ranks must start the same collectives in the same order.
   virtual void start() = 0;
-  /// Returns when outputs are there and inputs may be overwritten: when it ran. Throws Stopped when another rank is gone.
+  /// Waits until outputs are there and inputs may be overwritten; gives the time it ran. Throws Stopped if a rank is lost.
   virtual TimeSpan wait() = 0;
 };
 
@@ -43,36 +43,36 @@ public:
   virtual ~Communicator() = default;
 
   virtual World world() const = 0;
-  /// The tensors and the workspace outlive what is returned.
+  /// The tensors and the workspace must outlive the result.
   virtual std::unique_ptr<CollectiveRun> prepare(Collective collective) = 0;
 
-  // Blocking; every rank calls the same in the same order. They throw Stopped when another rank is gone.
+  // Blocking calls, which every rank makes in the same order. They throw Stopped if another rank is lost.
 
-  /// all[r * bytes, (r + 1) * bytes) = what rank r gave.
+  /// Sets all[r * bytes, (r + 1) * bytes) to the bytes of rank r.
   virtual void exchange(const void *mine, size_t bytes, void *all) = 0;
-  /// The bytes of rank 0 on every rank.
+  /// Copies the bytes of rank 0 to every rank.
   virtual void broadcast(void *bytes, size_t count) = 0;
-  /// From rank `from` to rank 0, which gets them in `to`; the others pass. `from` is not 0.
+  /// Sends bytes from rank `from` (not 0) to `to` on rank 0. All other ranks return at once.
   virtual void sendToFirst(int64_t from, const void *bytes, void *to, size_t count) = 0;
   void barrier();
 
-  /// Throws Stopped when another rank is gone; for who waits for something else than this object.
+  /// Throws Stopped if another rank is lost. For code that waits for something else than this object.
   virtual void check() = 0;
-  /// What that is, for messages about it; null: nothing any more. The text outlives the wait.
+  /// What this rank waits for, for messages; null: nothing. The text must outlive the wait.
   virtual void noteWait(const char *name) = 0;
 
-  /// Tells every rank that this one ends, and why; returns when it has been said (once for the job, by rank 0 where it
-  /// lives). An empty text: rank 0 says it itself. From then on nothing else may be called.
+  /// Tells all ranks that this one ends and why, and returns when the reason was printed: once for the job, by
+  /// rank 0 if it lives. If the text is empty, rank 0 prints its own. Nothing else may be called afterwards.
   virtual void announce(const std::string &text) = 0;
-  /// The orderly end: every rank comes here.
+  /// The regular end: every rank calls this.
   virtual void close() = 0;
 
-  /// What the engine itself took when it started, in bytes.
+  /// Bytes that the engine itself allocated when it started.
   virtual uint64_t memoryBytes() const = 0;
 };
 
-/// use(values): what each rank gave, `count` values a rank, in the order of ranks. Allocates nothing for up to 64 ranks
-/// and 8 values of 8 bytes.
+/// Calls use(values) with the values of all ranks, `count` for each, in the
+/// order of ranks. Allocates nothing for up to 64 ranks and 8 values of 8 bytes.
 template <typename T, typename Use>
 void withAllRanks(Communicator &communicator, const T *mine, size_t count, Use &&use) {
   const size_t all = count * static_cast<size_t>(communicator.world().size);
@@ -83,7 +83,7 @@ void withAllRanks(Communicator &communicator, const T *mine, size_t count, Use &
   use(static_cast<const T *>(values));
 }
 
-/// Sums of doubles over all ranks, in the order of ranks; without a communicator nothing changes.
+/// Adds doubles over all ranks, in the order of ranks. Does nothing without a communicator.
 void sumOverRanks(Communicator *communicator, double *values, size_t count);
 /// The largest of all ranks' values.
 int64_t maxOverRanks(Communicator *communicator, int64_t value);

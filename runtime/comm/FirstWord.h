@@ -1,4 +1,4 @@
-// Of what ranks have to say, the word of the one that comes first.
+// Selects one of the messages that ranks have.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace kedge::rt {
 
-/// What a rank found, and where: the lowest `order` of all ranks speaks, of equals the first rank.
+/// A message of a rank. The one with the lowest `order` is used; if several have it, that of the lowest rank.
 struct Word {
   int64_t order = 0;
   std::string text;
 };
 
-/// Throws an error that all ranks throw alike, with the first word in front of `tail`; returns when no rank has a word.
-/// Null: a world of one.
+/// Throws the same error on all ranks: `head`, the selected message,
+/// `tail`. Returns if no rank has a message. Null stands for a single rank.
 void failWithFirstWord(Communicator *ranks, const std::string &head, const std::optional<Word> &mine, const std::string &tail);
 
 } // namespace kedge::rt

@@ -1,4 +1,4 @@
-// Which rank this process is, as the launcher's environment tells.
+// The rank of this process, read from the environment variables of the launcher.
 #pragma once
 #include "runtime/program/World.h"
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace kedge::rt {
 
-/// Where the ranks of torchrun find each other.
+/// Where ranks that torchrun started find each other.
 struct MeetingPlace {
   std::string host;
   int64_t port = 0;
-  /// The launcher itself listens at `port`: ranks meet at one of those behind it.
+  /// The launcher itself listens at `port`, so ranks use one of the ports after it.
   bool isTaken = false;
-  /// Alike on all ranks of a job, and of another start of it another.
+  /// The same on all ranks of a job; different when the job is started again.
   std::string job;
 };
 
@@ -21,18 +21,18 @@ struct Launched {
   World world;
   int64_t localSize = 1; ///< ranks on this machine
   int64_t localRank = 0; ///< among them
-  /// No MPI was started: ranks meet here.
+  /// Set if there is no MPI: ranks meet here.
   std::optional<MeetingPlace> meeting;
 };
 
-/// From the variables of Open MPI, PMI, Slurm and, where `withTorchrun`, torchrun; one of one without any. Throws rt::Error
-/// for launchers that give a program no MPI (torchrun, srun without PMI) where it needs one.
+/// Reads the variables of Open MPI, PMI, Slurm and, if `withTorchrun`, torchrun. Without any, one rank of one.
+/// Throws rt::Error if the program needs MPI and the launcher gives it none (torchrun, srun without PMI).
 Launched launchedAs(bool withTorchrun);
 
-/// Which rank that is as far as errors go: 0 of none is known.
+/// The rank for use in error messages; 0 if none is known.
 int64_t rankForMessages();
 
-/// Throws unless the program was compiled for this many ranks.
+/// Throws an error unless the program was compiled for this number of ranks.
 void checkWorldSize(const World &world, const std::vector<int> &compiledFor);
 
 } // namespace kedge::rt

@@ -1,12 +1,12 @@
-// How a collective is cut into rounds: in each, every rank sends every other at most one message. All ranks cut alike.
+// Cuts a collective into rounds. In a round every rank sends at most one message to every other. All ranks cut alike.
 #pragma once
 #include "runtime/comm/Collective.h"
 #include "runtime/program/World.h"
 
 namespace kedge::rt {
 
-/// Tensors [begin, end) of a collective. One alone: elements [offset, offset + length) of each rank's part of it, sent
-/// from where they lie. Several small ones: all of their parts, packed into one message.
+/// Tensors [begin, end) of a collective. If it is one tensor: elements [offset, offset + length) of each rank's
+/// part, sent without copying. If they are several small ones: all of their parts, packed into one message.
 struct Round {
   size_t begin = 0, end = 0;
   int64_t offset = 0, length = 0;
@@ -20,7 +20,7 @@ public:
   Rounds(const Collective &collective, int64_t ranks);
 
   bool isDone() const { return next.begin == collective->tensors.size(); }
-  /// Not when isDone().
+  /// Must not be called when isDone().
   Round take();
 
 private:
@@ -30,25 +30,25 @@ private:
   Round next;
 };
 
-/// Elements of `tensor` that make `rank`'s part: its own of a sum that is scattered, all of one that is not.
+/// The part of `tensor` that belongs to `rank`: its shard if the sum is scattered, otherwise all of it.
 ElementRange partOf(CollectiveKind kind, int64_t elements, int64_t rank, int64_t ranks);
 
-/// The elements of tensor `t` that `rank` gives, or is given, in a round.
+/// The elements of tensor `t` that `rank` sends, or receives, in a round.
 ElementRange pieceOf(const Collective &collective, const Round &round, size_t t, int64_t rank, int64_t ranks);
 
-/// Bytes that a piece takes in a packed message.
+/// Bytes of a piece in a packed message.
 inline size_t packedBytes(int64_t elements, DType type) {
   return (static_cast<size_t>(elements) * dtypeSize(type) + 7) / 8 * 8;
 }
 
-/// Bytes of a round's message about `rank`'s pieces.
+/// Bytes of a round's message with the pieces of `rank`.
 size_t messageBytesOf(const Collective &collective, const Round &round, int64_t rank, int64_t ranks);
 
-/// Where rounds keep what they receive and pack. Two rounds are under way at a time.
+/// The workspace in which rounds receive and pack. Two rounds run at a time.
 struct RoundSpace {
   static constexpr int kSlots = 2;
-  size_t message = 0;           ///< bytes of a message that goes through the workspace, at most
-  size_t receives = 0, packs = 0; ///< messages a slot
+  size_t message = 0;           ///< most bytes of a message that goes through the workspace
+  size_t receives = 0, packs = 0; ///< messages in each slot
   size_t bytes() const { return kSlots * (receives + packs) * message; }
 };
 RoundSpace spaceOf(const Collective &collective, int64_t ranks);

@@ -1,4 +1,4 @@
-// The activation functions that onnx.LSTM, GRU and RNN name.
+// The activation functions of onnx.LSTM, GRU and RNN.
 #pragma once
 #include "runtime/calls/Call.h"
 
@@ -24,7 +24,7 @@ struct Activation {
   double operator()(double x) const;
 };
 
-/// `count` activations for each direction from attributes activations, activation_alpha, activation_beta.
+/// Reads `count` activations for each direction from the attributes activations, activation_alpha, activation_beta.
 std::vector<Activation> readActivations(const LibraryCall &call, const std::vector<std::string> &missing,
                                         int64_t directions);
 

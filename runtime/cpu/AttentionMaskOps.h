@@ -1,4 +1,4 @@
-// Masks on tiles of scores, in units of log 2; shared by both directions of attention.
+// Applies masks to tiles of scores, which are in units of log 2. Forward and backward attention share it.
 #pragma once
 #include "runtime/calls/AttentionShape.h"
 #include "runtime/calls/Types.h"
@@ -6,7 +6,7 @@
 
 namespace kedge::rt::cpu {
 
-/// What a mask element adds to a score.
+/// The amount that a mask element adds to a score.
 template <typename T> inline T maskValue(const AttentionMask &mask, const void *base, int64_t place) {
   constexpr T kLog2e = static_cast<T>(1.4426950408889634);
   switch (mask.type) {
@@ -23,7 +23,7 @@ template <typename T> inline T maskValue(const AttentionMask &mask, const void *
   }
 }
 
-/// tile[r * width + c] += mask(row0 + r, column0 + c) for r < rows, c < columns, with the strides given.
+/// Adds mask(row0 + r, column0 + c) to tile[r * width + c] for r < rows, c < columns, with the given strides.
 template <typename T>
 void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t rowStride,
              int64_t columnStride, T *tile, int64_t width, int64_t rows, int64_t columns) {
@@ -41,8 +41,8 @@ void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t
   }
 }
 
-/// Makes the scores that causality hides -inf: query i sees key j when j <= i + offset. Rows are keys from
-/// `key` on and columns queries from `query` on, or the other way round.
+/// Sets the scores that causality hides to -inf: query i sees key j if j <= i + offset. Rows
+/// are keys from `key` on and columns are queries from `query` on, or the other way round.
 template <typename T>
 void hideFutureKeysInRows(T *tile, int64_t width, int64_t rows, int64_t key, int64_t query, int64_t offset) {
   for (int64_t r = 0; r < rows; ++r) {

@@ -1,6 +1,6 @@
-// Panels of convolutions whose results lie as their images do: with stride 1 and as many places out as in, a tap reads its
-// place's neighbour at one distance, for all places. So a row of a panel is a run of the image, with zeros where the run is in
-// the padding; where that is, no channel changes.
+// Packs panels for convolutions with stride 1 whose results have the size of their images. There a tap
+// reads at one fixed distance from each place, so a row of a panel is a contiguous run of the image,
+// with zeros where it is in the padding. Which places these are does not depend on the channel.
 #pragma once
 #include "runtime/cpu/ConvTaps.h"
 #include "runtime/cpu/GemmPack.h"
@@ -12,8 +12,8 @@ inline bool isFlatAndSame(const ConvShape &c) {
   return c.stride == Space{1, 1, 1} && c.in == c.out && c.in[0] == 1 && c.kernel[0] == 1;
 }
 
-/// dst[i] = what tap (th, tw) of place position + i reads in a plane, of isFlatAndSame: the run of neighbours, then zeros over
-/// those that are in the padding.
+/// Sets dst[i] to what tap (th, tw) reads for place position + i of a plane, if
+/// isFlatAndSame: copies the run of neighbours, then writes zeros over those in the padding.
 template <typename S, typename T>
 void readNeighbours(const ConvShape &c, const S *plane, int64_t th, int64_t tw, int64_t position, int64_t count, T *dst) {
   const int64_t height = c.in[1], width = c.in[2], end = position + count;
@@ -33,7 +33,7 @@ void readNeighbours(const ConvShape &c, const S *plane, int64_t th, int64_t tw, 
     zero(row + from, row + to);
 }
 
-/// Places [begin, end) of a panel's columns that lie in one image, by taps along each axis: bits of those whose neighbour exists.
+/// For places [begin, end) of a panel's columns in one image: by axis and tap, bits of places whose neighbour exists.
 class NeighbourMasks {
 public:
   static constexpr int64_t kMostTaps = 16; ///< along an axis
@@ -43,7 +43,7 @@ public:
            c.kernel[2] <= kMostTaps && maskedRows();
   }
 
-  /// `back`: the gradient's taps, which look the other way.
+  /// `back`: for the gradient, whose taps look in the opposite direction.
   NeighbourMasks(const ConvShape &c, bool back) : c_(c), back_(back) {}
 
   void add(const Segment &s) {
@@ -60,7 +60,7 @@ public:
   }
 
   uint32_t at(const Space &tap) const { return mask_[0][tap[0]] & mask_[1][tap[1]] & mask_[2][tap[2]]; }
-  /// From a place to the one that the tap reads.
+  /// Distance from a place to the place that the tap reads.
   int64_t distance(const Space &tap) const {
     return (shift(0, tap[0]) * c_.in[1] + shift(1, tap[1])) * c_.in[2] + shift(2, tap[2]);
   }

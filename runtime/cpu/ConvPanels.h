@@ -1,18 +1,18 @@
-// Panels of the implicit im2col matrix: rows of it are read from the image while they are packed.
+// Packs panels of the im2col matrix, which never exists as a whole: rows are read from the image while they are packed.
 #pragma once
 #include "runtime/cpu/ConvNeighbours.h"
 #include "runtime/cpu/Gemm.h"
 
 namespace kedge::rt::cpu {
 
-constexpr int64_t kMostColumns = 32; // of a tile
+constexpr int64_t kMostColumns = 32; // columns of a tile, at most
 
-/// Packs a panel of `count` elements a row of k, filled up to `width`. Rows are written by fill(p, list), in the order of p;
-/// for a tile of 16-bit panels into a matrix aside, which `pack` (packA or packB) takes.
+/// Packs a panel with `count` elements in each row of k, padded to `width`. fill(p, list) writes the rows in the
+/// order of p. For tiles with 16-bit panels it writes to a separate matrix, which `pack` (packA or packB) then packs.
 template <typename S, typename E, typename Fill, typename Pack>
 void packFilled(E *dst, int width, int64_t count, int64_t length, Fill &&fill, Pack &&pack) {
   if constexpr (std::is_same_v<E, uint16_t>) {
-    constexpr int64_t kDepth = 64; // a multiple of every tile's
+    constexpr int64_t kDepth = 64; // a multiple of the depth of every tile
     S list[kDepth * kMostColumns];
     for (int64_t p = 0; p < length; p += kDepth) {
       const int64_t rows = std::min(kDepth, length - p);
@@ -28,13 +28,13 @@ void packFilled(E *dst, int width, int64_t count, int64_t length, Fill &&fill, P
   }
 }
 
-/// Every position reads one place, its own.
+/// Whether every position reads only its own place.
 inline bool readsOwnPlace(const ConvShape &c) {
   constexpr Space ones{1, 1, 1};
   return c.kernel == ones && c.stride == ones && c.pad == Space{} && c.in == c.out;
 }
 
-/// A row of the matrix: a channel and a tap, which run on without a division each.
+/// A row of the matrix: a channel and a tap. Counts on from row to row without divisions.
 struct TapRow {
   int64_t channel;
   Space tap;
@@ -56,13 +56,13 @@ struct TapRow {
   }
 };
 
-/// Rows of the images' spaces that make a panel's columns, each with its image.
+/// Which positions of which images make up a panel's columns.
 template <typename S> struct PanelRows {
   Segment segments[kMostColumns];
   const S *images[kMostColumns];
   int64_t count = 0;
 
-  /// Columns [begin, begin + columns) of spaces behind each other, whose images lie `stride` apart.
+  /// Columns [begin, begin + columns) of spaces that follow each other; their images are `stride` apart.
   PanelRows(const Space &space, const S *first, int64_t stride, int64_t begin, int64_t columns) {
     const int64_t plane = space[0] * space[1] * space[2];
     const S *image = first + begin / plane * stride;
@@ -78,7 +78,7 @@ template <typename S> struct PanelRows {
   }
 };
 
-/// A panel of kMaskedLanes columns by NeighbourMasks, a tap of all channels after the other.
+/// Packs a panel of kMaskedLanes columns by NeighbourMasks: one tap for all channels, then the next tap.
 inline void packNeighbours(const ConvShape &c, bool back, float *dst, const PanelRows<float> &rows, int64_t k0, int64_t length) {
   const MaskedRows copy = maskedRows();
   const int64_t plane = c.inSize(), taps = c.taps();
@@ -98,8 +98,8 @@ inline void packNeighbours(const ConvShape &c, bool back, float *dst, const Pane
   }
 }
 
-/// Columns are positions of Y that read places of X, or with Back positions of X that read places of Y: of all images, one
-/// behind the other, where groups are one.
+/// Columns are positions of Y that read places of X or, with Back, positions of X that
+/// read places of Y. If there is one group, the positions of all images follow each other.
 template <bool Back, typename S, typename E>
 void packPlaces(const ConvShape &c, E *dst, int width, const S *image, int64_t column, int64_t columns, int64_t k0,
                 int64_t length) {

@@ -1,11 +1,11 @@
-// The gradient of the image of a convolution with strides, and the transposed convolution that is one.
+// The gradient of the image for convolutions with strides, which is also the transposed convolution.
 #pragma once
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::rt::cpu {
 
-/// dX = W^T dY (+ bias) for `c` with a stride above 1. Inputs by their indices; bias -1: none.
+/// dX = W^T dY (+ bias) for `c` with a stride above 1. Arguments are positions of inputs; bias -1: none.
 std::unique_ptr<LibraryKernel> makeStridedBack(const LibraryCall &call, const ConvShape &c, int results, int weights,
                                                int bias, int threads);
 

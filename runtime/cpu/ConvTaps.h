@@ -1,13 +1,13 @@
-// How rows of the implicit im2col matrix are read from an image.
+// Reads rows of the im2col matrix from an image.
 #pragma once
 #include "runtime/calls/ConvShape.h"
 #include <algorithm>
 
 namespace kedge::rt::cpu {
 
-/// `length` neighbours along the width of one row of a space.
+/// `length` neighbours along the width, in one row of a space.
 struct Segment {
-  int64_t at; ///< place of the first in the list of columns
+  int64_t at; ///< position of the first in the list of columns
   int64_t d, h, w, length;
 };
 
@@ -22,7 +22,7 @@ inline int64_t cutRows(const Space &space, int64_t begin, int64_t count, Segment
   return n;
 }
 
-/// dst[i] = X at the place that tap (td, th, tw) of output position segment + i reads; 0 in the padding.
+/// Sets dst[i] to X at the place that tap (td, th, tw) reads for output position segment + i; 0 in the padding.
 template <typename S, typename T>
 void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw,
              T *dst) {
@@ -34,7 +34,7 @@ void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, i
   }
   const S *row = image + (d * c.in[1] + h) * c.in[2];
   int64_t w = s.w * c.stride[2] + tw * c.dilation[2] - c.pad[2], step = c.stride[2];
-  if (step == 1) { // without the divisions, which take as long as a short row
+  if (step == 1) { // no divisions, which take as long as a short row
     const int64_t first = std::clamp<int64_t>(-w, 0, s.length), last = std::clamp(c.in[2] - w, first, s.length);
     std::fill_n(dst, first, T(0));
     for (int64_t i = first; i < last; ++i)
@@ -50,8 +50,8 @@ void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, i
   std::fill_n(dst + last, s.length - last, T(0));
 }
 
-/// dst[i] = dY at the output position whose tap (td, th, tw) is input position segment + i; 0 where there is
-/// none.
+/// Sets dst[i] to dY at the output position for which tap (td, th,
+/// tw) reads input position segment + i; 0 where there is none.
 template <typename S, typename T>
 void readTapBack(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw,
                  T *dst) {

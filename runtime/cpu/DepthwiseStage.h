@@ -1,7 +1,7 @@
-// What depthwise convolutions and their gradients read is staged first: a plane (or a band of its rows) goes to the thread's
-// scratch with its padding, in the type computed in, and for strides cut into one plane a residue. Then each tap of
-// neighbouring results reads neighbours, whatever stride, dilation, pads and type, and the inner loops (StencilRows) know
-// nothing of them.
+// Depthwise convolutions and their gradients first copy what they read: a plane, or a band of its rows,
+// goes to the thread's scratch memory, with its padding and in the type to compute in. For strides it
+// is split into one plane for each residue. Then neighbouring results read neighbours, whatever stride,
+// dilation, pads and type are, so the inner loops (StencilRows) need not handle these.
 #pragma once
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/Types.h"
@@ -14,7 +14,7 @@ namespace kedge::rt::cpu::depthwise {
 inline int64_t floorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
 
-/// Taps along one dimension: tap t is `shift[t]` places away in the plane of residue residues[phase[t]].
+/// Taps along one dimension: tap t reads the plane of residue residues[phase[t]], at distance `shift[t]`.
 struct TapAxis {
   std::vector<int64_t> residues, phase, shift;
   int64_t reach = 0; ///< the largest shift
@@ -36,7 +36,7 @@ struct TapAxis {
 inline int64_t volume(const Space &s) { return s[0] * s[1] * s[2]; }
 inline int64_t offset(const Space &size, int64_t d, int64_t h, int64_t w) { return (d * size[1] + h) * size[2] + w; }
 
-/// Those of `count` places first + j * step that lie in [0, size).
+/// Which of the `count` places first + j * step are in [0, size).
 struct Inside {
   int64_t begin, end;
   Inside(int64_t size, int64_t first, int64_t step, int64_t count)
@@ -45,7 +45,7 @@ struct Inside {
 };
 
 template <typename T> void zero(T *dst, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) // rows' margins are short: no call
+  for (int64_t i = 0; i < count; ++i) // margins of rows are short, so no call
     dst[i] = T(0);
 }
 
@@ -62,7 +62,7 @@ template <typename S, typename T> void copyEach(const S *src, int64_t step, int6
     dst[j] = static_cast<T>(src[j * step]);
 }
 
-/// dst [count] = places first + j * step of a plane; 0 outside of it.
+/// Sets the `count` elements of dst to the places first + j * step of a plane; 0 outside of it.
 template <typename S, typename T>
 void stagePlane(const S *src, const Space &size, const Space &first, const Space &step, const Space &count, T *dst) {
   const Inside ds(size[0], first[0], step[0], count[0]), hs(size[1], first[1], step[1], count[1]),
@@ -85,7 +85,7 @@ void stagePlane(const S *src, const Space &size, const Space &first, const Space
   std::fill_n(dst + ds.end * plane, (count[0] - ds.end) * plane, T(0));
 }
 
-/// What forward, gradient of the image and gradient of the filter share. S: element type.
+/// The common part of forward, gradient of the image and gradient of the filter. S: element type.
 template <typename S> class Depthwise : public LibraryKernel {
 protected:
   using T = Compute<S>;
@@ -97,7 +97,7 @@ protected:
 
   TapAxis axisOf(size_t i) const { return {c_.kernel[i], c_.stride[i], c_.dilation[i]}; }
 
-  /// Places along bandAxis_ that are made together: what they read fits in half a second-level cache.
+  /// Number of places along bandAxis_ computed together: what they read fits half of a second-level cache.
   int64_t bandOf(const Space &results, int64_t planes) const {
     constexpr int64_t kStagedBytes = 256 << 10;
     const int64_t line = planes * volume(staged(results)) / std::max<int64_t>(1, staged(results)[bandAxis_]);
@@ -114,7 +114,7 @@ protected:
 
   int64_t phases() const { return axes_[0].phases() * axes_[1].phases() * axes_[2].phases(); }
 
-  /// The image's plane for results from `begin` on, one plane a phase.
+  /// Copies what results from `begin` on read of the image's plane, one plane for each phase.
   void stageImage(const S *image, const Space &begin, const Space &count, T *dst) const {
     Space first;
     for (int64_t d : axes_[0].residues)
@@ -128,7 +128,7 @@ protected:
         }
   }
 
-  /// Where each tap of the first result lies in what stageImage wrote.
+  /// Sets `from` to where each tap of the first result is in the output of stageImage.
   void placeTaps(const T *image, const Space &count, const T **from) const {
     const auto &[d, h, w] = axes_;
     for (size_t i = 0; i < d.shift.size(); ++i)

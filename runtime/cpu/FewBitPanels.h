@@ -1,4 +1,4 @@
-// Panels of a weight in few bits: unpacked while they are packed, so that no whole copy of it exists.
+// Packs panels of a weight in few bits. Codes are unpacked while they are packed, so no whole copy of the weight is made.
 #pragma once
 #include "runtime/calls/FewBitOperand.h"
 #include "runtime/cpu/FewBitRows.h"
@@ -7,7 +7,7 @@
 
 namespace kedge::rt::cpu {
 
-/// The second operand of a product, as it lies in memory: [columns, k] where `transposed`, else [k, columns].
+/// The second operand of a product as stored: [columns, k] if `transposed`, else [k, columns].
 struct FewBitMatrix {
   const FewBitOperand &operand;
   bool transposed;
@@ -17,7 +17,7 @@ struct FewBitMatrix {
   const float *table = fourBitTable(operand.format).data();
   int blockBits = std::countr_zero(static_cast<uint64_t>(operand.block));
 
-  /// `count` values of row `row` of what lies in memory, from `column` on.
+  /// Unpacks `count` values of stored row `row`, from `column` on.
   void unpack(int64_t row, int64_t column, int64_t count, float *to) const {
     const int64_t first = row * operand.whole.shape[1] + column;
     if (operand.format == FewBitFormat::Int8)
@@ -28,7 +28,7 @@ struct FewBitMatrix {
   }
 };
 
-/// A panel for the tile of E, of values rounded to S.
+/// A panel for the tile of E, with values rounded to S.
 template <typename E, typename S>
 void packFewBits(E *dst, int64_t width, const FewBitMatrix &matrix, int64_t column, int64_t lanes, int64_t k0, int64_t k) {
   constexpr int64_t kDepth = 64;
@@ -41,7 +41,7 @@ void packFewBits(E *dst, int64_t width, const FewBitMatrix &matrix, int64_t colu
   alignas(64) float wide[kMostLanes * kDepth];
   for (int64_t p = 0; p < k; p += kDepth) {
     const int64_t depth = std::min(kDepth, k - p);
-    // Rows of `wide` are rows of memory.
+    // A row of `wide` is a row as stored.
     const int64_t rows = matrix.transposed ? lanes : depth, length = matrix.transposed ? depth : lanes;
     const int64_t pitch = matrix.transposed ? kDepth : kMostLanes;
     for (int64_t row = 0; row < rows; ++row)
@@ -63,7 +63,7 @@ void packFewBits(E *dst, int64_t width, const FewBitMatrix &matrix, int64_t colu
   }
 }
 
-/// As gemm(), with B in few bits. m, n and k are not 0.
+/// Like gemm(), with B in few bits. m, n and k must not be 0.
 template <typename E, typename S, typename Sum = typename TileSum<E>::type>
 void gemmOfFewBits(const GemmPlan &plan, Strided<S> a, const FewBitMatrix &b, Sum *c, int64_t ldc, GemmStart start,
                    const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {

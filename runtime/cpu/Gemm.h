@@ -1,6 +1,6 @@
-// Products of dense matrices: packed panels in the workspace, register tiles, a fixed order of sums.
-// Every element of C is a sum over k in blocks of a size that depends on k only, so the bits depend neither
-// on the number of threads nor on how the work is cut.
+// Products of dense matrices: packed panels in the workspace, register tiles, a fixed order
+// of sums. Every element of C is a sum over blocks of k whose size depends on k only. So
+// its bits depend neither on the number of threads nor on how the work is divided.
 #pragma once
 #include "runtime/cpu/GemmPack.h"
 #include "runtime/cpu/GemmTeam.h"
@@ -9,29 +9,29 @@
 
 namespace kedge::rt::cpu {
 
-/// How a product of m x n x k is cut, for panels of E in the tile.
+/// How a product of m x n x k is divided, with panels of type E.
 struct GemmPlan {
   int64_t m, n, k;
   int64_t kBlock, nBlock, mBlock;
   int threads;
-  size_t panelABytes, panelBBytes; ///< a thread's A block; one buffer of packed B
-  size_t sumBytes;                 ///< sums of nBlock columns that wait for their next block of k
+  size_t panelABytes, panelBBytes; ///< one thread's block of A; one buffer of packed B
+  size_t sumBytes;                 ///< for sums of nBlock columns between two blocks of k
   size_t workspaceBytes() const { return panelBBytes * 2 + panelABytes * threads + sumBytes; }
 };
 
-/// threads: team size; 1 for a product that runs inside a parallel region. `finishes`: tiles go to a GemmFinish.
+/// threads: size of the team; 1 inside a parallel region. `finishes`: results go to a GemmFinish.
 template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes = false);
 
-/// Workspace of a product of operands of S on any machine: it is planned at compile time.
+/// Workspace for operands of type S on any machine, since it is planned at compile time.
 template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes);
 
-/// Most bytes of one row of a panel for operands of S, on any machine.
+/// Most bytes of a row of a panel for operands of type S, on any machine.
 template <typename S> size_t gemmPanelRowBytes(int64_t k);
 
-/// Start value of C.
+/// What the sums of C start from.
 enum class GemmStart { Zero, Keep, Bias };
 
-/// Takes the sums of a tile, rows of `stride`, which are C from (row, column) on, once each and from any thread.
+/// Receives the finished sums of each tile once, from any thread: rows of `stride` elements, at (row, column) of C.
 template <typename Sum> struct GemmFinish {
   void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
                int64_t columns);
@@ -40,13 +40,13 @@ template <typename Sum> struct GemmFinish {
 
 constexpr int64_t kMostTileElements = 32 * 32;
 
-/// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns, k0, kLength) write a panel.
-/// With `finish` C is not written, and start is not Keep.
+/// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
+/// k0, kLength) write a panel. With `finish`, C is not written, and start must not be Keep.
 template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJob {
   const GemmPlan &plan;
   PackA &packA;
   PackB &packB;
-  Sum *c; ///< of the product, or of sums that wait for their next block of k: then of a block of columns
+  Sum *c; ///< of the product; or sums between two blocks of k, then for one block of columns
   int64_t ldc;
   GemmStart start;
   const Sum *bias;
@@ -54,7 +54,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   char *workspace;
   const GemmTile<E> &tile = gemmTile<E>();
 
-  /// A block of B: nc columns from jc on, kc of k from pc on, `depth` in panels.
+  /// A block of B: nc columns from jc on, kc rows of k from pc on; `depth` is the padded number of rows in panels.
   struct Block {
     int64_t jc, nc, pc, kc, depth, panels;
   };
@@ -76,7 +76,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     }
   }
 
-  /// Panels [begin, end) of the block.
+  /// Packs panels [begin, end) of the block.
   void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
     const int64_t NR = tile.columns;
     for (int64_t panel = begin; panel < end; ++panel)
@@ -84,7 +84,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
             at.kc);
   }
 
-  /// The packed rows times panels [begin, end) of the block.
+  /// Multiplies the packed rows by panels [begin, end) of the block.
   void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns, int64_t begin,
                 int64_t end, const Block &at) const {
     const int64_t NR = tile.columns, MR = tile.rows;
@@ -119,7 +119,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
       }
   }
 
-  /// What member `member` of a team does.
+  /// The work of member `member` of a team.
   void inTeam(GemmTeam &team, int member) const {
     for (int64_t number = 0; number < team.blocks(); ++number) {
       const Block at = block(team.columnBlock(number), team.depthBlock(number));
@@ -130,7 +130,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
         packColumns(columns, begin, end, at);
       }
       team.awaitPacked(number);
-      if (finish && at.pc == 0 && number > 0) // the next columns' sums wait in the same place
+      if (finish && at.pc == 0 && number > 0) // the next columns use the same buffer for their sums
         team.awaitComputed(number - 1);
       regions(team, member, number, at, columns);
     }
@@ -138,7 +138,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
 
 private:
   void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns) const {
-    int64_t held = -1; // the row block that packedA(member) holds
+    int64_t held = -1; // the row block that packedA(member) contains
     for (int64_t region; (region = team.claimRegion(number, member)) >= 0; team.computed(number, region)) {
       team.awaitRegion(number, region);
       const auto [begin, end] = team.columnPanels(region, at.panels);
@@ -156,7 +156,7 @@ private:
   }
 };
 
-/// The whole product by a team of plan.threads, or by the calling thread alone when that is 1.
+/// Computes the whole product with a team of plan.threads, or on the calling thread alone if that is 1.
 template <typename E, typename PackA, typename PackB, typename Sum>
 void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int64_t ldc, GemmStart start,
                  const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
@@ -177,7 +177,7 @@ void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int
   parallelParts(plan.threads, plan.threads, [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }
 
-/// Panels as the tile of E wants them, from a matrix of S. E is uint16_t for S = BFloat16 in the machine's own tile.
+/// Panels as the tile of E reads them, from a matrix of S. E is uint16_t for S = BFloat16 if there is a bf16 tile.
 template <typename E, typename S> void packA(E *dst, int64_t width, Strided<S> rows, int64_t lanes, int64_t k) {
   if constexpr (std::is_same_v<E, uint16_t>)
     gemmTile<E>().packA(dst, width, &rows.base->bits, rows.rowStride, rows.columnStride, lanes, k);
@@ -191,8 +191,8 @@ template <typename E, typename S> void packB(E *dst, int64_t width, Strided<S> c
     packPanel(dst, width, columns, lanes, k);
 }
 
-/// C = A B (+ start); A is m x k, B is k x n, C has rows of ldc elements. k = 0 gives the start value.
-/// With `finish` it takes the sums, and c is not used.
+/// C = A B (+ start); A is m x k, B is k x n, rows of C are ldc elements apart. k =
+/// 0 gives the start value. With `finish`, that receives the sums and c is not used.
 template <typename E, typename S, typename Sum = typename TileSum<E>::type>
 void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
           const GemmFinish<Sum> *finish, void *workspace);

@@ -1,5 +1,5 @@
-// Packing of matrices into the panels that GemmTile reads. A source element may be 16 bits wide: it is
-// widened here for the float tile.
+// Packs matrices into the panels that GemmTile reads. 16-bit
+// source elements are widened here for the float tile.
 #pragma once
 #include "runtime/cpu/NarrowRows.h"
 #include "runtime/format/Float16.h"
@@ -53,7 +53,7 @@ void packByElement(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t
       dst[p * width + i] = static_cast<T>(src.base[i * src.rowStride + p * src.columnStride]);
 }
 
-/// Rows of a length known here are copied without a call.
+/// Rows of a length known at compile time are copied without a call.
 template <int64_t Lanes, typename T>
 void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t k) {
   for (int64_t p = 0; p < k; ++p)
@@ -83,7 +83,7 @@ void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes
 
 template <typename S> constexpr bool kIsNarrow = std::is_same_v<S, BFloat16> || std::is_same_v<S, Float16>;
 
-/// dst[r * dstStride + i] = src[r * srcStride + i] for i < n, rounded to D or widened to it.
+/// dst[r * dstStride + i] = src[r * srcStride + i] for i < n, converted to D.
 template <typename S, typename D>
 void convertRows(int64_t rows, int64_t n, const S *src, int64_t srcStride, D *dst, int64_t dstStride) {
   if constexpr (kIsNarrow<S> && std::is_same_v<D, float>)

@@ -1,26 +1,26 @@
-// Which of the compiled variants of the inner loops run.
+// Chooses which compiled variant of the inner loops is used.
 #pragma once
 #include <optional>
 
 namespace kedge::rt::cpu {
 
-/// Each includes those before it; Avx512Bf16 and Amx differ from Avx512 in products of bf16 alone.
+/// Each includes those before it. Avx512Bf16 and Amx differ from Avx512 only in products of bf16.
 enum class Isa { Base, Avx2, Avx512, Avx512Bf16, Amx };
 
-/// What the machine can run; the operating system's leave to use AMX's registers is asked for here.
+/// Whether the machine has this. Also asks the operating system for permission to use AMX registers.
 bool machineHas(Isa isa);
 
-/// The fastest that the machine has, or what KEDGE_CPU_ISA names: base, avx2, avx512, avx512bf16, amx. An error when
-/// that is none of them or the machine lacks it.
+/// The highest level that the machine has, or the one in KEDGE_CPU_ISA: base, avx2, avx512,
+/// avx512bf16, amx. Any other value, or a level that the machine lacks, is an error.
 Isa activeIsa();
 
-/// The same, whatever forceIsa says.
+/// The same without the effect of forceIsa.
 Isa machineIsa();
 
-/// For tests and programs of a level: all kernels that are made and run from here on use `isa`; std::nullopt: activeIsa's own choice.
+/// For tests, and for programs compiled for a level: kernels use `isa` from here on. std::nullopt: the choice of activeIsa.
 void forceIsa(std::optional<Isa> isa);
 
-/// What `make` returns, made once. Only asked for on a machine that has the instructions `make` is compiled for.
+/// The result of `make`, called once. Used only on machines with the instructions that `make` is compiled for.
 template <auto make> const auto &madeBy() {
   static const auto table = make();
   return table;

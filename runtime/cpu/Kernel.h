@@ -1,4 +1,4 @@
-// What every kernel is made of: a closure over the facts of the call, and loops on the thread pool.
+// Helpers for kernels: a closure over the facts of the call, and loops on the thread pool.
 #pragma once
 #include "runtime/calls/Call.h"
 #include "runtime/exec/ThreadPool.h"
@@ -35,7 +35,7 @@ template <typename Body> std::unique_ptr<LibraryKernel> closure(Body body) {
   return closure(0, {}, std::move(body));
 }
 
-/// Iterations that make a part worth a thread when one iteration moves `bytes`.
+/// Fewest iterations worth a thread, if one iteration moves `bytes`.
 inline int64_t grainFor(int64_t bytes) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(bytes, 1)); }
 
 inline size_t alignedBytes(size_t bytes) { return (bytes + 63) / 64 * 64; }

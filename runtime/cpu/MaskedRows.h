@@ -1,5 +1,5 @@
-// Rows of which some elements are zeros instead, for the instruction set that loads them so; behind it only <cstdint>, as in
-// GemmTile.h.
+// Copies rows with some elements replaced by zeros, on instruction sets with
+// masked loads. Includes only <cstdint>, for the reason given in GemmTile.h.
 #pragma once
 #include <cstdint>
 
@@ -7,11 +7,11 @@ namespace kedge::rt::cpu {
 
 constexpr int kMaskedLanes = 32;
 
-/// `rows` rows of 32 floats, `fromStep` and `toStep` apart: to[j] = from[j] where bit j of the mask is set, and nothing else is
-/// read; elsewhere 0, or what stands there where `joins`.
+/// Copies `rows` rows of 32 floats, `fromStep` and `toStep` apart. to[j] = from[j] if bit j of the mask
+/// is set; other elements of `from` are not read. They become 0 or, with `joins`, keep their value.
 using MaskedRows = void (*)(int64_t rows, const float *from, int64_t fromStep, uint32_t mask, float *to, int64_t toStep, bool joins);
 
-/// Null where the machine has no such loads.
+/// Null if the machine has no masked loads.
 MaskedRows maskedRows();
 MaskedRows maskedRowsAvx512();
 

@@ -1,5 +1,5 @@
-// Rows of 16-bit floats to float and back, compiled once for each instruction set beside GemmTile. Rounded to nearest
-// even; NaN stays NaN; subnormal numbers stay. Only <cstdint> behind it, as in GemmTile.h.
+// Converts rows of 16-bit floats to float and back; compiled for each instruction set like GemmTile. Rounds to
+// nearest even and keeps NaN and subnormal numbers. Includes only <cstdint>, for the reason given in GemmTile.h.
 #pragma once
 #include <cstdint>
 
@@ -10,13 +10,13 @@ struct Float16;
 
 namespace kedge::rt::cpu {
 
-/// Both take `rows` rows of n elements; rows lie `stride` elements apart. S is stored as its bits.
+/// Both convert `rows` rows of n elements that are `stride` elements apart. S is stored as bits.
 struct NarrowRows {
   void (*widen)(int64_t rows, int64_t n, const uint16_t *src, int64_t srcStride, float *dst, int64_t dstStride);
   void (*round)(int64_t rows, int64_t n, const float *src, int64_t srcStride, uint16_t *dst, int64_t dstStride);
 };
 
-/// For this machine; S is BFloat16 or Float16.
+/// The variant for this machine; S is BFloat16 or Float16.
 template <typename S> const NarrowRows &narrowRows();
 
 struct NarrowRowsOfBoth {

@@ -1,23 +1,23 @@
-// Sums over the taps of a stencil along rows, compiled once for each instruction set beside GemmTile. Only <cstdint>
-// behind it, as in GemmTile.h.
+// Sums over the taps of a stencil along rows; compiled for each instruction set
+// like GemmTile. Includes only <cstdint>, for the reason given in GemmTile.h.
 #pragma once
 #include <cstdint>
 
 namespace kedge::rt::cpu {
 
-/// Tap t of element (r, i) is from[t][r * pitch + i]; r < rows, i < width.
+/// Element (r, i) of tap t is from[t][r * pitch + i]; r < rows, i < width.
 template <typename T> struct StencilTaps {
   int64_t count;
   const T *const *from;
   int64_t pitch, rows, width;
 };
 
-constexpr int64_t kBehindStencil = 16; ///< elements that may be read behind the last one of what `dots` reads
+constexpr int64_t kBehindStencil = 16; ///< elements that `dots` may read after the last one
 
 template <typename T> struct StencilRows {
-  /// result[r * resultPitch + i] = start + sum over taps in their order of weights[t] * tap t.
+  /// result[r * resultPitch + i] = start + sum of weights[t] * tap t, in the order of taps.
   void (*sums)(const StencilTaps<T> &taps, const T *weights, T start, T *result, int64_t resultPitch);
-  /// totals[t] += sum over all elements of tap t times other[r * width + i].
+  /// totals[t] += sum over all elements of (tap t times other[r * width + i]).
   void (*dots)(const StencilTaps<T> &taps, const T *other, T *totals);
 };
 

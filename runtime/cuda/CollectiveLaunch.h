@@ -1,11 +1,11 @@
-// Collectives of ranks as calls of NCCL, and what a rank does of them alone.
+// Collectives of ranks as calls of NCCL, and the ops in which a rank takes its own part of a tensor.
 #pragma once
 #include "runtime/cuda/LibraryLaunch.h"
 #include "runtime/cuda/NcclRanks.h"
 
 namespace kedge::rt::cuda {
 
-/// The launch of a collective, or of dist.own_part. `ranks` may be null: a program of one rank.
+/// The launch of a collective, or of dist.own_part. `ranks` may be null if the program has one rank.
 std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch, const LaunchPlaces &places,
                                               CUstream stream);
 

@@ -15,8 +15,8 @@ public:
 private:
   void describe();
   cudnnTensorDescriptor_t tensor(const int *shape, int count) const;
-  /// The first deterministic algorithm that runs in the planned workspace, else the first that runs at all. Those that
-  /// do not round as sums do come last, and say so.
+  /// Chooses the first deterministic algorithm that runs in the planned workspace, else the first
+  /// that runs at all. Algorithms that round differently from plain sums come last, and print a note.
   void choose();
   bool chooseFrom(const std::vector<int> &candidates);
   bool workspaceOf(int algorithm, size_t &bytes) const;
@@ -29,7 +29,7 @@ private:
   LaunchPlaces places;
   int algorithm = 0;
   uint64_t needed = 0;
-  std::vector<int> others; ///< in their order, for a library that refuses only once it is to run
+  std::vector<int> others; ///< in order of preference, for a library that refuses an algorithm only when it runs
   bool empty = false;      ///< no element to compute
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;

@@ -1,4 +1,4 @@
-// A copy between the arena of the GPU and that of host memory, on a stream of its own.
+// A copy between the arenas of the GPU and of host memory, on a stream of its own.
 #pragma once
 #include "runtime/cuda/LibraryLaunch.h"
 
@@ -6,7 +6,7 @@ namespace kedge::rt::cuda {
 
 class CopyLaunch final : public LibraryLaunch {
 public:
-  /// `onHost` is page-locked. `toHost`: from the GPU's memory to the host's.
+  /// `onHost` is page-locked. `toHost`: from the GPU to the host.
   CopyLaunch(Gpu &gpu, CUstream stream, CUdeviceptr onDevice, char *onHost, uint64_t bytes, bool toHost)
       : gpu(gpu), stream(stream), onDevice(onDevice), onHost(onHost), bytes(bytes), toHost(toHost) {}
 

@@ -1,4 +1,4 @@
-// The streams that copy between the arenas, and those of ranks, while the GPU computes; the events that order them.
+// The streams that copy between the arenas and run collectives while the GPU computes, and the events that order them.
 #pragma once
 #include "runtime/cuda/Gpu.h"
 #include <array>
@@ -6,11 +6,11 @@
 
 namespace kedge::rt::cuda {
 
-/// A stretch of launches begins and ends on the GPU's stream alone: the others leave it when they are first used and come
-/// back at the end, as recording a graph demands, too.
+/// A sequence of launches begins and ends on the GPU's main stream. Other streams fork from
+/// it when they are first used and join it at the end, as the recording of a graph requires.
 class CopyStreams {
 public:
-  /// Makes the streams and events that the program's launches name; none without copies.
+  /// Creates the streams and events that the program's launches use; none if there are no copies.
   CopyStreams(Gpu &gpu, const Program &program);
   ~CopyStreams();
   CopyStreams(const CopyStreams &) = delete;
@@ -18,7 +18,7 @@ public:
 
   CUstream stream(int number) const { return number == 0 ? gpu.stream() : streams[static_cast<size_t>(number)]; }
 
-  /// Call before launches [first, end) of a function are put on their streams, for each of them, and behind them.
+  /// Call before launches [first, end) of a function are enqueued, for each of them, and after them.
   void begin(const Function &function, int first, int end);
   void before(int launch);
   void after(int launch);
@@ -26,8 +26,8 @@ public:
 
 private:
   struct Events {
-    std::vector<CUevent> made;  ///< by event of the function
-    std::vector<int> recorders; ///< by event: the launch that records it
+    std::vector<CUevent> made;  ///< by number of the event in the function
+    std::vector<int> recorders; ///< for each event, the launch that records it
   };
   CUevent makeEvent();
   CUstream makeStream(int number);
@@ -37,7 +37,7 @@ private:
 
   Gpu &gpu;
   std::array<CUstream, kStreams> streams{};
-  std::array<CUevent, kStreams> joined{}; ///< 0: the stretch's begin; else the end of that stream's part
+  std::array<CUevent, kStreams> joined{}; ///< 0: the start of the sequence; else the end of that stream's part
   std::array<bool, kStreams> used{};
   std::map<const Function *, Events> events;
   const Function *function = nullptr;

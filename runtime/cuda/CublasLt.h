@@ -1,5 +1,5 @@
-// Products by cuBLASLt: fp32 and fp64 at their full precision (no TF32), 16-bit and 8-bit numbers with fp32 sums, algorithms from
-// the table.
+// Products by cuBLASLt: fp32 and fp64 at full precision (no TF32),
+// 16-bit and 8-bit types with fp32 sums. Algorithms come from the table.
 #pragma once
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/calls/LibraryWork.h"
@@ -18,34 +18,34 @@ public:
 
   std::unique_ptr<LibraryLaunch> makeLaunch(const LibraryCall &call, const LaunchPlaces &places);
 
-  /// Times the algorithms that the library proposes for a product on buffers of its own, and gives the best one's
-  /// key and bytes. For kedge-bench tune only.
+  /// Times the algorithms that the library proposes for a product, on buffers of its
+  /// own, and returns the key and the bytes of the fastest. Only for kedge-bench tune.
   struct Tuned {
     std::string key;
-    AlgorithmBytes algorithm; ///< empty: nothing to choose
+    AlgorithmBytes algorithm; ///< empty: there is nothing to choose
     double microseconds = 0, firstMicroseconds = 0; ///< of the best, and of the first proposal that ran
-    int refused = 0;                                ///< proposals that did not run
+    int refused = 0;                                ///< number of proposals that did not run
   };
   Tuned tune(const LibraryCall &call);
-  /// The key that tune() would give.
+  /// The key that tune() would return.
   std::string keyOf(const LibraryCall &call) const;
 
   uint64_t version() const { return libraryVersion; }
-  /// Kinds of products by who chose their algorithm: a table's name, or the library.
+  /// Number of different products by the source of their algorithm: the name of a table, or the library.
   const std::map<std::string, int> &choices() const { return sources; }
 
 private:
   friend class ProductLaunch;
   struct Descriptors;
-  /// Nothing when the library has none.
+  /// Nothing if the library has no algorithm.
   std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors, const MatmulShape &shape) const;
   [[noreturn]] void failWithout(const MatmulShape &shape) const;
-  /// The calls, with their bias apart where the library has no algorithm that adds it.
+  /// The calls; the bias becomes a separate step if the library has no algorithm that adds it.
   MatmulCalls takenCalls(MatmulCalls calls) const;
   std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors, const MatmulShape &shape,
                                                          int count) const;
   std::string keyOf(const MatmulShape &shape) const;
-  /// Throws rt::Error when the library does not take an algorithm of the table.
+  /// Throws rt::Error if the library rejects an algorithm of the table.
   void checkStored(const Descriptors &descriptors, const MatmulShape &shape, const cublasLtMatmulAlgo_t &algorithm,
                    const std::string &source, const std::string &key) const;
   void check(cublasStatus_t status, const std::string &what) const;

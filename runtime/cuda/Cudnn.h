@@ -1,4 +1,4 @@
-// Convolutions and their gradients by cuDNN: deterministic algorithms, fp32 at its full precision (FMA, no TF32).
+// Convolutions and their gradients by cuDNN: deterministic algorithms, fp32 at full precision (FMA, no TF32).
 #pragma once
 #include "runtime/calls/LibraryWork.h"
 #include "runtime/cuda/LibraryLaunch.h"
@@ -8,7 +8,7 @@ namespace kedge::rt::cuda {
 
 class Cudnn {
 public:
-  /// Opens the library. Throws rt::Error when there is none that fits the driver.
+  /// Opens the library. Throws rt::Error if none is found that works with the driver.
   explicit Cudnn(Gpu &gpu);
   ~Cudnn();
   Cudnn(const Cudnn &) = delete;
@@ -23,7 +23,7 @@ private:
 
   Gpu &gpu;
   cudnnHandle_t handle = nullptr;
-  std::set<std::string> told; ///< convolutions that a note was printed of
+  std::set<std::string> told; ///< convolutions for which a note was printed
 
   decltype(&::cudnnCreate) create = nullptr;
   decltype(&::cudnnDestroy) destroy = nullptr;

@@ -1,4 +1,4 @@
-// The functions of libcuda.so.1 that the runtime calls, and what its errors mean.
+// The functions of libcuda.so.1 that the runtime calls, and explanations of its errors.
 #pragma once
 #include "runtime/cuda/SharedLibrary.h"
 #include "runtime/io/Error.h"
@@ -6,7 +6,7 @@
 
 namespace kedge::rt::cuda {
 
-// Member and function; the header's macros give the version that is meant.
+// Member and function. Macros of cuda.h map a function to its current version.
 #define KEDGE_DRIVER_FUNCTIONS(X)                                                                                      \
   X(init, cuInit)                                                                                                      \
   X(driverGetVersion, cuDriverGetVersion)                                                                              \
@@ -55,16 +55,16 @@ namespace kedge::rt::cuda {
 
 class Driver {
 public:
-  /// Opens the driver. Throws rt::Error when there is none, or one that lacks a function.
+  /// Opens the driver. Throws rt::Error if there is none or it lacks a function.
   Driver();
 
 #define KEDGE_DECLARE(member, function) decltype(&::function) member = nullptr;
   KEDGE_DRIVER_FUNCTIONS(KEDGE_DECLARE)
 #undef KEDGE_DECLARE
-  /// The function of every driver; newer headers name a newer one.
+  /// The version that every driver has; newer headers refer to a newer one.
   CUresult (*eventElapsedTime)(float *milliseconds, CUevent begin, CUevent end) = nullptr;
 
-  /// Throws rt::Error with the name of the error, its text and what to do, unless `result` is success.
+  /// Throws rt::Error with the name of the error, its text and advice, unless `result` is success.
   template <typename... Args>
   void check(CUresult result, fmt::format_string<Args...> format, Args &&...args) const {
     if (result != CUDA_SUCCESS)

@@ -1,4 +1,4 @@
-// One GPU: its context, its stream, its memory. Everything of the runtime that touches it goes through here.
+// One GPU: its context, its stream, its memory. All access of the runtime to the GPU goes through this class.
 #pragma once
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/ManagementLibrary.h"
@@ -6,21 +6,21 @@
 
 namespace kedge::rt::cuda {
 
-/// Looks whether waiting for the GPU still makes sense: what runs there may wait for another rank.
+/// Checks whether it still makes sense to wait for the GPU: a collective there may be waiting for a lost rank.
 class GpuWatch {
 public:
   virtual ~GpuWatch() = default;
-  /// Throws rt::Error when it does not.
+  /// Throws rt::Error if it does not.
   virtual void look() = 0;
-  /// The wait is over.
+  /// Called when the wait has ended.
   virtual void rest() = 0;
 };
 
 class Gpu {
 public:
-  /// Opens the GPU of a rank that is number `localRank` on this machine: the first that the driver shows, where it is alone.
-  /// Throws rt::Error when there is none, when the driver is too old for `arch` ("sm_90"), or the GPU is of another
-  /// architecture.
+  /// Opens the GPU with the number `localRank`, the rank's number on this machine, or
+  /// the only one that the driver shows. Throws rt::Error if there is no GPU, if the
+  /// driver is too old for `arch` ("sm_90"), or if the GPU has another architecture.
   explicit Gpu(const std::string &arch, int64_t localRank = 0);
   ~Gpu();
   Gpu(const Gpu &) = delete;
@@ -30,27 +30,27 @@ public:
   CUstream stream() const { return queue; }
   const std::string &name() const { return deviceName; } ///< "NVIDIA H200"
   const std::string &bus() const { return busId; }       ///< "0000:01:00.0"
-  int devices() const { return deviceCount; }            ///< that the driver shows to this process
-  int capability() const { return computeCapability; }   ///< 90 of sm_90
-  int driverVersion() const { return version; }          ///< 12080 of CUDA 12.8
+  int devices() const { return deviceCount; }            ///< number of GPUs that this process can see
+  int capability() const { return computeCapability; }   ///< 90 for sm_90
+  int driverVersion() const { return version; }          ///< 12080 for CUDA 12.8
 
-  /// Device memory, 256-byte aligned and zeroed. Throws rt::Error that says what was needed, what is free and who
-  /// holds the rest, before it asks for more than there is.
+  /// Device memory, 256-byte aligned and set to zero. Checks first whether it fits; if
+  /// not, throws rt::Error that says what was needed, what is free and who holds the rest.
   CUdeviceptr allocate(uint64_t bytes, const char *what);
   void release(CUdeviceptr memory);
   /// Page-locked host memory.
   char *allocatePinned(uint64_t bytes);
-  /// The same for what --offload keeps there, zeroed. Throws rt::Error that says what was needed, what is free and what
-  /// to do, before it asks for more than there is.
+  /// The same for data that --offload keeps in host memory, set to zero. Checks first whether
+  /// it fits; if not, throws rt::Error that says what was needed, what is free and what to do.
   char *allocateHostArena(uint64_t bytes);
-  /// Waits for the stream. Throws rt::Error that names the launches which were noted last.
+  /// Waits for the stream. Throws rt::Error that names the launches given to the last note().
   void synchronize() const;
-  /// Wait without a message of their own: what the driver says. With a watch they poll and never block.
+  /// Waits and returns the driver's result, without a message. With a watch it polls and never blocks.
   CUresult waitForStream() const;
   CUresult waitForEvent(CUevent event) const;
-  /// Null: none.
+  /// Null: no watch.
   void setWatch(GpuWatch *looks) { watch = looks; }
-  /// What errors are about from now on: launches [first, end) of a function.
+  /// The launches that later errors refer to: [first, end) of a function.
   void note(const Function &function, int first, int end);
 
   /// Page-locked host memory that was allocated.
@@ -60,9 +60,9 @@ public:
     uint64_t free = 0, total = 0;
   };
   MemoryInfo memory() const;
-  /// What the context took as it was made; nothing when the driver's management library is not there to tell.
+  /// Memory that creating the context took; nothing if the driver's management library is missing.
   std::optional<uint64_t> contextBytes() const { return contextSize; }
-  /// What this process holds on the GPU, as the driver tells it.
+  /// Memory that this process holds on the GPU, from the driver.
   std::optional<uint64_t> processBytes() const;
 
 private:
@@ -87,7 +87,7 @@ private:
   uint64_t pinnedTotal = 0;
 };
 
-/// 90 of "sm_90" or "sm_90a"; 0 of what is no architecture.
+/// 90 for "sm_90" or "sm_90a"; 0 if it is not an architecture.
 int capabilityOf(const std::string &arch);
 
 } // namespace kedge::rt::cuda

@@ -1,11 +1,11 @@
-// Stretches of launches as CUDA graphs: recorded once, started as one.
+// Sequences of launches as CUDA graphs: recorded once, then started as a whole.
 #pragma once
 #include "runtime/cuda/Gpu.h"
 #include <map>
 
 namespace kedge::rt::cuda {
 
-/// Puts launches on the GPU's stream.
+/// Enqueues launches on the GPU's stream.
 class LaunchSequence {
 public:
   virtual ~LaunchSequence() = default;
@@ -19,8 +19,8 @@ public:
   GraphCache(const GraphCache &) = delete;
   GraphCache &operator=(const GraphCache &) = delete;
 
-  /// Runs launches [first, end) of a function: as they are for the first time (the driver loads code then, which no
-  /// recording may do), recorded by the second, as a graph from then on. Allocates nothing from the third time on.
+  /// Runs launches [first, end) of a function: the first time one by one (the driver loads code then, which is not
+  /// allowed while recording), the second time recording, then as a graph. Allocates nothing from the third time on.
   void run(const Function &function, int first, int end, LaunchSequence &launches);
 
 private:
@@ -32,7 +32,7 @@ private:
   CUgraphExec record(const Key &key, LaunchSequence &launches);
 
   Gpu &gpu;
-  /// Null: it ran once.
+  /// Null: it has run once.
   std::map<Key, CUgraphExec> graphs;
 };
 

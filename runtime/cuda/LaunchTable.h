@@ -1,4 +1,4 @@
-// The launches of a program made ready: kernels looked up, operands placed, library calls chosen.
+// The launches of a program, ready to run: kernels found, operands placed, library calls set up.
 #pragma once
 #include "runtime/cuda/CopyStreams.h"
 #include "runtime/cuda/CublasLt.h"
@@ -9,15 +9,15 @@
 
 namespace kedge::rt::cuda {
 
-/// One launch: kernels of the program, or a library call.
+/// One launch: generated kernels or a library call.
 class ReadyLaunch {
 public:
   ReadyLaunch(const Gpu &gpu, const Launch &source) : gpu(&gpu), source(&source) {}
-  /// On the GPU's stream, or into the graph that is being captured.
+  /// Enqueues it on the GPU's stream, or adds it to the graph that is being recorded.
   void enqueue() const;
   /// The same on copies of its operands.
   void enqueueOn(const OperandBlocks &blocks) const;
-  /// "kernel k3_gelu of h.0.mlp" for messages.
+  /// "kernel k3_gelu of h.0.mlp", for messages.
   std::string name() const;
 
 private:
@@ -38,14 +38,14 @@ private:
 
 class LaunchTable {
 public:
-  /// Opens cuBLASLt and cuDNN when the program calls them. `hostArena` may be null when nothing is copied there, `ranks` in
-  /// a world of one.
+  /// Opens cuBLASLt and cuDNN if the program calls them. `hostArena` may
+  /// be null if nothing is copied there, and `ranks` if there is one rank.
   LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
               const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks);
   const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
-  /// Bytes that library calls need beside the arena.
+  /// Workspace bytes that library calls need outside the arena.
   uint64_t extraBytes() const { return extra; }
-  /// Kinds of products by who chose their algorithm.
+  /// Number of different products by the source of their algorithm.
   std::map<std::string, int> productChoices() const { return products ? products->choices() : std::map<std::string, int>(); }
 
 private:

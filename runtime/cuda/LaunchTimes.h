@@ -1,4 +1,4 @@
-// Times of launches on the GPU, for --profile: an event before each and one at the end.
+// Times of launches on the GPU for --profile: an event before each launch and one after the last.
 #pragma once
 #include "runtime/cuda/Gpu.h"
 
@@ -11,9 +11,9 @@ public:
   LaunchTimes(const LaunchTimes &) = delete;
   LaunchTimes &operator=(const LaunchTimes &) = delete;
 
-  /// Call before launches `first`, `first + 1`... and once more after the last.
+  /// Call before each of the launches `first`, `first + 1`..., and once after the last.
   void mark();
-  /// Waits, and tells the timer of launches first... in order of the marks.
+  /// Waits, then reports the times of the launches from `first` on to the timer, in the order of the marks.
   void report(const Function &function, int first, LaunchTimer &timer);
 
 private:

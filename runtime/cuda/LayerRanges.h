@@ -1,4 +1,4 @@
-// NVTX: the model's layers as ranges on NVIDIA's timelines. Costs nothing while no tool listens.
+// Shows the model's layers as NVTX ranges in NVIDIA's tools. Costs nothing when no tool is attached.
 #pragma once
 #include <string>
 

@@ -1,11 +1,11 @@
-// A library call on the GPU with everything chosen before the first step.
+// A library call on the GPU; all choices are made before the first step.
 #pragma once
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/cuda/Gpu.h"
 
 namespace kedge::rt::cuda {
 
-/// Where a launch's bytes lie.
+/// Addresses of a launch's operands.
 struct LaunchPlaces {
   std::vector<CUdeviceptr> inputs, outputs;
   CUdeviceptr workspace = 0;
@@ -20,9 +20,9 @@ struct LaunchPlaces {
 class LibraryLaunch {
 public:
   virtual ~LibraryLaunch() = default;
-  /// Puts the call on the GPU's stream; may be recorded into a graph. Allocates nothing.
+  /// Enqueues the call on the GPU's stream, possibly while a graph is recorded. Allocates nothing.
   virtual void enqueue() = 0;
-  /// Scratch bytes that it needs beyond the planned ones; it then uses what setWorkspace gives.
+  /// Workspace bytes needed beyond the planned ones. If not 0, the call uses the memory from setWorkspace.
   virtual uint64_t wantedWorkspaceBytes() const { return 0; }
   virtual void setWorkspace(CUdeviceptr workspace, uint64_t bytes) {}
 };

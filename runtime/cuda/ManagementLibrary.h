@@ -1,4 +1,4 @@
-// libnvidia-ml.so.1: who holds a GPU's memory. Part of the driver; without it these things are unknown.
+// libnvidia-ml.so.1, which is part of the driver: who holds a GPU's memory. Without it this is unknown.
 #pragma once
 #include "runtime/cuda/SharedLibrary.h"
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace kedge::rt::cuda {
 
 struct MemoryHolder {
   unsigned process = 0;
-  std::string name; ///< of the program; "" when it cannot be told
+  std::string name; ///< of the program; "" if unknown
   uint64_t bytes = 0;
 };
 
@@ -19,7 +19,7 @@ public:
   ManagementLibrary();
   /// Bytes in use on the GPU at this PCI address.
   std::optional<uint64_t> usedBytes(const std::string &busId) const;
-  /// Processes that hold memory there, the largest first; empty when it is not known.
+  /// Processes that hold memory there, the largest first; empty if unknown.
   std::vector<MemoryHolder> holders(const std::string &busId) const;
 
 private:

@@ -1,4 +1,4 @@
-// The program's generated kernels on the GPU.
+// The program's generated kernels, loaded on the GPU.
 #pragma once
 #include "runtime/cuda/Gpu.h"
 
@@ -6,14 +6,14 @@ namespace kedge::rt::cuda {
 
 class Module {
 public:
-  /// Loads the machine code when the GPU takes it, else has the driver compile the PTX. Throws rt::Error with the
-  /// driver's log when neither works.
+  /// Loads the machine code if it fits the GPU; otherwise the driver compiles
+  /// the PTX. Throws rt::Error with the driver's log if neither works.
   Module(Gpu &gpu, const Target &target, const ProgramImage &image);
   ~Module();
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
-  /// Throws rt::Error when the module has no such kernel.
+  /// Throws rt::Error if the module has no such kernel.
   CUfunction kernel(const std::string &name) const;
 
 private:

@@ -1,5 +1,5 @@
-// The functions of libnccl.so.2 that the runtime calls, and what its errors mean. Its header comes with no toolkit: what is
-// declared here is what its documentation gives.
+// The functions of libnccl.so.2 that the runtime calls, and explanations of its errors. CUDA
+// toolkits do not contain its header, so the declarations here follow NCCL's documentation.
 #pragma once
 #include "runtime/cuda/SharedLibrary.h"
 #include "runtime/format/Tensor.h"
@@ -13,17 +13,17 @@ enum class Status : int { Success = 0, InProgress = 7 };
 enum class Type : int { Int32 = 2, Int64 = 4, Uint8 = 1, Float16 = 6, Float32 = 7, Float64 = 8, Bfloat16 = 9 };
 enum class Operation : int { Sum = 0, Max = 2 };
 
-/// What one rank makes and all others are given.
+/// Made by one rank and given to all others.
 struct Id {
   char bytes[128] = {};
 };
 
-/// As version 2.14 has it; later ones take it by its size and version.
+/// As in version 2.14; later versions accept it by its size and version fields.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef, version = 21400;
   int blocking = 0;
-  int undefined = INT_MIN; ///< cgaClusterSize of later versions
+  int undefined = INT_MIN; ///< later versions call it cgaClusterSize
 };
 
 struct Group; ///< ncclComm
@@ -31,12 +31,12 @@ using Handle = Group *;
 
 class Library {
 public:
-  /// Throws rt::Error when the library is missing, or too old.
+  /// Throws rt::Error if the library is missing or too old.
   Library();
 
   const std::string &name() const { return library.name(); }
-  int version() const { return found; } ///< 22809 of 2.28.9
-  /// Throws rt::Error with NCCL's words unless `status` is success. Allocates nothing where it is.
+  int version() const { return found; } ///< 22809 for 2.28.9
+  /// Throws rt::Error with NCCL's message unless `status` is success, in which case it allocates nothing.
   void check(Status status, const char *what, Handle group) const;
 
   Status (*getVersion)(int *) = nullptr;
@@ -57,7 +57,7 @@ public:
   Status (*allGather)(const void *, void *, size_t sent, Type, Handle, CUstream) = nullptr;
   Status (*send)(const void *, size_t, Type, int to, Handle, CUstream) = nullptr;
   Status (*receive)(void *, size_t, Type, int from, Handle, CUstream) = nullptr;
-  /// Null in versions before 2.19.
+  /// Null before version 2.19.
   Status (*commRegister)(Handle, void *, size_t, void **) = nullptr;
   Status (*commDeregister)(Handle, void *) = nullptr;
 
@@ -66,7 +66,7 @@ private:
   int found = 0;
 };
 
-/// Throws rt::Error for types that NCCL does not carry.
+/// Throws rt::Error for types that NCCL cannot send.
 Type typeOf(DType type);
 
 } // namespace kedge::rt::cuda::nccl

@@ -1,4 +1,4 @@
-// The ranks of a job, each on its GPU: NCCL's group, which is polled and never waited for, and which collective the GPU is in.
+// The ranks of a job, one GPU each: NCCL's communicator, which is polled and never waited for, and the running collective.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/cuda/Gpu.h"
@@ -9,10 +9,10 @@ namespace kedge::rt::cuda {
 
 class NcclRanks final : public GpuWatch {
 public:
-  /// Joins the others; all ranks come here. Throws rt::Error when NCCL is missing or refuses, or two ranks have one GPU;
-  /// Stopped when another rank is gone.
+  /// Joins the other ranks; all ranks call this. Throws rt::Error if NCCL is missing
+  /// or fails, or if two ranks have the same GPU, and Stopped if another rank is lost.
   NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks);
-  /// Leaves in order, behind what is under way, where nothing has gone wrong; else breaks it off.
+  /// Leaves regularly, after pending work, if there was no error; otherwise aborts.
   ~NcclRanks() override;
   NcclRanks(const NcclRanks &) = delete;
   NcclRanks &operator=(const NcclRanks &) = delete;
@@ -21,16 +21,16 @@ public:
   const nccl::Library &library() const { return nccl; }
   nccl::Handle handle() const { return group; }
 
-  /// Put the calls of a collective, a launch of the program, between these two on `stream`.
+  /// Put the calls of a collective on `stream` between these two. `launch` is its launch in the program.
   void begin(const Launch &launch, CUstream stream);
   void end();
 
   void look() override;
   void rest() override { ranks.noteWait(nullptr); }
 
-  /// Lets NCCL know the arena, where it can use that.
+  /// Registers the arena with NCCL, if NCCL supports it.
   void registerArena(CUdeviceptr arena, uint64_t bytes);
-  /// What the group and its first collectives took on the GPU.
+  /// GPU memory that the communicator and its first collectives took.
   uint64_t memoryBytes() const { return taken; }
   nlohmann::json figures() const;
 
@@ -39,7 +39,7 @@ private:
   void nameCollectives(const Program &program);
   void join();
   void warmUp();
-  /// Waits until what was asked of NCCL has been accepted.
+  /// Waits until NCCL has accepted the call.
   void settle(nccl::Status status, const char *what);
   bool leave();
 
@@ -49,8 +49,8 @@ private:
   nccl::Handle group = nullptr;
   void *registered = nullptr;
   uint64_t taken = 0;
-  /// By number of a collective of the program: its name for messages. The GPU writes the number of the one that it begins
-  /// to `current`, from a table on the GPU.
+  /// Names of the program's collectives by number, for messages. When the GPU begins
+  /// a collective, it writes its number to `current`, from a table on the GPU.
   std::vector<std::string> names;
   std::map<const Launch *, int32_t> numbers;
   CUdeviceptr table = 0;

@@ -1,4 +1,4 @@
-// One product of a program (rt::cuda::isProduct): its calls of cublasLtMatmul.
+// One product of a program (rt::cuda::isProduct), as calls of cublasLtMatmul.
 #pragma once
 #include "runtime/cuda/CublasLt.h"
 
@@ -19,10 +19,10 @@ private:
   void doubleRows(CUdeviceptr y, uint64_t element);
   void copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source, uint64_t sourcePitch,
                 uint64_t width, int64_t rows);
-  /// Microseconds of one enqueue, the median of several; nothing when the library refuses to run it. Throws rt::Error
-  /// when the GPU does not work afterwards.
+  /// Median time of several runs in microseconds; nothing if the
+  /// library refuses to run it. Throws rt::Error if the GPU fails.
   std::optional<double> measure();
-  /// Microseconds of `count` of them between two events.
+  /// Microseconds for `count` runs between two events.
   double measure(const std::array<CUevent, 2> &events, int count);
 
   CublasLt &library;

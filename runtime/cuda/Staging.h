@@ -1,29 +1,29 @@
-// Page-locked host memory between the data files, the scalars and the results of a program and its arena on the GPU.
+// Page-locked host memory through which data, scalars and results go between the host and the arena on the GPU.
 #pragma once
 #include "runtime/cuda/Gpu.h"
 #include <map>
 
 namespace kedge::rt::cuda {
 
-/// A stretch of the arena and its place in a block of host memory.
+/// A range of the arena, and its place in a block of host memory.
 struct Stretch {
   uint64_t offset = 0, bytes = 0, at = 0;
 };
 
-/// Two blocks that take turns: the host fills one while the other is on its way. Filled from `begin` on, they go out
-/// in one copy for each run of neighbours.
+/// Two blocks used in turn: the host fills one while the other is being copied. Writing
+/// starts at `begin`; send() makes one copy for each run of neighbouring ranges.
 class DoubleBlock {
 public:
-  /// `stretches` (offset, bytes) of an arena whose buffers lie at multiples of `alignment`: neighbours that less
-  /// than that separates have only padding between them and are copied as one.
+  /// `stretches` are (offset, bytes) in an arena with this alignment. Ranges
+  /// closer than that have only padding between them, so they are copied together.
   DoubleBlock(Gpu &gpu, std::vector<Stretch> stretches, uint64_t alignment);
   ~DoubleBlock();
   DoubleBlock(const DoubleBlock &) = delete;
   DoubleBlock &operator=(const DoubleBlock &) = delete;
 
-  /// Where the host writes what lies at this arena offset; waits until the block is free.
+  /// Where to write the content of this arena offset. Waits until the block is free.
   char *at(uint64_t offset);
-  /// Sends what was written since the last time, if anything was.
+  /// Copies what was written since the last call to the arena.
   void send(CUdeviceptr arena);
 
 private:
@@ -37,13 +37,13 @@ private:
   bool written = false;
 };
 
-/// Results on their way back: all of a function's in one wait.
+/// Copies results back: all results of a function with one wait.
 class ResultBlock {
 public:
   ResultBlock(Gpu &gpu, const Program &program);
-  /// Call when a function has run on.
+  /// Call after a function has run again.
   void expire() { fresh = false; }
-  /// The bytes of a result, or null when no result lies there.
+  /// The bytes of a result; null if this range is not a result.
   const char *read(CUdeviceptr arena, uint64_t offset, uint64_t bytes);
 
 private:
@@ -53,8 +53,8 @@ private:
   bool fresh = false;
 };
 
-/// Joins stretches that at most `gap` bytes separate, in order of their offsets; `at` counts on over them. Gives the
-/// bytes in all.
+/// Merges ranges with gaps of at most `gap` bytes, sorted by offset,
+/// and sets `at` of each. Returns the total number of bytes.
 uint64_t joinStretches(std::vector<Stretch> &stretches, uint64_t gap);
 
 } // namespace kedge::rt::cuda

@@ -1,11 +1,11 @@
-// The algorithm table of contract section 6, filled by timing on this machine's GPU.
+// Fills the algorithm table (docs/guide/cuda.md) by timing on this machine's GPU.
 #pragma once
 #include "runtime/program/Program.h"
 
 namespace kedge::rt::cuda {
 
-/// Times the algorithms that cuBLASLt proposes for every product of the program and writes the table of the best to
-/// `path`. Throws rt::Error where the program could not run either.
+/// Times the algorithms that cuBLASLt proposes for every product of the program, and writes a
+/// table of the fastest to `path`. Throws rt::Error if the program could not run on this machine.
 void tuneProgram(const Program &program, const std::string &path);
 
 } // namespace kedge::rt::cuda

@@ -1,4 +1,4 @@
-// Operands of a product that is timed: random numbers, because what multiplies zeros draws less power and runs faster.
+// Operands of a product that is timed. Random numbers, because products of zeros draw less power and run faster.
 #pragma once
 #include "runtime/cuda/LibraryLaunch.h"
 

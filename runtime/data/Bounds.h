@@ -1,4 +1,4 @@
-// Index inputs: which values they take.
+// The values that an input with indices may have.
 #pragma once
 #include "runtime/io/Error.h"
 #include "runtime/program/Program.h"

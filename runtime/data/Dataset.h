@@ -1,4 +1,4 @@
-// All inputs of a program with their sources, batch by batch.
+// All inputs of a program with their data, batch by batch.
 #pragma once
 #include "runtime/data/Source.h"
 #include "runtime/exec/Executor.h"
@@ -9,44 +9,44 @@ namespace kedge::rt {
 
 class Dataset {
 public:
-  /// `kind` is "--data" or "--eval-data" in messages. Throws when an input has no source (labels may lack one
-  /// when `labelsNeeded` is false), a name is unknown, or row counts differ.
+  /// `kind` is "--data" or "--eval-data", for messages. Throws if an input has no data (labels
+  /// may lack them if `labelsNeeded` is false), a name is unknown, or numbers of rows differ.
   Dataset(const Program &program, const std::vector<NamedFile> &data, const std::vector<NamedFile> &tokens,
           const std::string &kind, bool labelsNeeded);
 
-  /// Rows that lie in memory, by the names of their inputs. `how` says in messages how an input is given.
+  /// Rows in memory with the names of their inputs. `how` tells in messages how an input is given.
   using Given = std::vector<std::pair<std::string, std::unique_ptr<Source>>>;
   Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded);
 
   int64_t rows() const { return rowCount; }
   bool hasLabels() const { return labelled; }
 
-  /// Permutes the samples once an epoch; absent: in order.
+  /// Permutes the samples anew in each epoch. Without a seed they stay in order.
   void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
 
-  /// Writes these rows of the run (modulo the number of samples, through the permutation) into the inputs of
-  /// `function`; they are a whole micro-batch.
+  /// Writes these rows of the run into the inputs of `function`: row numbers modulo
+  /// the number of samples, permuted if shuffled. They must be a complete micro-batch.
   void fill(Executor &executor, const std::string &function, RowRange rows) const;
 
-  /// For evaluation: these rows; further rows of the batch repeat the last one, or where there is none row 0.
+  /// For evaluation: writes these rows; the rest of the batch repeats the last one (or row 0, if there are none).
   void fillMasked(Executor &executor, const std::string &function, RowRange valid) const;
 
-  /// Sets the labels of rows valid .. B - 1 to `ignored`.
+  /// Sets the labels of rows from `valid` on to `ignored`.
   void maskLabels(Executor &executor, const std::string &function, int64_t valid, int64_t ignored) const;
 
-  /// Reads the integers of these rows (as fill takes them) against their bounds, and changes nothing.
+  /// Checks the integers of these rows (as fill takes them) against their bounds. Changes nothing.
   void checkIntegers(RowRange rows) const;
 
-  /// A float of a file, and where it lies in the batch.
+  /// A float in a file, and its place in the batch.
   struct Place {
     std::string file;
-    int64_t row = 0, element = 0; ///< of the file, and within the row
+    int64_t row = 0, element = 0; ///< row of the file, and element of that row
     int64_t inBatch = 0;          ///< element of the input
   };
-  /// The first that is not finite in these rows (as fill takes them).
+  /// The first non-finite value in these rows (as fill takes them).
   std::optional<Place> firstNonFinite(RowRange rows) const;
 
-  /// Labels of the current batch's first `valid` rows that are not ignored; `valid` without labels.
+  /// Number of labels in the first `valid` rows of the current batch that are not ignored; `valid` if there are no labels.
   int64_t countLabels(Executor &executor, const std::string &function, int64_t valid) const;
 
 private:

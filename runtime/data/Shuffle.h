@@ -1,11 +1,11 @@
-// A permutation of [0, n) that needs no memory: a Feistel network keyed by Philox, walked until it lands
-// inside. Alike on all ranks, so that every rank knows every epoch's order.
+// A permutation of [0, n) that needs no memory: a Feistel network keyed by Philox, applied until
+// the result is below n. The same on all ranks, so every rank knows the order of every epoch.
 #pragma once
 #include "runtime/format/Philox.h"
 
 namespace kedge::rt {
 
-/// Image of `index` < `count` under the permutation of (seed, epoch); a bijection of [0, count).
+/// The image of `index` < `count` under the permutation for (seed, epoch); a bijection of [0, count).
 inline int64_t permuted(int64_t index, int64_t count, uint64_t seed, uint64_t epoch) {
   int bits = 1;
   while ((int64_t(1) << (2 * bits)) < count)

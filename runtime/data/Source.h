@@ -1,4 +1,4 @@
-// Where rows of an input come from: npy files, token files. Files are mapped; rows are converted one by one.
+// Reads the rows of an input from npy and token files. Files are memory-mapped; rows are converted one by one.
 #pragma once
 #include "runtime/format/Npy.h"
 #include "runtime/program/Program.h"
@@ -6,23 +6,23 @@
 
 namespace kedge::rt {
 
-/// Rows of one input, already in the input's type and checked against its bounds.
+/// Rows of one input, converted to the input's type and checked against its bounds.
 class Source {
 public:
   virtual ~Source() = default;
   virtual int64_t rows() const = 0;
-  /// Writes row `row` to `destination`. Throws rt::Error that names file, row, element and value for an
-  /// index outside the input's bounds. Allocates nothing otherwise.
+  /// Writes row `row` to `destination`. Throws rt::Error that names file, row,
+  /// element and value if an index is out of bounds. Otherwise allocates nothing.
   virtual void read(int64_t row, char *destination) const = 0;
 };
 
-/// Rows of the input's own type and shape at `data`, which stays where it is as long as the source lives.
+/// Rows at `data` that have the input's type and shape. They must stay there while the source is used.
 std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const InputSpec &input);
 
-/// Throws rt::Error when type or shape do not fit the input.
+/// Throws rt::Error if type or shape do not fit the input.
 std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input);
 
-/// Windows of a token file: nanoGPT's raw uint16 or llm.c's header with uint16 or uint32.
+/// Windows of a token file: raw uint16 as in nanoGPT, or uint16 or uint32 with llm.c's header.
 class TokenFile {
 public:
   explicit TokenFile(const std::string &path);
@@ -37,7 +37,7 @@ private:
   int width = 2;
 };
 
-/// Window k = tokens [kT + shift, kT + shift + T); shift is 1 for labels.
+/// Window k is the tokens [kT + shift, kT + shift + T); shift is 1 for labels.
 std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputSpec &input, int64_t shift);
 
 } // namespace kedge::rt

@@ -1,46 +1,46 @@
-// Runs the functions of a program: a walk over launches on a device. No allocation in run().
+// Runs the functions of a program: goes through their launches on a device. run() allocates nothing.
 #pragma once
 #include "runtime/exec/Device.h"
 
 namespace kedge::rt {
 
-/// Watches a run from launch to launch.
+/// Called between the launches of a run.
 class LaunchObserver {
 public:
   virtual ~LaunchObserver() = default;
-  /// Whether afterLaunch is to be called. A device may run what lies between two such launches in one go.
+  /// Whether to call afterLaunch. A device may run the launches between two such calls together.
   virtual bool watches(const Function &function, int launch) const { return true; }
-  /// Called after a launch; returns false to leave the function early. `launch` is -1 before the first one.
+  /// Called after a launch, and with -1 before the first. Returns false to end the function early.
   virtual bool afterLaunch(const Function &function, int launch) = 0;
 };
 
-/// The first value of a run that is not finite.
+/// The first non-finite value of a run.
 struct NonFinite {
   std::string what; ///< "parameter 'w'", "output 0 of onnx.Exp at h.0.mlp"
-  int launch = -1;  ///< that wrote it; -1: it was there before
+  int launch = -1;  ///< the launch that wrote it; -1: it existed before
   int64_t element = 0;
   double value = 0;
 };
 
-/// What a run of a backward pass makes that is not finite.
+/// Non-finite values that the backward pass of a run makes.
 struct NonFiniteGradients {
-  std::optional<NonFinite> value;    ///< the first of all that it makes
-  std::optional<NonFinite> gradient; ///< the first in a parameter's gradient
+  std::optional<NonFinite> value;    ///< the first of all
+  std::optional<NonFinite> gradient; ///< the first in the gradient of a parameter
 };
 
-/// Values of states that memory holds rounded.
+/// Exact values of states that are rounded in memory.
 class OriginalValues {
 public:
   virtual ~OriginalValues() = default;
   virtual bool has(const State &state) const = 0;
-  /// The whole tensor in f32, in the state's order of axes; valid until the next call. For states that it has.
+  /// The whole tensor in f32, with the state's order of axes; valid until the next call. Only for states that it has.
   virtual const char *fetch(const State &state) = 0;
 };
 
 class Executor {
 public:
-  /// Makes the device (image.device, else the host). Throws rt::Error when it cannot run the program, or the
-  /// program is damaged. `communicator` outlives this object; null: a world of one rank.
+  /// Creates the device (image.device, or the host). Throws rt::Error if it cannot run the
+  /// program or the program is damaged. `communicator` must outlive this object; null: one rank.
   Executor(const Program &program, const ProgramImage &image, int threads, Communicator *communicator = nullptr);
   ~Executor();
   Executor(const Executor &) = delete;
@@ -51,14 +51,14 @@ public:
   Communicator *communicator() const { return ranks; }
   Device &device() const { return *target; }
 
-  /// The arena's bytes as the host sees them; valid until the next call of this object.
+  /// The arena's bytes as seen by the host; valid until the next call.
   const char *read(uint64_t offset, uint64_t bytes) const { return target->read(offset, bytes); }
-  /// Gives a range new content: `body(char *)` fills all of it.
+  /// Replaces a range: `body(char *)` must fill all of it.
   template <typename Body> void write(uint64_t offset, uint64_t bytes, Body &&body) {
     body(target->beginWrite(offset, bytes));
     target->endWrite();
   }
-  /// The same of either arena.
+  /// The same for either arena.
   const char *read(Space space, uint64_t offset, uint64_t bytes) const {
     return space == Space::Host ? target->hostArena() + offset : read(offset, bytes);
   }
@@ -73,30 +73,30 @@ public:
     write(state.space, state.offset, state.desc.bytes(), std::forward<Body>(body));
   }
 
-  /// Where the host writes a function's named input before a run; throws when there is none of that name.
+  /// Where to write a named input of a function before a run; throws if there is none.
   char *input(const std::string &function, const std::string &name) const;
-  /// A named output after a run; throws when there is none of that name. Valid until the next call of this object.
+  /// A named output after a run; throws if there is none. Valid until the next call.
   const char *output(const std::string &function, const std::string &name) const;
 
-  /// Returns false when the observer left early. Outputs and results are valid until the next run.
+  /// Returns false if the observer ended it early. Outputs and results are valid until the next run.
   bool run(const std::string &function, LaunchObserver *observer = nullptr);
 
-  /// Runs launches 0..last again and looks at every floating-point operand: states first, then outputs. Among ranks all
-  /// run all of them, whatever they find.
+  /// Runs launches 0..last again and checks every floating-point operand: first states,
+  /// then outputs. If there are several ranks, each runs all launches, whatever it finds.
   std::optional<NonFinite> firstNonFinite(const std::string &function, int last);
 
-  /// Runs all of a function again and looks at what its backward pass makes.
+  /// Runs the whole function again and checks what its backward pass makes.
   NonFiniteGradients nonFiniteGradients(const std::string &function);
-  /// Looks at the gradients that lie there after `launch` (-1: before the first) of a function.
+  /// Checks the gradients that exist after `launch` of a function (-1: before the first).
   std::optional<NonFinite> nonFiniteGradient(const Function &function, int launch) const;
 
-  /// From now on bytes that no live buffer covers are overwritten by 0xff, before a function and after each
-  /// launch: a launch that reads them turns the loss into NaN.
+  /// From now on bytes that no live buffer uses are set to 0xff, before a
+  /// function and after each launch. A launch that reads them makes the loss NaN.
   void poisonDeadRanges();
 
   void setTimer(LaunchTimer *timer) { clock = timer; }
 
-  /// Null: states are what memory holds.
+  /// Null: memory has the exact values.
   OriginalValues *originals() const { return before; }
   void setOriginals(OriginalValues *values) { before = values; }
 
@@ -114,16 +114,16 @@ private:
   bool poisoning = false;
   LaunchTimer *clock = nullptr;
   OriginalValues *before = nullptr;
-  /// Byte ranges to poison after launch i - 1 (0: before the first); filled when poisoning is on.
+  /// Byte ranges to overwrite after launch i - 1 (0: before the first); filled when poisoning is on.
   std::map<const Function *, std::vector<Ranges>> dead, deadHost;
 };
 
-/// Throws rt::Error that names the instruction sets this machine lacks.
+/// Throws rt::Error that names the instruction sets that this machine lacks.
 void checkFeatures(const std::vector<std::string> &features);
 
-/// Physical cores that this process may run on; at least 1.
+/// Number of physical cores that this process may use; at least 1.
 int physicalCores();
-/// Those of the machine, whoever may run on them.
+/// Number of physical cores of the machine.
 int machineCores();
 
 } // namespace kedge::rt

@@ -1,17 +1,17 @@
-// Loops on threads that somebody else owns: those of a program that a model is a part of.
+// Runs loops on threads of the caller, when a model is part of another program.
 #pragma once
 #include <cstdint>
 
 namespace kedge::rt {
 
-/// run(self, count, task, context) calls task(context, i) for every i in [0, count), at once or one after the other, on
-/// any threads, and returns when all of them have returned.
+/// run(self, count, task, context) must call task(context, i) for every i in [0, count),
+/// in parallel or not, on any threads, and return after all calls have returned.
 struct TaskRunner {
   void (*run)(void *self, int64_t count, void (*task)(void *context, int64_t index), void *context) = nullptr;
   void *self = nullptr;
 };
 
-/// While it lives, the loops of the calling thread run on `runner` (null: on the process's own threads).
+/// While it exists, loops of the calling thread run on `runner` (null: on the process's own threads).
 class LentThreads {
 public:
   explicit LentThreads(const TaskRunner *runner);

@@ -1,4 +1,4 @@
-// What the process holds, as the system counts it, and the report of contract section 5.
+// The memory of the process as the system counts it, and the report of --memory-report (docs/programs.md).
 #pragma once
 #include "runtime/exec/Executor.h"
 
@@ -7,25 +7,25 @@ namespace kedge::rt {
 /// Anonymous resident bytes (RssAnon of /proc/self/status). Allocates nothing.
 uint64_t anonymousBytes();
 
-/// Resident bytes that are no file's: anonymous and shared memory (RssAnon and RssShmem). Allocates nothing.
+/// Resident bytes not backed by files: anonymous and shared memory (RssAnon and RssShmem). Allocates nothing.
 uint64_t residentBytes();
 
-/// Memory outside the arena, measured as the program starts and in its first steps.
+/// Measures memory outside the arena, when the program starts and in its first steps.
 class MemoryMeter {
 public:
   /// Call before anything else is allocated.
   MemoryMeter();
-  /// Starts the threads and notes what they take.
+  /// Starts the threads and measures their memory.
   void startThreads(int threads);
-  /// After the arena is mapped and kernels are made.
+  /// Call after the arena is mapped and kernels are created.
   void noteKernels(const Executor &executor);
-  /// After a step: growth beyond the arena since noteKernels. Later steps allocate nothing, so what grows then is
-  /// no reservation: `done`, the steps before this one, says which are noted. Allocates nothing.
+  /// Call after a step: notes growth outside the arena. Later steps allocate nothing, so growth then is not
+  /// a reservation: `done`, the number of earlier steps, tells which steps are noted. Allocates nothing.
   void noteStep(int64_t done);
 
-  /// The plan with measured reservations and what they add to. Each measured one tells the anonymous bytes before and
-  /// after (`rss_anon_before`, `rss_anon_after`); those before `library_kernels` are the last before the arena.
-  /// `communication` is what the launches of `steps` steps sent, a step. The JSON text ends in a newline.
+  /// The plan with measured reservations and their sum. Each has the anonymous bytes before and after
+  /// (`rss_anon_before`, `rss_anon_after`); those before `library_kernels` are the last before the arena.
+  /// `communication` is what the launches of `steps` steps sent, per step. The JSON text ends in a newline.
   std::string report(const Executor &executor, int64_t steps) const;
 
 private:

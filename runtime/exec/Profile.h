@@ -1,17 +1,17 @@
-// --profile: a Chrome trace of launches, and a table of where time went.
+// --profile: a Chrome trace of launches, and a table of times.
 #pragma once
 #include "runtime/exec/Executor.h"
 
 namespace kedge::rt {
 
-/// Keeps the launches of the first steps (all room is taken at the start) and totals of all.
+/// Keeps the launches of the first steps (memory is allocated at the start) and totals of all steps.
 class Profile : public LaunchTimer {
 public:
-  /// `prints`: the table.
+  /// `prints`: whether to print the table.
   Profile(const Program &program, int64_t steps, bool prints);
   void record(const Function &function, int launch, int64_t begin, int64_t end) override;
-  /// Writes the trace, a row a stream and one of steps, whole steps only, and prints the table to stderr. Collectives that run beside the rest have shares
-  /// of their own: they are no part of the sum.
+  /// Writes the trace, with one row for each stream and one for steps, and only whole steps; prints
+  /// the table to stderr. Collectives that run beside other work are listed apart from the sum.
   void finish(const std::string &path) const;
 
 private:
@@ -23,7 +23,7 @@ private:
   struct Span {
     int64_t begin, end;
   };
-  /// The first steps, and how many events come before the first one that is cut off.
+  /// The first steps, and the number of events before the first event that is cut off.
   std::vector<Span> wholeSteps(size_t &kept) const;
   struct Total {
     int64_t nanoseconds = 0, calls = 0;

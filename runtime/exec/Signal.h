@@ -1,4 +1,4 @@
-// How threads wait for each other: they look for a bounded time, then sleep in the kernel.
+// How threads wait for each other: they poll for a limited time, then sleep in the kernel.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -9,18 +9,18 @@
 
 namespace kedge::rt {
 
-/// Told of every change that others may wait for. Spinning covers the gap between launches; who waits longer frees the
-/// processor, so that a thread which another process has displaced can be moved there.
+/// Notified of every change that others may wait for. Polling covers the gaps between launches.
+/// A thread that waits longer sleeps, so that a suspended thread can use its processor.
 class Signal {
 public:
-  /// After a change, made with memory order release or stronger.
+  /// Call after a change, which must use memory order release or stronger.
   void post() {
     count_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0)
       futex(FUTEX_WAKE_PRIVATE, INT32_MAX);
   }
 
-  /// Returns once `ready()`, which changes only before a post(). It loads with memory order acquire or stronger.
+  /// Returns once `ready()` is true; it may change only before a post(). It loads with memory order acquire or stronger.
   template <typename Ready> void await(Ready &&ready) {
     if (ready() || spin(ready))
       return;

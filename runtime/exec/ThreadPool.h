@@ -1,4 +1,4 @@
-// The threads of the process: loops are cut into parts, which the caller and its helpers take as they come.
+// The threads of the process. Loops are cut into parts; the caller and its helpers take the next part when they are free.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace kedge::rt {
 
 constexpr int kMostThreads = 512;
 
-/// Starts helpers, so that a loop on `threads` threads need not; returns when all of them run. Throws rt::Error when the
-/// system gives none.
+/// Starts helpers in advance of the first loop on `threads` threads;
+/// returns when all run. Throws rt::Error if the system does not allow it.
 void startThreads(int threads);
 
-/// Of the calling thread within the loop that it works for: below that loop's thread count, one thread at a time. 0
-/// outside. What a body keeps for itself while it runs lies in the place of this number.
+/// The number of the calling thread within its loop: less than the loop's thread count, and used
+/// by one thread at a time. 0 outside of loops. Bodies use it to find their own scratch memory.
 int threadSlot();
 
 using PartFunction = void (*)(void *body, int64_t part);
@@ -21,12 +21,12 @@ using PartFunction = void (*)(void *body, int64_t part);
 /// See parallelParts.
 void runParts(int threads, int64_t parts, PartFunction function, void *body);
 
-/// body(part) for every part in [0, parts), on up to `threads` threads (at most kMostThreads). Each thread begins with the
-/// parts that would be its share and then takes what others have not begun: who is late, or displaced by another process,
-/// holds up nothing but the part in its hands. Which thread takes a part is chance, so results must not depend on it.
-/// Allocates nothing once the threads run. A loop within a loop, and one that comes while another thread of the process
-/// has the helpers, runs on its caller alone, in order. All parts run, whatever they throw; the exception of the first
-/// part that throws (in order) is thrown to the caller.
+/// Calls body(part) for every part in [0, parts) on up to `threads` threads (at most kMostThreads). Each
+/// thread starts with its own share of parts, then takes parts of others that have not begun. So a thread
+/// that starts late, or that the system suspends, delays only the part it is working on. Which thread
+/// runs a part is random; results must not depend on it. Allocates nothing once the threads run. A nested
+/// loop, or one that starts while another thread uses the helpers, runs on its caller alone, in order.
+/// All parts run even if some throw; then the exception of the lowest such part is thrown to the caller.
 template <typename Body> void parallelParts(int threads, int64_t parts, Body &&body) {
   if (parts <= 0)
     return;
@@ -37,10 +37,10 @@ template <typename Body> void parallelParts(int threads, int64_t parts, Body &&b
   runParts(threads, parts, function, const_cast<void *>(static_cast<const void *>(&body)));
 }
 
-/// Parts for each thread where results do not depend on the cut: what one has left when the others are done is small.
+/// Parts for each thread where results do not depend on the cut. More parts leave less to wait for at the end.
 constexpr int64_t kPartsPerThread = 4;
 
-/// body(begin, end) over [0, n). A part has at least `grain` iterations; how many parts there are may not matter.
+/// Calls body(begin, end) for parts of [0, n) with at least `grain` iterations. Results must not depend on the cut.
 template <typename Body> void parallelFor(int threads, int64_t n, int64_t grain, Body &&body) {
   if (n <= 0)
     return;

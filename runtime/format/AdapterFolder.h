@@ -1,4 +1,4 @@
-// A folder of low-rank adapters as peft saves it: adapter_config.json and adapter_model.safetensors.
+// A folder of low-rank adapters in peft's format: adapter_config.json and adapter_model.safetensors.
 #pragma once
 #include "runtime/format/TensorFile.h"
 #include <nlohmann/json.hpp>
@@ -9,21 +9,21 @@ inline constexpr const char *kAdapterConfig = "adapter_config.json";
 inline constexpr const char *kAdapterTensors = "adapter_model.safetensors";
 inline constexpr const char *kAdapterPrefix = "base_model.model.";
 
-/// A module with an adapter: its weight acts as W + scale B A.
+/// A module with an adapter: it computes with W + scale B A in place of its weight W.
 struct AdaptedModule {
   std::string path;
   int64_t rank = 0;
   double scale = 0;
 
-  /// Names in the folder's file.
+  /// Names of the tensors in the folder's file.
   std::string keyA() const { return kAdapterPrefix + path + ".lora_A.weight"; }
   std::string keyB() const { return kAdapterPrefix + path + ".lora_B.weight"; }
 };
 
 class AdapterFolder {
 public:
-  /// Throws rt::Error on a folder that is none, on what another method than LoRA wrote, and on any setting that would change
-  /// the result and is not known here.
+  /// Throws rt::Error if this is not such a folder, if another method than LoRA wrote
+  /// it, or if it has a setting that would change the result and that is unknown here.
   static AdapterFolder open(const std::string &folder);
 
   const std::string &folder() const { return place; }
@@ -31,7 +31,7 @@ public:
   const nlohmann::json &config() const { return settings; }
   double dropout() const { return settings.value("lora_dropout", 0.0); }
   const std::vector<AdaptedModule> &modules() const { return adapted; }
-  /// Tensors that trained whole beside the adapters (modules_to_save), without the prefix.
+  /// Tensors that were trained as a whole beside the adapters (modules_to_save), without the prefix.
   const std::vector<std::string> &wholeTensors() const { return whole; }
   const TensorFile &tensors() const { return file; }
   const TensorView &tensor(const std::string &key) const;
@@ -48,7 +48,7 @@ private:
   std::vector<std::string> whole;
 };
 
-/// Whether `name` ends with `end`, whole components of a dotted path.
+/// Whether `name` ends with `end`, where both are dotted paths and only whole components count.
 bool endsWithPath(const std::string &name, const std::string &end);
 
 } // namespace kedge::rt

@@ -1,4 +1,4 @@
-// Element conversions and transposes between files and the arena.
+// Conversions of elements and transpositions, between files and the arena.
 #pragma once
 #include "runtime/format/Tensor.h"
 #include <cstring>
@@ -15,27 +15,27 @@ double loadAsDouble(DType type, const void *data, int64_t index);
 int64_t loadAsInt(DType type, const void *data, int64_t index);
 void storeDouble(DType type, void *data, int64_t index, double value);
 
-/// destination[i * destinationStride] = source[i * sourceStride], i < count; strides in elements. Float to
-/// integer cuts off towards zero, anything to Bool asks whether it is not zero.
+/// destination[i * destinationStride] = source[i * sourceStride] for i < count; strides in
+/// elements. Float to integer truncates towards zero; conversion to Bool means "is not zero".
 void convert(void *destination, DType destinationType, int64_t destinationStride, const void *source,
              DType sourceType, int64_t sourceStride, int64_t count);
 
-/// Elements [begin, begin + count) of transpose(source, perm) in row-major order: `shape` is the result's, destination
-/// points to element `begin`. An empty perm is the identity. source has the shape s with s[perm[k]] = shape[k].
+/// Elements [begin, begin + count) of transpose(source, perm) in row-major order, written from `destination` on.
+/// `shape` is that of the result. An empty perm is the identity. source has a shape s with s[perm[k]] = shape[k].
 void transposeRange(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                     const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
                     int64_t count);
 
-/// Rows [begin, end) of it; destination points to row `begin`.
+/// The same for rows [begin, end), written from `destination` on.
 void transposeRows(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                    const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
                    int64_t end);
 
-/// The whole of it. Rank 0 counts as one row.
+/// The same for the whole tensor. Rank 0 counts as one row.
 void transpose(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                const void *source, DType sourceType, const std::vector<int> &perm);
 
-/// desc.bytes(), or nothing when a dimension is negative or the product does not fit: for shapes out of files.
+/// desc.bytes(); nothing if a dimension is negative or the product overflows. For shapes that come from files.
 std::optional<uint64_t> checkedBytes(const TensorDesc &desc);
 
 std::vector<int> inversePerm(const std::vector<int> &perm);

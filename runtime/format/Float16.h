@@ -1,4 +1,4 @@
-// The two 16-bit float types as storage: widened on load, rounded to nearest even on store.
+// The two 16-bit float types, for storage only: widened when loaded, rounded to nearest even when stored.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -12,7 +12,7 @@ struct BFloat16 {
   BFloat16(float value) {
     uint32_t word = std::bit_cast<uint32_t>(value);
     if ((word & 0x7fffffffu) > 0x7f800000u)
-      bits = static_cast<uint16_t>((word >> 16) | 0x40u); // stays a NaN when its payload is cut
+      bits = static_cast<uint16_t>((word >> 16) | 0x40u); // remains a NaN when its payload is cut
     else
       bits = static_cast<uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
   }

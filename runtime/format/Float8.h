@@ -1,4 +1,4 @@
-// The two 8-bit float types of fp8 products. Both fit bf16 exactly.
+// The two 8-bit float types of fp8 products. bf16 represents their values exactly.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Float8E4M3 {
     const uint32_t magnitude = bits & 0x7fu, sign = static_cast<uint32_t>(bits & 0x80u) << 24;
     if (magnitude == 0x7f)
       return std::numeric_limits<float>::quiet_NaN();
-    // Its bits in a float have an exponent that is 120 too small, of subnormal numbers too.
+    // Shifted into a float, the exponent is too small by 120, also for subnormal numbers.
     return std::bit_cast<float>(magnitude << 20 | sign) * 0x1p120f;
   }
 };

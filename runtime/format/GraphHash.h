@@ -1,6 +1,6 @@
-// The hash of a model file without its weight bytes: the compiler writes it into a program, the program
-// compares it with the model file that it reads weights from. FNV-1a, 64 bits: it tells models apart, it does
-// not defend against forgery.
+// The hash of a model file without its weights. The compiler stores it in a program,
+// and the program compares it with the model file from which it reads weights.
+// FNV-1a with 64 bits: it tells models apart, but does not protect against forgery.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -32,7 +32,7 @@ inline uint64_t hashNumber(uint64_t state, uint64_t value) {
 }
 } // namespace detail
 
-/// 16 hex digits. `weights` in any order; those of the model file must not overlap.
+/// Returns 16 hex digits. `weights` may be in any order; those in the model file must not overlap.
 inline std::string hashGraph(const uint8_t *file, uint64_t size, std::vector<WeightPlace> weights) {
   std::sort(weights.begin(), weights.end(), [](const WeightPlace &a, const WeightPlace &b) {
     if (a.externalLocation != b.externalLocation)

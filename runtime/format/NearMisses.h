@@ -1,4 +1,4 @@
-// What someone may have meant who wrote a name, or an expression over names, that fits none: for messages.
+// Suggests names similar to a name, or to an expression over names, that matches nothing. For messages.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -9,7 +9,7 @@
 namespace kedge::rt {
 
 namespace detail {
-/// Letters, digits and what stands between them in names; anchors, escapes and the like are no part of a name.
+/// Keeps letters, digits and characters that names contain; removes anchors, escapes and other parts of expressions.
 inline std::string asName(const std::string &wanted) {
   std::string name;
   for (const char c : wanted)
@@ -18,7 +18,7 @@ inline std::string asName(const std::string &wanted) {
   return name;
 }
 
-/// Letters to change, add, drop or swap with their neighbour until `wanted` stands somewhere in `name`.
+/// Number of letters to change, add, drop or swap with a neighbour until `wanted` occurs in `name`.
 inline size_t editsInto(const std::string &wanted, const std::string &name) {
   std::vector<size_t> older, above, row(name.size() + 1, 0);
   for (size_t i = 1; i <= wanted.size(); ++i) {
@@ -34,7 +34,7 @@ inline size_t editsInto(const std::string &wanted, const std::string &name) {
 }
 } // namespace detail
 
-/// "; near misses: 'a', 'b'", or names to choose from when none is near: "; there are 'a', 'b' and 7 more".
+/// "; near misses: 'a', 'b'" or, if no name is similar, the existing names: "; there are 'a', 'b' and 7 more".
 inline std::string nearMisses(const std::string &wanted, const std::vector<std::string> &names) {
   constexpr size_t shown = 3;
   const std::string meant = detail::asName(wanted);
@@ -56,15 +56,15 @@ inline std::string nearMisses(const std::string &wanted, const std::vector<std::
   return "; there are " + text + (names.size() > shown ? " and " + std::to_string(names.size() - shown) + " more" : "");
 }
 
-/// The one name that a word with few slips may stand for; empty when none, or two alike, are near. Of names that begin with the
-/// word, the one that is hardly longer is nearest.
+/// The one name that a mistyped word probably means; empty if no name is similar, or if two are
+/// equally similar. Among names that begin with the word, the shortest is the most similar.
 inline std::string closestName(const std::string &word, const std::vector<std::string> &names) {
-  using Distance = std::pair<size_t, size_t>; // slips, letters too many or too few
+  using Distance = std::pair<size_t, size_t>; // number of typing errors, difference in length
   std::string best;
   Distance least{std::max<size_t>(1, word.size() / 3) + 1, 0};
   bool alone = false;
   for (const std::string &name : names) {
-    const size_t edits = detail::editsInto('\1' + word + '\2', '\1' + name + '\2'); // both ends have to fit
+    const size_t edits = detail::editsInto('\1' + word + '\2', '\1' + name + '\2'); // both ends must match
     const Distance distance{edits, std::max(name.size(), word.size()) - std::min(name.size(), word.size())};
     alone = distance == least ? false : distance < least || alone;
     if (distance < least) {

@@ -1,4 +1,4 @@
-// Arrays in .npy files: read whole, and their header written.
+// Arrays in .npy files: reads whole arrays, writes headers.
 #pragma once
 #include "runtime/format/Tensor.h"
 #include "runtime/io/FileMap.h"
@@ -7,7 +7,7 @@
 
 namespace kedge::rt {
 
-/// A .npy file: f2 f4 f8 u1 i4 i8 or bool, C order, little endian.
+/// A .npy file of type f2 f4 f8 u1 i4 i8 or bool, in C order, little-endian.
 struct Npy {
   FileMap file;
   DType type = DType::F32;
@@ -17,7 +17,7 @@ struct Npy {
   explicit Npy(const std::string &path);
 };
 
-/// Writes the header of a .npy file (C order) for these elements; returned as bytes.
+/// The bytes of the header of a .npy file (C order) for these elements.
 std::string npyHeader(DType type, const std::vector<int64_t> &shape);
 
 } // namespace kedge::rt

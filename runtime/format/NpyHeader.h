@@ -1,4 +1,4 @@
-// The header of an npy file: a dictionary of three entries as Python prints it.
+// The header of an npy file: a dictionary with three entries in Python's syntax.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@ struct NpyHeader {
   std::vector<int64_t> shape;
 };
 
-/// Nothing where the text is no such dictionary. Time and memory grow with its length alone.
+/// Nothing if the text is not such a dictionary. Time and memory are linear in its length.
 std::optional<NpyHeader> parseNpyHeader(std::string_view text);
 
 } // namespace kedge::rt

@@ -1,7 +1,7 @@
-// Writes the trained model as ONNX from the skeleton that the compiler put into the program, without
-// protobuf.
+// Writes the trained model as ONNX from the skeleton that
+// the compiler stored in the program. Needs no protobuf.
 //
-// A skeleton as JSON (made by kedge::exporter::Skeleton::toJson):
+// A skeleton in JSON (made by kedge::exporter::Skeleton::toJson):
 //   {"files": ["", "gpt2.onnx.data"],          // "": the model file; others beside it
 //    "model": [PIECE...], "external": [PIECE...]}   // external: content of the data file; empty: none is
 //    written
@@ -18,8 +18,8 @@
 
 namespace kedge::rt {
 
-/// What a state holds when the file is written: exported tensor = transpose(data, perm); empty: as it is.
-/// A type other than the file's is converted (rounded to nearest even).
+/// The values of a state when the file is written. Exported tensor = transpose(data, perm); an empty
+/// perm changes nothing. If the file has another type, values are converted (rounded to nearest even).
 struct ExportedState {
   const void *data = nullptr;
   TensorDesc desc;
@@ -27,9 +27,9 @@ struct ExportedState {
 };
 using StateLookup = std::function<ExportedState(const std::string &name)>;
 
-/// Writes `path` (and `path`.data when the skeleton has external data) atomically: temporary files, fsync,
-/// rename. `modelPath`: where the model file is that "copy" pieces read from. Throws rt::Error; nothing
-/// half-written stays.
+/// Writes `path`, and `path`.data if the skeleton has external data, atomically:
+/// temporary files, fsync, rename. `modelPath` is the model file that "copy"
+/// pieces are read from. Throws rt::Error and leaves no half-written file.
 void writeOnnx(const nlohmann::json &skeleton, const uint8_t *blob, uint64_t blobSize,
                const std::string &modelPath, const std::string &path, const StateLookup &lookup);
 

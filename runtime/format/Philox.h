@@ -1,9 +1,9 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). This file is the reference; generated kernels compute the same function.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011). Generated kernels must compute the same bits as this file.
 //
-// Dropout: key = (seed, op id), counter = (block, row, step), where row is the row of the step (row_base +
-// i), block = element of the row / 4, and the element takes word element % 4. It is kept when uniform(word)
-// >= ratio. So recomputation, resume and any split of a step's rows draw the same mask.
+// Dropout: key = (seed, op id), counter = (block, row, step). row is the row of the step (row_base +
+// i), block is element of the row / 4, and the element uses word element % 4. It is kept if
+// uniform(word) >= ratio. So recomputation, resuming and any split of a step's rows draw the same mask.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,14 +24,14 @@ inline PhiloxBlock philox4x32(PhiloxBlock counter, uint32_t key0, uint32_t key1)
   return counter;
 }
 
-/// Four words for elements 4 * block .. 4 * block + 3 of a row. Seeds below 2^32 are key word 0 itself; the
-/// upper half of larger ones is mixed into the op id.
+/// Four words for the elements 4 * block .. 4 * block + 3 of a row. A seed below 2^32
+/// is word 0 of the key; the upper half of a larger seed is mixed into the op id.
 inline PhiloxBlock randomBlock(uint64_t seed, uint32_t opId, uint64_t step, uint32_t row, uint32_t block) {
   return philox4x32({block, row, static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32)},
                     static_cast<uint32_t>(seed), opId ^ static_cast<uint32_t>(seed >> 32));
 }
 
-/// Upper 24 bits as a float in [0, 1), exact.
+/// The upper 24 bits as an exact float in [0, 1).
 inline float uniform(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 } // namespace kedge::rt

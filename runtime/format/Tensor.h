@@ -1,4 +1,4 @@
-// Element types and shapes as the runtime sees them: static, row-major, contiguous.
+// Element types and shapes in the runtime. Tensors are static, row-major and contiguous.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace kedge::rt {
 
-/// Element types that a program may hold. Values are part of no file format: names are (dtypeName).
+/// Element types that a program may use. Files contain their names (dtypeName), never these numbers.
 enum class DType : uint8_t { F32, F64, F16, BF16, I8, I16, I32, I64, U8, U16, U32, U64, Bool, F8E4M3, F8E5M2 };
 
-/// Size of one element in bytes (Bool is one byte, 0 or 1).
+/// Bytes of one element (Bool takes one byte, 0 or 1).
 size_t dtypeSize(DType type);
-/// "f32", "i64", "bool", ...: the spelling used in a program's launch table.
+/// "f32", "i64", "bool", ...: the name in a program's launch table.
 std::string_view dtypeName(DType type);
 /// Throws rt::Error on an unknown name.
 DType parseDType(std::string_view name);
 
-/// "[2, 3]", as messages spell it.
+/// "[2, 3]", for messages.
 std::string shapeText(std::span<const int64_t> shape);
 
 struct TensorDesc {

@@ -1,4 +1,4 @@
-// Whether a tensor's bytes in a file are those that a program was compiled with: a hash that keeps pace with memory.
+// A hash that tells whether a tensor in a file is the one a program was compiled with. About as fast as memory.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kedge::rt {
 
-/// 16 hex digits. Four words are mixed side by side, so that no multiplication waits for the one before.
+/// 16 hex digits. Four words are mixed independently, so that no multiplication waits for another.
 inline std::string hashWeights(const char *bytes, size_t count) {
   constexpr uint64_t factor = 0x9e3779b97f4a7c15ull;
   std::array<uint64_t, 4> lanes{count, 1, 2, 3};

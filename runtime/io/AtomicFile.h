@@ -1,12 +1,12 @@
-// A file that appears whole or not at all.
+// A file that is written completely or not at all.
 #pragma once
 #include "runtime/io/FileWriter.h"
 
 namespace kedge::rt {
 
-/// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit() nothing stays.
-/// Links are followed; anything but a regular file is refused: as root a rename would destroy a device.
-/// All errors are rt::Error that name the file and the system's reason.
+/// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit()
+/// nothing remains. Follows links, and refuses anything but a regular file: as root, a rename
+/// would destroy a device. All errors are rt::Error with the file and the system's reason.
 class AtomicFile {
 public:
   explicit AtomicFile(const std::string &path);

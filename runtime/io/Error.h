@@ -1,4 +1,4 @@
-// The one exception type of the runtime: a message that names file, thing, expected, found and remedy.
+// The only exception type of the runtime. Its message names file, object, expected, found and remedy.
 #pragma once
 #include <fmt/format.h>
 #include <stdexcept>

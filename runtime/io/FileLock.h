@@ -1,13 +1,13 @@
-// One program at a time: a lock file that says who holds it.
+// Ensures that only one program at a time uses something: a lock file that names its holder.
 #pragma once
 #include <string>
 
 namespace kedge::rt {
 
-/// Held as long as the object lives, and gone with its process: a lock file that a killed program left is taken over.
+/// Held while the object exists, and released when its process ends: the lock file of a killed program is taken over.
 class FileLock {
 public:
-  /// Throws rt::Error that names `what`, and the holder's process and host, when another program holds it.
+  /// Throws rt::Error that names `what` and the process and host of the holder, if another program holds the lock.
   FileLock(const std::string &path, const std::string &what);
   ~FileLock();
   FileLock(const FileLock &) = delete;

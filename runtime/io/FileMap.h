@@ -1,4 +1,4 @@
-// A whole file mapped read-only.
+// A whole file, memory-mapped for reading.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@ namespace kedge::rt {
 class FileMap {
 public:
   FileMap() = default;
-  /// Throws rt::Error that names `what` (e.g. "data file") and the path when it cannot be read.
+  /// Throws rt::Error that names `what` (e.g. "data file") and the path if the file cannot be read.
   FileMap(const std::string &path, const std::string &what);
   ~FileMap();
   FileMap(FileMap &&other) noexcept;
@@ -17,7 +17,7 @@ public:
   FileMap &operator=(const FileMap &) = delete;
 
   const char *data() const { return bytes; }
-  /// Lets the pages of a range go that was read and is not needed again; read again, they come from the file.
+  /// Releases the memory pages of a range that is not needed any more. Reading it again reads the file again.
   void letGo(size_t offset, size_t count) const;
   size_t size() const { return length; }
   const std::string &path() const { return name; }

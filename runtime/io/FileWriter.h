@@ -1,4 +1,4 @@
-// Writing files and making them last.
+// Writes files, and ensures that they survive a power cut.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace kedge::rt {
 
-/// Buffered writes to a new file with a running checksum. Every failure is an rt::Error that names the path
-/// and the reason.
+/// Buffered writing to a new file, with a checksum. Every
+/// failure is an rt::Error with the path and the reason.
 class FileWriter {
 public:
-  /// `meantFor`: the name that messages give, when `path` is a temporary one.
+  /// `meantFor`: the name for messages if `path` is a temporary file.
   explicit FileWriter(const std::string &path, const std::string &meantFor = "");
   ~FileWriter();
   FileWriter(const FileWriter &) = delete;
@@ -24,7 +24,7 @@ public:
   void finish();
 
   uint64_t bytesWritten() const { return total; }
-  /// Of all bytes, once finished; checksumOf gives the same for a mapped file.
+  /// The checksum of all bytes, after finish(). checksumOf computes the same for a mapped file.
   std::string checksum() const;
   const std::string &path() const { return name; }
 
@@ -35,7 +35,7 @@ private:
   std::string name, shown;
   int descriptor = -1;
   std::vector<char> buffer;
-  uint64_t total = 0, stored = 0; ///< bytes taken, bytes handed to the system
+  uint64_t total = 0, stored = 0; ///< bytes received, bytes passed to the system
   uint64_t hash;
 };
 
@@ -44,10 +44,10 @@ std::string checksumOf(const void *bytes, size_t count);
 
 /// fsync of a folder, so that a rename in it survives a power cut.
 void syncFolder(const std::string &path);
-/// The folder that holds `path`; "." when it names none.
+/// The folder that contains `path`; "." if the path has none.
 std::string folderOf(const std::string &path);
-/// A file by its place relative to another's folder: beside `path` as it is named or, when that is a symbolic link and
-/// nothing is there, beside the file that it leads to.
+/// A file given relative to another file's folder. It is looked for beside `path`. If `path`
+/// is a symbolic link and the file is not there, it is looked for beside the link's target.
 std::string besideFile(const std::string &path, const std::string &location);
 
 } // namespace kedge::rt

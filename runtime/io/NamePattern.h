@@ -1,22 +1,22 @@
-// REGEX of options: an ECMAScript expression that is searched in names.
+// The REGEX of options: an ECMAScript expression that is searched in names.
 #pragma once
 #include <regex>
 #include <string>
 
 namespace kedge::rt {
 
-/// Runs in time and memory that grow with the name's length alone, where std::regex by itself goes back and forth, a call
-/// deeper for each character. What needs that (a reference to an earlier group) is refused.
+/// Its time and memory are linear in the length of a name, whereas plain std::regex backtracks, with one nested
+/// call for each character. Expressions that need backtracking (references to an earlier group) are refused.
 class NamePattern {
 public:
   /// Throws std::regex_error.
   explicit NamePattern(const std::string &text) {
-    constexpr size_t kLongest = 4000; // deeper brackets would be as many calls
+    constexpr size_t kLongest = 4000; // deeper nesting of brackets would need as many nested calls
     if (text.size() > kLongest)
       throw std::regex_error(std::regex_constants::error_space);
     constexpr auto flags = std::regex::ECMAScript | std::regex_constants::__polynomial;
-    std::regex(text, flags); // by itself: brackets that close ours are an error
-    // One walk over the name that skips its front, not one walk from each of its characters.
+    std::regex(text, flags); // checked alone first: a closing bracket in `text` could close ours
+    // One pass over the name with a prefix to skip, instead of one search from each of its characters.
     expression.assign("[^]*?(?:" + text + ")", flags);
   }
 

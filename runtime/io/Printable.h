@@ -1,4 +1,4 @@
-// Text from files and command lines as a terminal may show it.
+// Makes text from files and command lines safe to show on a terminal.
 #pragma once
 #include <fmt/format.h>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace kedge::rt {
 
-/// Bytes of the UTF-8 character at the front of `text`; 0 where there is none.
+/// Bytes of the UTF-8 character at the start of `text`; 0 if there is none.
 inline size_t utf8Length(std::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   if (text.empty())
@@ -33,7 +33,7 @@ inline bool isUtf8(std::string_view text) {
   return true;
 }
 
-/// What would steer a terminal, and bytes that are no UTF-8, as \x1b; line ends and tabs stay.
+/// Replaces control characters and bytes that are not UTF-8 by escapes such as \x1b. Line ends and tabs stay.
 inline std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {

@@ -1,13 +1,13 @@
-// Notes and warnings of a run: on standard error, unless somebody listens.
+// Notes and warnings of a run. They go to standard error unless a Listener exists.
 #pragma once
 #include <string>
 
 namespace kedge::rt {
 
-/// A line without its end.
+/// Prints one line; `line` has no line end.
 void say(const std::string &line);
 
-/// While it lives, what the calling thread says goes into `lines`, each with its end: a library prints nothing.
+/// While it exists, lines of the calling thread are appended to `lines`. A library uses it, since it must not print.
 class Listener {
 public:
   explicit Listener(std::string &lines);

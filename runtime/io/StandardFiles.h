@@ -1,4 +1,4 @@
-// Descriptors 0 to 2 of a process, as programs should find and leave them.
+// Prepares the descriptors 0 to 2 at the start, and checks standard output at the end.
 #pragma once
 #include <cerrno>
 #include <csignal>
@@ -9,8 +9,8 @@
 
 namespace kedge::rt {
 
-/// Those that are closed are opened: else the next file that is opened gets their number, and messages go into it.
-/// Text for a pipe that nobody reads is an error of the write, not the end of the process.
+/// Opens those that are closed; otherwise the next file opened would get their number and receive
+/// messages. Also makes writing to a pipe without a reader an error instead of the end of the process.
 inline void prepareStandardFiles() {
   std::signal(SIGPIPE, SIG_IGN);
   for (int descriptor = 0; descriptor <= 2; ++descriptor)
@@ -18,7 +18,7 @@ inline void prepareStandardFiles() {
       _exit(1);
 }
 
-/// What stopped standard output from taking all that was written to it; empty when nothing did.
+/// Why standard output did not take everything that was written to it; empty if it did.
 inline const char *lostOutput() {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout))
     return "";

@@ -1,11 +1,11 @@
-// What is being written under a name that nobody looks for, where an error ends the process without unwinding.
+// Temporary files and folders that are being written, in case an error ends the process without unwinding.
 #pragma once
 #include <filesystem>
 #include <string>
 
 namespace kedge::rt {
 
-/// While it lives, `path` (a file or folder of this thread's) is removed by remove(). Scopes do not nest.
+/// While it exists, remove() deletes `path` (a file or folder that this thread writes). Scopes must not nest.
 class Unfinished {
 public:
   explicit Unfinished(const std::string &path) { current = &path; }
@@ -13,7 +13,7 @@ public:
   Unfinished(const Unfinished &) = delete;
   Unfinished &operator=(const Unfinished &) = delete;
 
-  /// From a terminate handler.
+  /// Called by a terminate handler.
   static void remove() {
     std::error_code ignored;
     if (current)

@@ -1,4 +1,4 @@
-// A model that learns within another program: what is behind a kedge_session.
+// A model that learns inside another program: the implementation of a kedge_session.
 #pragma once
 #include "runtime/exec/LentThreads.h"
 #include "runtime/library/kedge_session.h"
@@ -9,25 +9,25 @@
 
 namespace kedge::rt {
 
-/// The caller's fault: nothing has changed.
+/// An error of the caller; the session is unchanged.
 struct WrongCall : Error {
   using Error::Error;
 };
 
-/// A call before this one has failed half-way.
+/// An earlier call failed half-way.
 struct BrokenSession : Error {
   using Error::Error;
 };
 
-/// Flags of the program with their values.
+/// Flags of the compiled program with their values.
 using OptionTexts = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
 class LearningSession {
 public:
-  /// `lent`: threads of the caller; without a function: the library's own.
+  /// `lent`: threads of the caller. Without a function, the library uses its own threads.
   LearningSession(const OptionTexts &options, const TaskRunner &lent);
 
-  /// Loops of this session run there; null: on the library's own threads.
+  /// Where loops of this session run; null: on the library's own threads.
   const TaskRunner *threads() const { return lent.run ? &lent : nullptr; }
 
   kedge_tensor inputAt(size_t index) const;
@@ -72,13 +72,13 @@ private:
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Originals> originals;
   std::unique_ptr<LossScaler> scaler;
-  std::map<std::string, Lent> inputs; ///< for the next call that reads them
+  std::map<std::string, Lent> inputs; ///< given for the next call that reads them
   std::vector<Described> describedInputs, describedOutputs, describedStates;
   CheckpointRun checkpoints;
-  bool knowsFrozen = false; ///< checkpoints.frozen is up to date
-  std::string folder;       ///< of the checkpoints that this session has written or come from
-  int64_t resumedAt = -1;   ///< step of kedge_resume, until later checkpoints there are set aside
-  int64_t savedStep = -1;   ///< whose checkpoint is in `folder`, and the states are those
+  bool knowsFrozen = false; ///< whether checkpoints.frozen is up to date
+  std::string folder;       ///< of the checkpoints that this session wrote or resumed from
+  int64_t resumedAt = -1;   ///< step given by kedge_resume, until later checkpoints there are set aside
+  int64_t savedStep = -1;   ///< the step of the newest checkpoint in `folder`, while the states have not changed since
   bool broken = false;
 };
 

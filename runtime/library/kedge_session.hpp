@@ -1,4 +1,4 @@
-// The same for C++17: sessions close themselves, errors are exceptions.
+// kedge_session.h for C++17: sessions close themselves, and errors are exceptions.
 #ifndef KEDGE_SESSION_HPP
 #define KEDGE_SESSION_HPP
 

@@ -1,4 +1,4 @@
-// The ranges of all options that take numbers, of the compiler as of programs: one table.
+// One table with the ranges of all numeric options, of the compiler and of programs.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,26 +11,26 @@ class App;
 
 namespace kedge::rt {
 
-/// Which ends belong to a range: both; not the low one; not the high one.
+/// Which ends belong to a range: both; not the lower one; not the upper one.
 enum class RangeEnds : uint8_t { Both, Above, Below };
 
 struct NumberRange {
   const char *flag;
-  bool whole;       ///< no fractions
+  bool whole;       ///< integers only
   double low, high;
   RangeEnds ends = RangeEnds::Both;
-  const char *also = nullptr; ///< a word that stands for a number
+  const char *also = nullptr; ///< a word that may be given in place of a number
 };
 
-/// Null for a flag that takes no number.
+/// Null if the flag does not take a number.
 const NumberRange *rangeOf(std::string_view flag);
 /// "a whole number from 1 to 4096", "a number above 0, at most 1e+38".
 std::string rangeText(const NumberRange &range);
-/// Empty when `text` is a number in the range, written in decimals; else "expected ..., found ...".
+/// Empty if `text` is a decimal number in the range; otherwise "expected ..., found ...".
 std::string outOfRange(const NumberRange &range, std::string_view text);
 
-/// Every option of `app` that takes numbers refuses what is outside its range. One that has no row in the table is an
-/// error of ours: it would take nan.
+/// Makes every numeric option of `app` refuse values outside its range. An option
+/// without an entry in the table is an internal error, because it would accept nan.
 void checkNumbers(CLI::App &app);
 
 } // namespace kedge::rt

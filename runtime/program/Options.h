@@ -11,7 +11,7 @@ namespace kedge::rt {
 
 enum class ScheduleKind : uint8_t { Constant, Linear, Cosine, Wsd };
 
-/// INPUT=FILE; `name` is empty where the file stands alone.
+/// INPUT=FILE; `name` is empty if only FILE was given.
 struct NamedFile {
   std::string name, file;
 };
@@ -23,7 +23,7 @@ struct InitSpec {
   double amount = 0;
 };
 
-/// Run-time scalars; absent ones come from the checkpoint, then from the program's defaults.
+/// Run-time scalars. Missing ones come from the checkpoint, otherwise from the program's defaults.
 struct ScalarOptions {
   std::optional<int64_t> steps, decaySteps, warmup, seed;
   std::optional<double> lr, minLr, warmupStart, weightDecay, beta1, beta2, eps;
@@ -36,7 +36,7 @@ struct Options {
   int64_t evalEvery = 0;
   std::vector<std::string> metrics; ///< --metric
   std::string keepBest;
-  int64_t stopAfter = 0; ///< evaluations without a better one; 0: never
+  int64_t stopAfter = 0; ///< number of evaluations without improvement; 0: never stop
   ScalarOptions scalars;
   std::string model, weights, adapter;
   bool weightsPartial = false;
@@ -45,20 +45,20 @@ struct Options {
   int64_t checkpointEvery = 0, keep = 2;
   bool resume = false;
   std::string exportOnnx, exportOnnxAdapters, exportSafetensors, exportAdapter;
-  std::optional<DType> exportType; ///< of floats in --export-safetensors; nothing: as they are held
+  std::optional<DType> exportType; ///< float type in --export-safetensors; nothing: the type in which states are held
   bool exportTrainingMode = false;
   std::string log, profile, memoryReport;
   bool plan = false;
-  int threads = 0; ///< 0: physical cores
+  int threads = 0; ///< 0: the number of physical cores
   double commTimeout = 30; ///< seconds
   bool continueOnNan = false;
   std::string dumpGradients;
   int64_t dumpStep = 0;
   std::map<int64_t, double> inject; ///< step -> inf, -inf, nan
-  std::string asGiven;              ///< the arguments, one a line
+  std::string asGiven;              ///< the arguments, one per line
 };
 
-/// Exit code when the program should end at once (--help), else nothing. `speaks`: whether help is printed.
+/// The exit code if the program should end now (as after --help), else nothing. `speaks`: whether to print help.
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks = true);
 

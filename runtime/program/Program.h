@@ -1,4 +1,4 @@
-// A compiled program as structs: what runtime/abi/program.md describes.
+// A compiled program as structs. runtime/abi/program.md describes the format.
 #pragma once
 #include "runtime/abi/kedge_abi.h"
 #include "runtime/format/FewBits.h"
@@ -21,10 +21,10 @@ class Communicator;
 class Device;
 struct Program;
 struct ProgramImage;
-/// Makes what a program runs on (runtime/exec/Device.h). The communicator may be null: a world of one rank.
+/// Creates the device that a program runs on (runtime/exec/Device.h). The communicator may be null: one rank.
 using DeviceFactory = std::unique_ptr<Device> (*)(const Program &, const ProgramImage &, int threads, Communicator *);
 
-/// What the object file (or the compiler, in-process) hands over. Must outlive everything made from it.
+/// The parts of a program, from its object file or from a compiler in this process. Must outlive everything made from it.
 struct ProgramImage {
   std::string_view json;
   const unsigned char *data = nullptr;
@@ -44,8 +44,8 @@ enum class StateRole : uint8_t {
   Accumulator,
   Counter,
   State,
-  WorkingCopy, ///< 16-bit form of a parameter; @restore makes it from its master
-  Scaler       ///< of dynamic loss scaling; a checkpoint's manifest holds its values
+  WorkingCopy, ///< the 16-bit copy of a parameter, which @restore computes from its master
+  Scaler       ///< of dynamic loss scaling; its values are in the manifest of checkpoints
 };
 
 struct StateInit {
@@ -53,27 +53,27 @@ struct StateInit {
   int file = 0;
   uint64_t offset = 0;
   uint64_t length = 0;
-  DType type = DType::F32; ///< of the bytes at that place
-  std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: as they are
-  double value = 0;        ///< Fill; Uniform: in [-value, value); Normal: its standard deviation
-  std::string hash;        ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes when it was compiled; empty: unknown
+  DType type = DType::F32; ///< type of the bytes in the file or in the program
+  std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: no transposition
+  double value = 0;        ///< Fill: the value. Uniform: values are in [-value, value). Normal: standard deviation
+  std::string hash;        ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes at compile time; empty: unknown
 };
 
-/// Which factor of a low-rank adapter a state is: the frozen weight `base` acts as base + scale B A.
+/// Says that a state is a factor of a low-rank adapter: the frozen weight `base` is used as base + scale B A.
 struct AdapterFactor {
   bool isB = false;
   std::string base; ///< name of the weight's state
   double scale = 0;
-  bool transposed = false; ///< the weight lies as [in, out]
-  std::string path;        ///< of its module, in a folder of adapters
+  bool transposed = false; ///< the weight is stored as [in, out]
+  std::string path;        ///< of its module, in an adapter folder
 };
 
-/// Where bytes lie: in the arena that kernels work on, or in the arena of host memory (--offload), which launches of
-/// the library kernel `copy` alone read and write.
+/// Where bytes are: in the arena of kernels, or in the arena in host memory
+/// (--offload), which only launches of the library kernel `copy` access.
 enum class Space : uint8_t { Device, Host };
 
-/// The part of a tensor that a state holds: elements [first, first + count) of the whole, in the order of the arena's
-/// axes, lie at element `at` of the state; its other elements are padding.
+/// The part of a tensor that a state contains: elements [first, first + count) of the whole, with
+/// the arena's order of axes, are at element `at` of the state. Its other elements are padding.
 struct StateView {
   std::vector<int64_t> whole; ///< shape of the whole
   int64_t first = 0, at = 0, count = 0;
@@ -82,23 +82,23 @@ struct StateView {
 struct State {
   std::string name;
   StateRole role = StateRole::Constant;
-  std::string onnxName; ///< empty for moments, accumulators, counters
-  std::string of;       ///< `name` of the parameter that a moment or accumulator belongs to
+  std::string onnxName; ///< empty for moments, accumulators and counters
+  std::string of;       ///< name of the parameter that this moment or accumulator belongs to
   TensorDesc desc;      ///< in its arena
   Space space = Space::Device;
   uint64_t offset = 0;
   std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
   StateInit init;
   std::optional<AdapterFactor> adapter;
-  std::optional<Encoding> encoding; ///< it is part of a weight in few bits, whose values `init` gives
-  /// The state is each rank's part of a tensor of this shape: shardOf (runtime/program/World.h) says which.
+  std::optional<Encoding> encoding; ///< set if it is part of a weight in few bits; `init` then has the weight's values
+  /// Set if the state is one rank's part of a tensor of this shape; shardOf (runtime/program/World.h) defines the parts.
   std::optional<std::vector<int64_t>> shard;
-  std::optional<StateView> view; ///< absent: the state is the whole tensor; of a shard once the rank is known
+  std::optional<StateView> view; ///< not set: the state is the whole tensor. For shards it is set once the rank is known
 
   StateView viewOrWhole() const;
-  /// Of the whole tensor in the exported file, safetensors and checkpoints.
+  /// The shape of the whole tensor in the exported file, in safetensors and in checkpoints.
   std::vector<int64_t> fileShape() const;
-  /// Throws rt::Error when this process has but a part of the tensor, which is to be `done` as a whole.
+  /// Throws rt::Error if this process has only a part of the tensor. `done`: what the whole tensor is needed for.
   void expectWhole(const char *done) const;
 };
 
@@ -119,17 +119,17 @@ struct InputSpec {
   TensorDesc desc;
   bool labels = false;
   std::optional<int64_t> lo, hi; ///< inclusive
-  std::vector<int64_t> allowed;  ///< also fine
-  /// Leading dimension is the micro-batch; otherwise the file holds the whole tensor.
+  std::vector<int64_t> allowed;  ///< values that are allowed outside of these bounds
+  /// The leading dimension is the micro-batch. Otherwise the file contains the whole tensor.
   bool batched = true;
 };
 
 struct Place {
   std::string name;
   uint64_t offset = 0;
-  TensorDesc desc; ///< of outputs
-  /// Of an output in parts (one Place each): elements [first, first + elements) of it lie at `offset` right after this
-  /// launch, and no longer. afterLaunch -1: the whole output, at the end of the function.
+  TensorDesc desc; ///< for outputs
+  /// For an output in parts (one Place each): its elements [first, first + elements) are at `offset` right after
+  /// launch afterLaunch, and only then. afterLaunch -1: the whole output is there at the end of the function.
   int64_t first = 0, elements = 0;
   int afterLaunch = -1;
 };
@@ -141,10 +141,10 @@ struct BufferLife {
   Space space = Space::Device;
 };
 
-/// A kernel of a GPU: its function in the program's module and the operands it is given.
+/// A GPU kernel: its function in the program's module, and its operands.
 struct GpuKernel {
   struct Operand {
-    bool workspace = false; ///< `value` bytes into the launch's workspace; else argument number `value`
+    bool workspace = false; ///< true: `value` is an offset in the launch's workspace; false: the number of an argument
     uint64_t value = 0;
   };
   std::string name;
@@ -152,37 +152,37 @@ struct GpuKernel {
   std::vector<Operand> operands;
 };
 
-/// Streams of launches: 0 computes, 1 copies from host memory, 2 to it, 3 is for collectives of ranks. Running launches one by one in the order of the
-/// list does what streams and events ask for, too.
+/// Streams of launches: 0 computes, 1 copies from host memory, 2 copies to it, 3 runs collectives of
+/// ranks. Running all launches one by one in list order respects the order that streams and events demand.
 constexpr int kStreams = 4;
 constexpr int kRankStream = 3;
 
 struct Launch {
-  std::string kernel;  ///< generated, or empty
-  std::string library; ///< op name, or empty
-  bool onGpu = false;  ///< `kernels` does the work, in order (none: nothing to do)
+  std::string kernel;  ///< name of a generated kernel, or empty
+  std::string library; ///< name of the op that a library kernel computes, or empty
+  bool onGpu = false;  ///< `kernels` do the work, in order; if there are none, there is nothing to do
   std::vector<GpuKernel> kernels;
   nlohmann::json attrs;
   std::vector<uint64_t> args;
-  int hostArg = -1; ///< the one of `args` that is an offset of the host arena
+  int hostArg = -1; ///< the argument that is an offset in the host arena; -1: none
   int stream = 0;         ///< launches of one stream run one after the other; see kStreams
-  std::vector<int> waits; ///< events that are recorded by earlier launches of the function
-  int records = -1;       ///< the event that this launch records when it is done; -1: none
+  std::vector<int> waits; ///< numbers of events that earlier launches of the function record
+  int records = -1;       ///< the event that this launch records at its end; -1: none
   size_t reads = 0;
   int64_t iterations = 1, grain = 1;
   std::vector<TensorDesc> inputs, outputs;
   uint64_t workspaceOffset = 0, workspaceBytes = 0;
   std::string loc;
-  bool backward = false; ///< of the backward pass
+  bool backward = false; ///< part of the backward pass
 };
 
 struct GradientPlace {
-  std::string parameter; ///< the state's name
+  std::string parameter; ///< name of the parameter's state
   uint64_t offset = 0;
   DType type = DType::F32;
   int afterLaunch = -1;
   Space space = Space::Device;
-  std::optional<std::vector<int64_t>> shard; ///< the rank's part of the gradient, as State::shard
+  std::optional<std::vector<int64_t>> shard; ///< set if this is one rank's part of the gradient, as in State::shard
 };
 
 struct Function {
@@ -190,10 +190,10 @@ struct Function {
   std::vector<Place> inputs, outputs;
   std::vector<BufferLife> buffers;
   std::vector<Launch> launches;
-  int lossReady = -1; ///< -1: at the function's end
-  int normReady = -1; ///< grad_norm is there and no update has changed anything; -1: there is no such launch
+  int lossReady = -1; ///< the launch after which the loss is known; -1: at the function's end
+  int normReady = -1; ///< the launch after which grad_norm is known and nothing has been updated yet; -1: none
   std::vector<GradientPlace> gradients;
-  bool gradientsPerItems = false; ///< still to be multiplied by nominal items / items
+  bool gradientsPerItems = false; ///< gradients must still be multiplied by nominal items / items
 };
 
 struct ModelFile {
@@ -205,7 +205,7 @@ struct ModelFile {
 struct Target {
   std::string kind = "cpu"; ///< cpu or cuda
   std::string arch;         ///< of cuda: "sm_90"
-  /// Code for the GPU in the program's data; a length of 0: none.
+  /// GPU code in the program's data; length 0: none.
   uint64_t ptxOffset = 0, ptxBytes = 0, cubinOffset = 0, cubinBytes = 0;
   nlohmann::json algorithms; ///< entries of the algorithm table (runtime/calls/AlgorithmTable.h)
 };
@@ -219,30 +219,30 @@ struct CompileOptions {
   double nominalItems = 0, itemsPerBatch = 0;
   std::optional<int64_t> ignoreIndex;
   std::string lossName = "none"; ///< --loss
-  std::string labels, logits;    ///< logits: empty when the only float output is meant
+  std::string labels, logits;    ///< logits: empty if the model has only one float output
   std::optional<int64_t> classAxis; ///< --class-axis
   double tokensPerRow = 1;
   std::string optimizer = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
-  double lossScaleMin = 0;     ///< of dynamic loss scaling; 0: none
+  double lossScaleMin = 0;     ///< dynamic loss scaling: the smallest scale; 0: no loss scaling
   bool lossScaleFixed = false; ///< the scale never changes
   int64_t seed = 0;
   int64_t parameters = 0;
   bool trainingInfo = false;
-  nlohmann::json adapter; ///< of a folder of adapters: "config" as peft has it, "whole": states beside them; null without
+  nlohmann::json adapter; ///< of the adapter folder: "config" in peft's form, "whole": states beside the adapters; null: none
 };
 
 struct Program {
   std::string name;
   std::vector<ModelFile> files;
   std::string graphHash;
-  std::vector<WeightPlace> weightPlaces; ///< what graphHash leaves out
+  std::vector<WeightPlace> weightPlaces; ///< the bytes that graphHash does not cover
   bool embedded = false;
   Target target;
   std::vector<std::string> features;
   int defaultThreads = 0; ///< 0: unknown
   uint64_t arenaBytes = 0, persistentBytes = 0;
-  uint64_t arenaAlign = 64; ///< buffers lie at multiples of it
+  uint64_t arenaAlign = 64; ///< alignment of buffers in the arena
   uint64_t hostArenaBytes = 0, hostPersistentBytes = 0;
   std::vector<State> states;
   std::vector<ScalarSlot> scalars;
@@ -258,10 +258,10 @@ struct Program {
   const ResultSlot *result(const std::string &function, const std::string &name) const;
 };
 
-/// Gives every shard the view of this rank. Throws rt::Error where a shard is not one of this many ranks.
+/// Sets the view of every shard for this rank. Throws rt::Error if a shard is for another number of ranks.
 void placeShards(Program &program, const World &world);
 
-/// Throws rt::Error on text that is no program, another format, or offsets outside the arena.
+/// Throws rt::Error if the text is not a program, has another format, or contains offsets outside the arena.
 Program parseProgram(std::string_view json);
 
 std::string_view roleName(StateRole role);

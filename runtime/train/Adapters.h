@@ -1,4 +1,4 @@
-// Low-rank adapters in a run: first values from a folder, weights with theirs merged in, the folder that is written.
+// Low-rank adapters in a run: initial values from a folder, weights with adapters merged in, and writing of folders.
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/format/AdapterFolder.h"
@@ -7,18 +7,18 @@
 
 namespace kedge::rt {
 
-/// Weights with an adapter.
+/// Number of weights with an adapter.
 int64_t countAdapted(const Program &program);
 
-/// Throws when an option speaks of adapters and the program has none, or names what cannot be written.
+/// Throws if an option is about adapters and the program has none, or if it names something that cannot be written.
 void checkAdapterOptions(const Program &program, const Options &options);
 
-/// The folder of --adapter: values for the program's adapters and what trains beside them.
+/// The folder of --adapter: values for the program's adapters and for the other states that train.
 class GivenAdapter {
 public:
-  /// Throws rt::Error unless the folder has just the program's adapters, with their scales.
+  /// Throws rt::Error unless the folder has exactly the program's adapters, with their scales.
   GivenAdapter(const Program &program, const std::string &folder);
-  /// Whether the state's values are in the folder; then `destination` has them.
+  /// Copies the state's values to `destination`; false if the folder does not have them.
   bool fill(const State &state, char *destination) const;
 
 private:
@@ -28,10 +28,10 @@ private:
   AdapterFolder folder;
 };
 
-/// Frozen weights as their adapters, or few bits, change them, in f32.
+/// The values, in f32, of frozen weights that have adapters or are in few bits.
 class MergedWeights {
 public:
-  /// Without `adds`, adapters are left out.
+  /// If `adds` is false, adapters are left out.
   MergedWeights(const Executor &executor, WholeStates &states, bool adds = true)
       : executor(executor), states(states), adds(adds) {}
   bool has(const State &state) const;
@@ -48,7 +48,7 @@ private:
   std::vector<float> values;
 };
 
-/// Writes `folder` as peft loads it.
+/// Writes `folder` in peft's format.
 void exportAdapter(const std::string &folder, const Executor &executor);
 
 } // namespace kedge::rt

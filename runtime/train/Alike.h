@@ -1,4 +1,4 @@
-// What must be the same on all ranks before the first step.
+// Checks, before the first step, what must be equal on all ranks.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/program/Options.h"
@@ -6,10 +6,10 @@
 
 namespace kedge::rt {
 
-/// Throws AgreedError that names the first rank with another program, or other options, than rank 0.
+/// Throws AgreedError that names the first rank whose program or options differ from those of rank 0.
 void checkSameProgram(Communicator *ranks, const ProgramImage &image, const Options &options);
 
-/// The same of numbers of rows; 0: no such data.
+/// The same for numbers of rows; 0: no such data.
 void checkSameData(Communicator *ranks, int64_t rows, int64_t evaluationRows);
 
 } // namespace kedge::rt

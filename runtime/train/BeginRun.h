@@ -1,15 +1,15 @@
-// From loaded states to a run that can step.
+// Prepares a run for its first step, after states were loaded.
 #pragma once
 #include "runtime/train/Checkpoint.h"
 
 namespace kedge::rt {
 
-/// Sets the loss scale (`checkpoint`: where the run goes on from; null at its start), writes the scalars, and runs what the
-/// program does before its first step. Returns what steps scale their loss with.
+/// Sets the loss scale (from `checkpoint`, or null for a new run), writes the scalars, and
+/// runs the functions that precede the first step. Returns the loss scaler for the steps.
 std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world,
                                      const Checkpoint *checkpoint);
 
-/// Makes anew what the program derives from its states: the 16-bit forms of parameters.
+/// Recomputes what the program derives from its states: the 16-bit copies of parameters.
 void restoreDerived(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world);
 
 } // namespace kedge::rt

@@ -1,28 +1,28 @@
-// --keep-best and --stop-after: which evaluation was the best one, and how long ago.
+// --keep-best and --stop-after: which evaluation was the best, and how many have followed it.
 #pragma once
 #include "runtime/program/Options.h"
 #include "runtime/train/Metrics.h"
 
 namespace kedge::rt {
 
-/// Travels with a run's checkpoints.
+/// Stored in the checkpoints of a run.
 struct BestSoFar {
   std::string metric; ///< empty before the first evaluation
   double value = 0;
-  int64_t step = 0;  ///< completed steps
-  int64_t since = 0; ///< evaluations since then
+  int64_t step = 0;  ///< number of completed steps at that evaluation
+  int64_t since = 0; ///< number of evaluations since then
 };
 
-/// The metric's name in options and texts: "loss", or a MetricKind's.
+/// The metric as options and messages name it: "loss", or the name of a MetricKind.
 struct BestMetric {
   std::string name;
-  std::optional<MetricKind> kind; ///< nothing: the loss
+  std::optional<MetricKind> kind; ///< not set: the loss
 };
 
-/// What --keep-best names, the loss without it; throws for an unknown name.
+/// The metric that --keep-best names, or the loss without it. Throws for an unknown name.
 BestMetric bestMetric(const Options &options);
 
-/// Takes an evaluation in; whether it is the best so far. What is not a number never is.
+/// Records an evaluation. Returns whether it is the best so far; NaN never is.
 bool takeEvaluation(BestSoFar &best, const BestMetric &metric, double loss, const std::vector<MetricValue> &metrics,
                     int64_t step);
 

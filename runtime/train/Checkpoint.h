@@ -1,4 +1,4 @@
-// Folders step-N of safetensors and a manifest: written beside, synced, renamed.
+// Checkpoints: folders step-N with safetensors and a manifest, written under a temporary name, synced, renamed.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/train/Best.h"
@@ -10,77 +10,77 @@
 
 namespace kedge::rt {
 
-/// Where a run stands.
+/// How far a run is.
 struct Progress {
-  int64_t step = 0;           ///< completed steps
-  int64_t optimizerSteps = 0; ///< updates done
-  int64_t samples = 0;        ///< rows consumed by completed steps, over all ranks
-  BestSoFar best;             ///< of the evaluations so far
+  int64_t step = 0;           ///< number of completed steps
+  int64_t optimizerSteps = 0; ///< number of updates
+  int64_t samples = 0;        ///< rows used by completed steps, over all ranks
+  BestSoFar best;             ///< the best of the evaluations so far
 };
 
-/// States that ranks wrote in parts: where elements of a tensor lie.
+/// States that each rank wrote a part of: where the elements of the whole tensor are.
 struct PartLayout {
-  std::vector<int64_t> shape; ///< of the whole, in the order of axes that the parts have
-  std::vector<int> perm;      ///< of the tensor in the exported file to that
+  std::vector<int64_t> shape; ///< of the whole tensor, with the order of axes of the parts
+  std::vector<int> perm;      ///< part axes = transpose(tensor in the exported file, perm)
 };
 struct CheckpointParts {
   int64_t ranks = 0;
-  /// By the file that would hold the tensor as a whole, and the tensor's name.
+  /// By the name of the file that would contain the whole tensor, then by the tensor's name.
   std::map<std::string, std::map<std::string, PartLayout>> tensors;
 };
 
 struct Checkpoint {
   std::string folder;
-  std::string run; ///< alike in all checkpoints of a run; empty in those of older programs
+  std::string run; ///< the same in all checkpoints of a run; empty in checkpoints of older programs
   Progress progress;
   std::string optimizer;
   ScalarOptions scalars;
   std::vector<FrozenTensor> frozen;
-  std::optional<LossScale> lossScale; ///< of a run that scaled its loss
+  std::optional<LossScale> lossScale; ///< set if the run scaled its loss
   CheckpointParts parts;
 };
 
-/// What is alike in all checkpoints of a run.
+/// Data that all checkpoints of a run share.
 struct CheckpointRun {
   World world;
   std::vector<FrozenTensor> frozen;
   std::string id;
-  std::set<int64_t> whole; ///< steps whose folders in --checkpoint-dir this process has checked, file by file
+  std::set<int64_t> whole; ///< steps whose folders in --checkpoint-dir this process has verified file by file
 };
 
-/// The name of a run that begins now.
+/// An identifier for a new run.
 std::string newRunId();
 
-/// Writes DIR/step-N, checks what the disk holds, and removes older whole ones of this run beyond `keep`. On any failure
-/// throws and leaves nothing visible. Ranks write their parts, rank 0 the rest.
+/// Writes DIR/step-N, verifies it on disk, and removes older complete checkpoints of this run so that `keep`
+/// remain. On failure it throws and leaves nothing visible. Each rank writes its parts, rank 0 everything else.
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
                      const RunScalars &scalars, CheckpointRun &run, int64_t keep);
 
-/// Writes DIR/best in place of the one that stands there.
+/// Writes DIR/best, replacing an older one.
 void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
                          const RunScalars &scalars, const CheckpointRun &run);
 
-/// Reads DIR/step-N; throws rt::Error with the reason where it is no checkpoint. `files`: every byte of its files is
-/// looked at, too.
+/// Reads DIR/step-N; throws rt::Error with the reason if it is not
+/// a checkpoint. `files`: also verify every byte of its files.
 Checkpoint readCheckpoint(const std::string &folder, bool files);
 
-/// Before a run goes on from `step`: later checkpoints in `dir` are of another course, and are never to be taken.
+/// Called before a run continues from `step`: moves later checkpoints in `dir` aside, so that no run continues from them.
 void setAsideLater(const std::string &dir, int64_t step);
 
-/// The newest whole checkpoint in `dir`, or `dir` itself when it is one; rank 0 looks for all. Throws when there is none.
+/// The newest complete checkpoint in `dir`, or `dir` itself if it is one. Rank 0 searches for all. Throws if there is none.
 Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks = nullptr);
 
-/// True when `dir` holds at least one step-N folder.
+/// Whether `dir` contains at least one folder step-N.
 bool holdsCheckpoints(const std::string &dir);
 
-/// Removes what a killed process left half-written.
+/// Removes unfinished files of a killed process.
 void removeLeftovers(const std::string &dir);
 
-/// Sets every saved state. Throws rt::Error that names what differs when the checkpoint is of another model
-/// or optimizer, or was written with other frozen tensors; states are then partly set.
+/// Sets all saved states. Throws rt::Error, which names the difference, if the checkpoint is from another
+/// model or optimizer or was written with other frozen tensors. Some states may then be set already.
 void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen, Executor &executor);
 
-/// Parameters, frozen tensors and buffers under their names in the exported file, in its layout.
+/// Writes parameters, frozen tensors and buffers with their names and layout in the exported file.
 void exportSafetensors(const std::string &path, const Executor &executor, std::optional<DType> type = {});
 
 } // namespace kedge::rt

@@ -1,4 +1,4 @@
-// Which states go into which file of a checkpoint, under which name and layout.
+// Which states a checkpoint stores, in which file, under which name and with which layout.
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/format/TensorFile.h"
@@ -8,24 +8,24 @@ namespace kedge::rt {
 inline constexpr const char *kModelFile = "model.safetensors";
 inline constexpr const char *kOptimizerFile = "optimizer.safetensors";
 
-/// A state under the name that it has in a file.
+/// A state and its name in a file.
 struct NamedState {
   const State *state = nullptr;
   std::string name;
 };
 
-/// Those whose values checkpoints hold in the model file: parameters, buffers and states, by their ONNX names.
+/// States that a checkpoint stores in the model file, by ONNX name: parameters, buffers and states.
 std::vector<NamedState> checkpointModelStates(const Program &program);
 /// Moments as "ROLE/ONNX NAME of the parameter", counters as "counter/NAME".
 std::vector<NamedState> optimizerStates(const Program &program);
 
-/// As the exported file has it: the whole tensor.
+/// The whole tensor as in the exported file.
 TensorOut wholeTensor(const Program &program, const NamedState &entry, std::function<const void *()> fetch);
 
-/// The file of one rank's parts of what would be in `file`.
+/// Name of the file with one rank's parts of the tensors that `file` would contain.
 std::string partFile(const std::string &file, int64_t rank);
 
-/// Arena axes against the file's: a state's own perm, or that of the parameter it belongs to.
+/// Arena axes relative to the file's axes: the state's own perm, or that of the parameter it belongs to.
 std::vector<int> layoutOf(const Program &program, const State &state);
 
 } // namespace kedge::rt

@@ -1,4 +1,4 @@
-// An optimizer step with what follows from it: the loss scale, and where the run stands.
+// An optimizer step together with its effects on the loss scale and on the progress of the run.
 #pragma once
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Step.h"
@@ -7,18 +7,18 @@ namespace kedge::rt {
 
 struct CompletedStep {
   StepResult result;
-  LossScale before, after; ///< of a program that scales its loss
+  LossScale before, after; ///< for a program that scales its loss
   bool skipped = false;    ///< no update was made
 };
 
-/// Runs the step that `progress` is at, and counts it. Throws as StepRunner::run does, and when the loss scale has collapsed
-/// or a skipped step has left values that are not finite.
+/// Runs the next step and counts it in `progress`. Throws as StepRunner::run does, and
+/// also if the loss scale has collapsed or a skipped step has left non-finite values.
 CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world, Progress &progress);
 
-/// What becomes of a step whose values are not finite. `skips`: --on-nan continue.
+/// What happens in a step with non-finite values. `skips`: --on-nan continue.
 NonFiniteStep whenNonFinite(const LossScaler &scaler, bool skips);
 
-/// Throws where --on-nan continue asks for what the program cannot do.
+/// Throws if --on-nan continue asks for something that the program cannot do.
 void checkSkipsUpdates(const Program &program);
 
 } // namespace kedge::rt

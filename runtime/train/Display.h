@@ -1,15 +1,15 @@
-// What a person sees of a run: a progress bar on a terminal, some lines elsewhere.
+// What a user sees during a run: a progress bar on a terminal, otherwise some lines.
 #pragma once
 #include "runtime/train/Log.h"
 
 namespace kedge::rt {
 
-/// How long a run will go on, judged by its steps so far. The first is slower than the others (pages, caches), so it counts only
-/// while it is alone.
+/// Estimates the remaining time from the steps so far. The first step is slower
+/// than the others (pages, caches), so it is ignored as soon as there is a second.
 class TimeLeft {
 public:
   explicit TimeLeft(double start) : last(start) {}
-  /// A step has ended, with its evaluation.
+  /// Call after a step and its evaluation.
   void step(double now) {
     (done++ == 0 ? first : others) += now - last;
     last = now;
@@ -26,14 +26,14 @@ private:
 
 class Display {
 public:
-  /// `steps` of the run in all; `countsTokens`: otherwise rows are samples; `speaks`: otherwise
-  /// nothing is shown.
+  /// `steps`: the total of the run. `countsTokens`: show
+  /// tokens, otherwise samples. `speaks`: false shows nothing.
   Display(int64_t steps, bool countsTokens, bool speaks);
-  /// On a terminal alone: what is about to be trained.
+  /// Shows what is about to be trained, on a terminal only.
   void begin(const char *text);
   /// Allocates nothing.
   void step(const LogLine &line);
-  /// Ends the bar's line, so that other text starts on its own.
+  /// Ends the line of the progress bar, so that other text starts on a new line.
   void finish();
 
 private:
@@ -48,7 +48,7 @@ private:
 /// "1:02:03", "2:03".
 void writeDuration(char *text, size_t room, double seconds);
 
-/// A bar and as many of the line's facts as fit `columns`, the most wanted first; no end of line.
+/// Writes a bar and as many facts as fit in `columns`, the most important first; no line end.
 void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t steps, bool countsTokens, const char *left);
 
 } // namespace kedge::rt

@@ -1,11 +1,11 @@
-// Options of a run that would do nothing beside the others.
+// Finds options that would have no effect in this run.
 #pragma once
 #include "runtime/program/Options.h"
 #include "runtime/train/Schedule.h"
 
 namespace kedge::rt {
 
-/// Throws rt::Error that names an option without effect, and what it needs. The run begins at step `first`.
+/// Throws rt::Error that names such an option and what it needs. The run begins at step `first`.
 void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program, int64_t first);
 
 } // namespace kedge::rt

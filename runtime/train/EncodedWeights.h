@@ -1,4 +1,4 @@
-// Weights in few bits: their states out of the values of a file, and the values out of the states.
+// Weights in few bits: encodes the values of a file into states, and decodes states.
 #pragma once
 #include "runtime/format/QuantisedTensor.h"
 #include "runtime/program/Program.h"
@@ -7,15 +7,15 @@
 
 namespace kedge::rt {
 
-/// Fills the state's bytes with its part of the encoded weight, slice by slice: no copy of the weight is made.
+/// Fills the state with its part of the encoded weight. Works slice by slice, without a copy of the weight.
 void encodeWeight(const State &state, const TensorSource &source, char *destination);
 
-/// The same from a weight that is encoded already: its codes as they are. `perm`: the state's axes against the file's. Throws
-/// rt::Error that names `path` and `name` where the program is for other codes.
+/// The same for a weight that is already encoded: copies its codes. `perm`: the state's axes relative to
+/// the file's. Throws rt::Error that names `path` and `name` if the program expects another encoding.
 void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
                    const std::string &name, char *destination);
 
-/// The values, in f32, of the weight that the state holds the codes of. `fetch` gives a state's bytes until its next call.
+/// Decodes the weight whose codes the state has, in f32. `fetch` returns a state's bytes, valid until its next call.
 std::vector<float> decodedWeight(const Program &program, const State &codes,
                                  const std::function<const char *(const State &)> &fetch);
 

@@ -1,4 +1,4 @@
-// Evaluation and prediction: every row once, in order, in evaluation mode.
+// Evaluation and prediction: uses each row once, in order, in evaluation mode.
 #pragma once
 #include "runtime/train/Metrics.h"
 #include "runtime/train/Step.h"
@@ -8,18 +8,18 @@ namespace kedge::rt {
 
 class Evaluator {
 public:
-  /// Throws when the program cannot evaluate, or cannot mask a last partial batch.
+  /// Throws if the program cannot evaluate, or cannot ignore the missing rows of a last partial batch.
   Evaluator(Executor &executor, const Dataset &data, const RunScalars &scalars);
 
-  /// The loss over all rows, weighted by items; nothing when a signal came. Ranks take batches in turn, and all run
-  /// equally often.
+  /// The loss over all rows, as the mean over items; nothing if a signal
+  /// came. Ranks take batches in turn, and all run the same number of times.
   std::optional<double> loss(const Progress &progress);
 
-  /// The signal that ended the last evaluation, of any rank; 0: none.
+  /// The signal that ended the last evaluation, on any rank; 0: none.
   int stoppedBy() const { return signal; }
-  /// Measures these, too, from the next evaluation on; throws when the program cannot.
+  /// Also measures these metrics from the next evaluation on. Throws if the program cannot.
   void measure(const std::vector<MetricKind> &kinds) { metrics = std::make_unique<Metrics>(executor, kinds); }
-  /// Of the last evaluation.
+  /// The metrics of the last evaluation.
   const std::vector<MetricValue> &values() const { return measured; }
 
 private:
@@ -41,12 +41,12 @@ private:
   int signal = 0;
 };
 
-/// Whose turn a batch is in evaluation: in round i rank r takes batch i W + r.
+/// Assigns batches to ranks: in round i, rank r takes batch i W + r, where W is the number of ranks.
 class EvaluationRounds {
 public:
   EvaluationRounds(const Executor &executor, const Dataset &data);
   int64_t count() const { return rounds; }
-  /// The rows of a rank in a round; none where the batches do not go round.
+  /// The rows of a rank in a round; none if there are fewer batches left than ranks.
   RowRange rowsOf(int64_t round, int64_t rank) const;
   RowRange ownRows(int64_t round) const { return rowsOf(round, world.rank); }
   const World &ranks() const { return world; }
@@ -56,26 +56,26 @@ private:
   int64_t batch, rows, rounds;
 };
 
-/// Running statistics are each rank's own while it trains; evaluation and files take those of rank 0.
+/// Running statistics differ between ranks during training; evaluation and exports use those of rank 0.
 void takeBuffersOfFirstRank(Executor &executor);
 
-/// Takes rows as they were predicted.
+/// Called with rows as they are predicted.
 using RowSink = std::function<void(const char *rows, size_t bytes)>;
 
-/// All rows of an output, as prediction gives them: fp16 and bf16 as fp32. Throws where it has no rows.
+/// The type and shape of all rows of an output as prediction returns them: fp16 and bf16 as fp32. Throws if it has no rows.
 TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows);
 
-/// Gives the rows of output `name` to `sink` (on rank 0), in order. Returns the signal that ended it before its end, of any
-/// rank; else 0.
+/// Passes the rows of output `name` to `sink` (on rank 0), in order.
+/// Returns the signal that ended it early, on any rank; otherwise 0.
 int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
                 const std::string &name, const RowSink &sink);
 
-/// Writes output `name` over all rows as FILE.npy (fp16 and bf16 as fp32). Returns the signal that ended it before its
-/// end, of any rank, and then there is no file; else 0.
+/// Writes all rows of output `name` to FILE.npy (fp16 and bf16 as fp32). Returns the
+/// signal that ended it early, on any rank; then no file is written. Otherwise 0.
 int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
              const std::string &name, const std::string &path);
 
-/// Throws unless the program has this output in evaluation mode.
+/// Throws unless the program computes this output in evaluation mode.
 void checkPredictable(const Program &program, const std::string &name);
 
 } // namespace kedge::rt

@@ -1,10 +1,10 @@
-// --export-onnx: the model that was compiled, with the values that the states have now.
+// --export-onnx: the compiled model with the current values of the states.
 #pragma once
 #include "runtime/exec/Executor.h"
 
 namespace kedge::rt {
 
-/// `mode`: training, inference or adapters. Throws rt::Error when the program holds no skeleton for it.
+/// `mode`: training, inference or adapters. Throws rt::Error if the program has no skeleton for it.
 const nlohmann::json &exportSkeleton(const Program &program, const char *mode);
 
 /// Writes `path` atomically; adapters are merged into their weights but in the mode that keeps them. `model`: --model, or empty for the place where it was compiled.

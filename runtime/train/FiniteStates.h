@@ -1,11 +1,11 @@
-// What training has made of the states, looked at before it leaves the program.
+// Checks that trained states are finite before they are exported or saved.
 #pragma once
 #include "runtime/exec/Executor.h"
 
 namespace kedge::rt {
 
-/// Throws, on all ranks alike, when a state that steps write holds a value that is not finite after step `step`.
-/// `consequence`: what comes of it, for the message.
+/// Throws, on all ranks, if a state that steps write contains a non-finite
+/// value after step `step`. `consequence` goes into the message.
 void checkStatesFinite(const Executor &executor, int64_t step, const char *consequence);
 
 } // namespace kedge::rt

@@ -10,9 +10,9 @@ public:
   GradientTools(Executor &executor, const Options &options);
   void visit(const Function &function, int launch, int64_t step, double items) override;
   bool wants(int64_t step) const override;
-  /// True when one of the two options was given.
+  /// Whether one of the two options was given.
   bool needed() const;
-  /// Writes the dumped gradients after their step; throws when a parameter's gradient was not seen.
+  /// Writes the dumped gradients of a step after it; throws if the gradient of a parameter is missing.
   void finishStep(int64_t step);
 
 private:
@@ -21,7 +21,7 @@ private:
 
   Executor &executor;
   const Options &options;
-  /// fp32, in the exported file's layout.
+  /// in fp32, with the layout of the exported file
   std::map<std::string, std::vector<float>> gradients;
 };
 

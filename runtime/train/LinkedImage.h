@@ -1,4 +1,4 @@
-// The program that is linked here: the symbols of runtime/abi/kedge_abi.h as an image.
+// The program that this executable is linked with: the symbols of runtime/abi/kedge_abi.h.
 #pragma once
 #include "runtime/program/Program.h"
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace kedge::rt {
 
-/// On `device` (null: the host).
+/// Runs on `device` (null: the host).
 inline ProgramImage linkedImage(DeviceFactory device) {
   auto kernels = std::make_shared<std::unordered_map<std::string, KedgeKernel>>();
   for (uint64_t i = 0; i < kedge_kernel_count; ++i)

@@ -1,4 +1,4 @@
-// --log: one JSON object a step. Writes without allocating.
+// --log: one JSON object for each step. Writing allocates nothing.
 #pragma once
 #include "runtime/train/Metrics.h"
 #include <cstdint>
@@ -11,29 +11,29 @@ namespace kedge::rt {
 struct LogLine {
   int64_t step = 0;
   double loss = 0;
-  std::optional<double> lr, gradNorm; ///< null in the log when absent
+  std::optional<double> lr, gradNorm; ///< null in the log if not set
   double lossScale = 1;
   bool skipped = false;
   int64_t growthCounter = 0, optimizerSteps = 0;
   double seconds = 0, tokensPerSecond = 0;
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;
-  std::vector<MetricValue> metrics; ///< beside evalLoss
+  std::vector<MetricValue> metrics; ///< in addition to evalLoss
 };
 
-/// Throws rt::Error where the path is a device, a pipe or a folder.
+/// Throws rt::Error if the path is a device, a pipe or a folder.
 void checkLogFile(const std::string &path);
 
 class Log {
 public:
-  /// Without `resumeAt` the file is truncated; with it, lines of that step and later ones and a torn last
-  /// line are cut off.
+  /// Without `resumeAt` the file is truncated. With it, the lines of that
+  /// step and later ones are removed, as is an incomplete last line.
   Log(const std::string &path, std::optional<int64_t> resumeAt);
   ~Log();
   Log(const Log &) = delete;
   Log &operator=(const Log &) = delete;
 
-  /// Appends a line and hands it to the system before it returns.
+  /// Appends a line; it is passed to the system before the call returns.
   void write(const LogLine &line);
 
 private:

@@ -1,4 +1,4 @@
-// The states of dynamic loss scaling as the host sees them: logged, saved, resumed.
+// The host's view of dynamic loss scaling: its states are logged, saved and resumed.
 #pragma once
 #include "runtime/exec/Executor.h"
 
@@ -11,16 +11,16 @@ struct LossScale {
 
 class LossScaler {
 public:
-  /// Looks the states up once: a step allocates nothing.
+  /// Looks up the states once, so that a step allocates nothing.
   explicit LossScaler(Executor &executor);
 
-  /// Whether the program scales its loss; read and write are for those that do.
+  /// Whether the program scales its loss. Call read and write only if it does.
   bool isActive() const { return scale != nullptr; }
   LossScale read() const;
   void write(const LossScale &values);
 
-  /// Throws rt::Error when an overflow has left the scale too small to go on (contract, section 2), or too many steps in a
-  /// row overflowed at a scale that is fixed. Once a step; `before`, `after`: of it.
+  /// Call once after each step. Throws rt::Error if overflows have made the scale too small to continue or,
+  /// with a fixed scale, if too many steps in a row overflowed. `before`, `after`: the scale around the step.
   void checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step);
 
 private:

@@ -1,4 +1,4 @@
-// --metric: what evaluation measures beside the loss.
+// --metric: what evaluation measures besides the loss.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/train/OutputReader.h"
@@ -8,29 +8,29 @@
 namespace kedge::rt {
 
 enum class MetricKind : uint8_t {
-  Accuracy,   ///< share of items whose largest logit is the label's; bce: whose sign is the label's
+  Accuracy,   ///< items whose largest logit is the label's, or (bce) whose logit has the label's sign, as a share
   Top5,       ///< share of items whose label is among the five largest logits
   Perplexity, ///< exp(loss)
-  F1,         ///< macro: mean over classes (bce: columns) that occur as a label or a prediction of 2 TP / (2 TP + FP + FN)
+  F1,         ///< mean of 2 TP / (2 TP + FP + FN) over classes (bce: columns) that occur in labels or predictions
   Mae         ///< mean absolute error
 };
 
-/// accuracy, top5, perplexity, f1, mae; throws for another name, with `flag` in the message.
+/// accuracy, top5, perplexity, f1, mae. Throws for any other name; `flag` is for the message.
 MetricKind metricNamed(const std::string &flag, const std::string &name);
 const char *metricName(MetricKind kind);
-/// The key in the log: "eval_accuracy".
+/// The name in the log: "eval_accuracy".
 const char *metricKey(MetricKind kind);
-/// Whether a larger value is the better one.
+/// Whether larger values are better.
 bool growsBetter(MetricKind kind);
 
 struct MetricValue {
   MetricKind kind;
-  double value = 0; ///< NaN of no item
+  double value = 0; ///< NaN if there were no items
 };
 
-/// How logits and labels of a batch lie: classes along one axis, between `outer` and `inner` others.
+/// Layout of logits and labels in a batch: classes along one axis, with `outer` elements before and `inner` after it.
 struct MetricLayout {
-  bool classes = true; ///< labels are class numbers; else one a logit
+  bool classes = true; ///< labels are class numbers; otherwise one for each logit
   int64_t outer = 1, count = 1, inner = 1;
 };
 
@@ -39,7 +39,7 @@ class MetricSums {
 public:
   explicit MetricSums(const MetricLayout &layout) : layout(layout) {}
   void clear();
-  /// Of the first `outer` blocks: fp32 logits, and labels of their type. Labels that are `ignored` count nowhere.
+  /// Adds the first `outer` blocks: fp32 logits, and labels of the given type. Labels equal to `ignored` are left out.
   void add(const float *logits, const void *labels, DType labelType, int64_t outer, std::optional<int64_t> ignored);
   void sumOver(Communicator *ranks);
   double value(MetricKind kind, double loss) const;
@@ -52,22 +52,22 @@ private:
 
   MetricLayout layout;
   double items = 0, right = 0, amongFive = 0, error = 0;
-  std::vector<double> counts; ///< a class: true positives, predictions, labels
+  std::vector<double> counts; ///< for each class: true positives, predictions, labels
 };
 
 /// The metrics of a program's evaluation.
 class Metrics {
 public:
-  /// Throws when the loss that the program was compiled with has nothing to measure so.
+  /// Throws if the program's loss does not allow one of these metrics.
   Metrics(const Executor &executor, const std::vector<MetricKind> &kinds);
 
   void begin();
-  /// Keeps the labels of the batch that lies ready for @eval, whose run may overwrite them.
+  /// Saves the labels of the batch for @eval, because @eval may overwrite them.
   void takeLabels(Executor &executor);
-  /// The function to run for the logits, null when none is needed, and who watches it.
+  /// The function to run to get the logits, null if they are not needed, and the observer to run it with.
   const char *function() const { return from; }
   OutputReader *reader() { return logits.get(); }
-  /// Adds the first `rows` rows, once the function has run.
+  /// Adds the first `rows` rows; call it after the function has run.
   void add(int64_t rows);
   std::vector<MetricValue> values(double loss, Communicator *ranks);
 
@@ -81,7 +81,7 @@ private:
   MetricLayout layout;
   std::unique_ptr<MetricSums> sums;
   const InputSpec *labels = nullptr;
-  std::vector<char> kept; ///< labels of the batch
+  std::vector<char> kept; ///< the saved labels of the batch
 };
 
 } // namespace kedge::rt

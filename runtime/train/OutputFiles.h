@@ -1,11 +1,11 @@
-// What a run writes must be nothing that it reads, and nothing that it writes twice.
+// Checks that a run does not overwrite files that it reads, and writes no file twice.
 #pragma once
 #include "runtime/program/Options.h"
 #include "runtime/program/Program.h"
 
 namespace kedge::rt {
 
-/// Throws rt::Error that names both options, also where links lead from one to the other.
+/// Throws rt::Error that names the two options. Also finds files that are the same through links.
 void checkOutputFiles(const Options &options, const Program &program);
 
 } // namespace kedge::rt

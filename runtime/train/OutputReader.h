@@ -1,4 +1,4 @@
-// The rows of an output that an evaluation function makes, whole or in parts.
+// Reads all rows of an output of an evaluation function, whether it is computed as a whole or in parts.
 #pragma once
 #include "runtime/exec/Executor.h"
 
@@ -6,13 +6,13 @@ namespace kedge::rt {
 
 const Place *outputOf(const Program &program, const char *function, const std::string &name);
 
-/// The function that keeps the output: @predict, else @eval; null without any.
+/// The function that has this output: @predict, else @eval; null if neither has it.
 const char *functionWith(const Program &program, const std::string &name);
 
-/// The float outputs of evaluation, each once; what `--logits` chose from.
+/// The float outputs of evaluation, each once; `--logits` chose one of them.
 std::vector<std::string> floatOutputs(const Program &program);
 
-/// Collects an output while its function runs: parts as they come, a whole one at the end.
+/// Collects an output while its function runs: parts when they are ready, a whole output at the end.
 class OutputReader : public LaunchObserver {
 public:
   OutputReader(const Executor &executor, const char *function, const std::string &name, DType type);
@@ -20,7 +20,7 @@ public:
   bool watches(const Function &, int launch) const override { return find(launch) != nullptr; }
   bool afterLaunch(const Function &, int launch) override;
 
-  /// All rows, converted to the type; call it when the function has run.
+  /// All rows, converted to the type. Call it after the function has run.
   const char *finish();
 
 private:

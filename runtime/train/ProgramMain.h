@@ -1,11 +1,11 @@
-// The command line of compiled programs.
+// The main function of compiled programs.
 #pragma once
 #include "runtime/program/Program.h"
 
 namespace kedge::rt {
 
-/// Everything a compiled program does. Prints "kedge: error: ..." and returns 1 on failure, 130 or 143 after
-/// a signal, else 0.
+/// Runs a compiled program. On failure prints "kedge: error: ..."
+/// and returns 1. After a signal returns 130 or 143; otherwise 0.
 int programMain(int argc, char **argv, const ProgramImage &image);
 
 } // namespace kedge::rt

@@ -1,4 +1,4 @@
-// Learning rates and the scalars that kernels read.
+// Computes learning rates, and sets the scalars that kernels read.
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
@@ -6,7 +6,7 @@
 
 namespace kedge::rt {
 
-/// Run-time scalars with every default filled in.
+/// Run-time scalars with all defaults filled in.
 struct RunScalars {
   int64_t steps = 0, decaySteps = 0, warmup = 0, seed = 0;
   bool decayStepsGiven = false;
@@ -15,27 +15,27 @@ struct RunScalars {
   std::optional<int64_t> shuffle;
 };
 
-/// Flags given now, then what a checkpoint saved, then the program's defaults. Throws for wsd without
-/// --decay-steps and for a wsd decay longer than the run.
+/// Uses the flags given now, then those that a checkpoint saved, then the program's
+/// defaults. Throws for wsd without --decay-steps, and for a wsd decay longer than the run.
 RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved,
                           const CompileOptions &program);
 
-/// Contract, section 2: the rate of step s.
+/// The learning rate of step s (docs/programs.md).
 double learningRate(const RunScalars &scalars, int64_t step);
 
-/// What changes from one function call to the next.
+/// Values that change from one function call to the next.
 struct StepPoint {
   int64_t step = 0;           ///< s
-  int64_t optimizerSteps = 0; ///< done before this step
-  int64_t micro = 0;          ///< a
+  int64_t optimizerSteps = 0; ///< number of updates before this step
+  int64_t micro = 0;          ///< number of the micro-batch
   World world;
-  double items = 0; ///< of the step, when known
+  double items = 0; ///< in the step, if known
 };
 
-/// Writes every scalar that the program lists.
+/// Writes all scalars that the program lists.
 class ScalarWriter {
 public:
-  /// Throws rt::Error on a scalar that this runtime does not know.
+  /// Throws rt::Error for a scalar that this runtime does not know.
   explicit ScalarWriter(const Program &program);
   void write(Executor &executor, const RunScalars &scalars, const StepPoint &point) const;
 

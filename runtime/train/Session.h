@@ -1,4 +1,4 @@
-// A run of a compiled program, from options to exit code.
+// Runs a compiled program with its options, and returns the exit code.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Launcher.h"
@@ -17,10 +17,10 @@ namespace kedge::rt {
 
 class Session {
 public:
-  /// `ranks`: null in a world of one.
+  /// `ranks`: null if there is one rank.
   Session(const ProgramImage &image, const Program &program, const Options &options, const Launched &launched,
           Communicator *ranks);
-  /// Exit code: 0, or 128 + the signal that ended the run.
+  /// Returns 0, or 128 + the number of the signal that ended the run.
   int run();
 
 private:
@@ -35,7 +35,7 @@ private:
   int threadCount() const;
   std::optional<double> evaluateIfDue();
   void checkpointIfDue(bool interrupted);
-  /// Whether the run ends, since evaluations no longer get better.
+  /// Returns whether to stop, because evaluations no longer improve.
   bool keepIfBest(const LogLine &line);
   std::string describeRun() const;
   void noteStop() const;
@@ -66,10 +66,10 @@ private:
   std::unique_ptr<GradientTools> gradients;
   std::unique_ptr<Profile> profile;
   std::unique_ptr<Log> log;
-  std::unique_ptr<FileLock> folderLock, logLock; ///< held by rank 0
+  std::unique_ptr<FileLock> folderLock, logLock; ///< on rank 0 only
   int64_t stepsRun = 0; ///< by this process
-  int64_t savedStep = -1; ///< of the newest checkpoint
-  int signal = 0;       ///< that any rank has caught
+  int64_t savedStep = -1; ///< step of the newest checkpoint
+  int signal = 0;       ///< signal that some rank received
   bool warnedEmpty = false;
 };
 

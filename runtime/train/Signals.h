@@ -1,19 +1,19 @@
-// SIGINT and SIGTERM: the step is finished, a checkpoint is written, the program ends.
+// On SIGINT and SIGTERM the program finishes its step, writes a checkpoint and ends.
 #pragma once
 
 namespace kedge::rt {
 
-/// From now on the first SIGINT or SIGTERM is remembered; a second one ends the process at once. Writes that
-/// exceed the file size limit, fail instead of killing the process.
+/// From now on the first SIGINT or SIGTERM is remembered, and a second one ends the process
+/// at once. Writes beyond the limit of file sizes fail, instead of ending the process.
 void catchSignals();
 
-/// Standard error takes no more text: as if SIGPIPE had come, which itself is ignored (StandardFiles.h).
+/// Standard error accepts no more text: acts as on SIGPIPE, which itself is ignored (StandardFiles.h).
 void noteLostDisplay();
 
-/// Number of the signal that came, 0 when none did.
+/// The number of the signal that came; 0 if none did.
 int caughtSignal();
 
-/// Forgets a signal; for runs in one process, one after the other.
+/// Forgets the signal, so that a process can run several sessions one after the other.
 void forgetSignals();
 
 } // namespace kedge::rt

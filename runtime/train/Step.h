@@ -6,41 +6,41 @@
 
 namespace kedge::rt {
 
-/// The step's first rows cannot be read: nothing of the step has run yet.
+/// The first rows of the step cannot be read. Nothing of the step has run.
 struct StepNotBegun : Error {
   using Error::Error;
 };
 
-/// The loss or the gradients of a step of a world of one are not finite, and that ends the run.
+/// The loss or the gradients of a step are not finite, with one rank, and this ends the run.
 struct NotFinite : Error {
   using Error::Error;
 };
 
 struct StepResult {
-  double loss = 0; ///< contract, section 2; NaN when the program has none
-  double items = 0; ///< of all ranks
-  std::optional<double> gradNorm; ///< before clipping
-  bool skipped = false;           ///< loss or gradients are not finite, and no update was made
-  int signal = 0;                 ///< that any rank had caught when the ranks agreed on the loss
+  double loss = 0; ///< mean over the step's items; NaN if the program has no loss
+  double items = 0; ///< over all ranks
+  std::optional<double> gradNorm; ///< the norm before clipping
+  bool skipped = false;           ///< loss or gradients were not finite, so nothing was updated
+  int signal = 0;                 ///< signal that some rank had received when ranks agreed on the loss
 };
 
-/// What watches a step beside the loss: dumped and injected gradients.
+/// Observes a step to dump or inject gradients.
 class GradientWatch {
 public:
   virtual ~GradientWatch() = default;
-  /// After `launch` (-1: before the first) of a function that has gradients. `items`: of the step so far.
+  /// Called after `launch` of a function with gradients (-1: before the first). `items`: those of the step so far.
   virtual void visit(const Function &function, int launch, int64_t step, double items) = 0;
   virtual bool wants(int64_t step) const = 0;
 };
 
-/// What becomes of a step whose loss or gradients are not finite.
+/// What happens in a step whose loss or gradients are not finite.
 enum class NonFiniteStep : uint8_t {
-  Ends,  ///< the run: an error names the first such value
-  Skips, ///< its update; the program can leave it out (canSkipUpdates)
-  Passes ///< the program sees to it: loss scaling
+  Ends,  ///< the run ends with an error that names the first such value
+  Skips, ///< the update is skipped; the program must support this (canSkipUpdates)
+  Passes ///< the program itself handles it: loss scaling
 };
 
-/// Whether a program can leave an update out when it knows all gradients.
+/// Whether a program can skip an update when it knows all gradients.
 bool canSkipUpdates(const Program &program);
 
 class StepRunner {
@@ -50,8 +50,8 @@ public:
 
   void watch(GradientWatch *gradientWatch) { watcher = gradientWatch; }
 
-  /// Throws rt::Error on a loss or gradients that are not finite when that ends the run, with the step and the first
-  /// such value; labels and tokens out of range throw as well. State is then not to be saved.
+  /// Throws rt::Error, with the step and the first such value, if loss or gradients are not finite and this
+  /// ends the run. Also throws for labels and tokens out of range. States must not be saved afterwards.
   StepResult run(const Progress &progress);
 
 private:
@@ -79,16 +79,16 @@ private:
   const Dataset &data;
   const RunScalars &scalars;
   const World world;
-  bool foundInData = false; ///< what is not finite came from a file
+  bool foundInData = false; ///< the non-finite value came from a file
   ScalarWriter writer;
   NonFiniteStep whenNonFinite;
   GradientWatch *watcher = nullptr;
   std::string forward; ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
-  std::optional<int64_t> stagedRow; ///< first row of the batch that was read ahead
+  std::optional<int64_t> stagedRow; ///< first row of the batch that was already read
 };
 
-/// An element of a result.
+/// One element of a result.
 double readResult(const Executor &executor, const ResultSlot &slot, int64_t element = 0);
 
 } // namespace kedge::rt

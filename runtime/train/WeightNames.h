@@ -1,4 +1,4 @@
-// Which tensor of --weights is which of the program's: by name, as Hugging Face's files have them.
+// Matches the tensors of --weights to those of the program by name; handles the names in Hugging Face's files.
 #pragma once
 #include "runtime/format/TensorFile.h"
 #include "runtime/program/Program.h"
@@ -6,15 +6,15 @@
 namespace kedge::rt {
 
 struct MatchedWeights {
-  /// By the ONNX name of the state; what is not there keeps the value that the model gives it.
+  /// By the state's ONNX name. States without an entry keep the value from the model.
   std::map<std::string, const TensorView *> tensors;
-  std::map<std::string, std::string> names; ///< of these tensors in the file
-  std::vector<std::string> notes; ///< what was done about names, a sentence each
+  std::map<std::string, std::string> names; ///< the names of these tensors in the file
+  std::vector<std::string> notes; ///< how names were matched, one sentence each
 };
 
-/// Finds `wanted` in a file: by its very name, by the name of a tensor that it is tied to, by its name with module paths in
-/// front added or left out. Buffers may be missing; parameters only with `partial`. Throws rt::Error that names all that
-/// are missing.
+/// Finds `wanted` in a file: by its name, by the name of a tensor tied to it, or by
+/// its name with leading module paths added or removed. Buffers may be missing,
+/// parameters only with `partial`. Throws rt::Error that lists all missing tensors.
 MatchedWeights matchWeights(const std::string &source, const TensorFile &file, const std::vector<const State *> &wanted,
                             bool partial);
 

@@ -1,5 +1,5 @@
-// States as files have them, one at a time: whole on rank 0, where ranks hold parts; with all digits, where memory holds
-// them rounded.
+// Reads states in the form that files have, one at a time. Rank 0 gets the whole tensor
+// even if ranks hold parts, and exact values even if they are rounded in memory.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
@@ -10,12 +10,12 @@ class WholeStates {
 public:
   explicit WholeStates(const Executor &executor);
 
-  /// On rank 0: the whole tensor, of descOf(state), valid until the next call.
+  /// On rank 0: the whole tensor, of type descOf(state); valid until the next call.
   const char *fetch(const State &state);
   TensorDesc descOf(const State &state) const;
-  /// Rank 0 has all that it wants.
+  /// Rank 0 calls this when it needs no more states.
   void finish();
-  /// On the others: gives parts to rank 0 until it has finished.
+  /// On all other ranks: sends parts to rank 0 until it has finished.
   void serve();
 
 private:
@@ -26,7 +26,7 @@ private:
   std::vector<char> whole;
 };
 
-/// Rank 0 runs `body(WholeStates &)`, the others serve it.
+/// Rank 0 runs `body(WholeStates &)`; the others serve it.
 template <typename Body> void onFirstRank(const Executor &executor, Body &&body) {
   WholeStates states(executor);
   if (const Communicator *ranks = executor.communicator(); ranks && !ranks->world().isFirst())

@@ -1,4 +1,4 @@
-// What ranks send each other in a step, as contract section 7 counts.
+// How many elements ranks send each other in a step, by collective and type.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace kedge::analysis {
 
-/// Per rank and step. An all-reduce of n elements counts 2 n, a reduce-scatter and an all-gather n; collectives of one
-/// element are rows of their own ("all_reduce_scalar").
+/// Per rank and step. An all-reduce of n elements counts 2 n; a reduce-scatter and an all-gather
+/// count n. Collectives of one element have a row of their own ("all_reduce_scalar").
 struct CommunicationRow {
   std::string collective, type;
   int64_t calls = 0, elements = 0, bytes = 0;
 };
 
-/// Of a level-4 module whose step has `accumulate` micro-batches; a row a collective and type, sorted by name.
+/// For a level-4 module whose step has `accumulate` micro-batches. One row for each collective and type, by name.
 std::vector<CommunicationRow> communicationOf(mlir::ModuleOp module, int64_t accumulate);
 
 } // namespace kedge::analysis

@@ -1,4 +1,4 @@
-// sched.library as the runtime is asked for it.
+// Describes a sched.library op in the runtime's own terms.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -11,17 +11,17 @@ rt::TensorDesc tensorDescOf(mlir::Type type);
 
 rt::LibraryCall libraryCallOf(sched::LibraryOp op);
 
-/// Scratch bytes of a launch, at `threads` threads of the host where that is the target. Targets whose code
-/// is generated first have noted it on the op as `sched.workspace`. Fails after a diagnostic when a call has
-/// no kernel.
+/// Scratch bytes of a launch; on the CPU with `threads` threads. On targets whose
+/// code is generated before planning, they are in the op's attribute
+/// `sched.workspace`. Emits a diagnostic and fails if no kernel exists for the call.
 mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads);
 
 /// "cpu" or "cuda": the module's attribute `kedge.target`.
 llvm::StringRef targetOf(mlir::ModuleOp module);
 
-/// What buffers of the target's arena lie at multiples of, bytes.
+/// The alignment of buffers in the target's arena, in bytes.
 int64_t arenaAlignment(mlir::ModuleOp module);
-/// What a buffer of `bytes` takes there: the arena of the module around `op`.
+/// `bytes` rounded up to that alignment. `op` is any op of the module.
 int64_t arenaBytes(mlir::Operation *op, int64_t bytes);
 
 } // namespace kedge::analysis

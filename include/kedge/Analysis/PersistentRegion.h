@@ -1,18 +1,18 @@
-// The bytes that a program holds for its whole life.
+// The bytes that a program holds from its start to its end.
 #pragma once
 #include "kedge/Dialect/Train/Bindings.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kedge::analysis {
 
-/// Where what keeps its content between functions lies, in the arena and in host memory. States come first, in the order
-/// of the module, whether a function reads them or not.
+/// Assigns places to everything that keeps its content between functions, in the arena and in
+/// host memory. States come first, in the order of the module, even if no function reads them.
 class PersistentRegion {
 public:
   explicit PersistentRegion(mlir::ModuleOp module);
 
-  /// The offset of a state, a scalar or a result of `function`, at the end of its arena when it has none yet. States and
-  /// scalars are the same in all functions.
+  /// The offset of a state, a scalar or a result of `function`. One that has no place yet
+  /// gets the end of its arena. States and scalars have the same place in all functions.
   int64_t place(train::BindingAttr what, mlir::StringAttr function, mlir::Type type);
   bool isOnHost(train::BindingAttr what) const;
   int64_t bytes() const { return device.bytes; }
@@ -28,11 +28,11 @@ private:
   int64_t alignment;
 };
 
-/// Bytes of the persistent region that kedge-plan-memory makes from this level-3 module: states, scalars, results and
-/// distinct constants, each rounded up to the arena's alignment. Without what lives in host memory.
+/// The size of the persistent region that kedge-plan-memory makes of this level-3 module: states, scalars,
+/// results and distinct constants, each rounded up to the arena's alignment. Host memory is not counted.
 int64_t persistentBytes(mlir::ModuleOp module);
 
-/// Bytes of the states that live in host memory, rounded up alike.
+/// The bytes of states that live in host memory, each rounded up in the same way.
 int64_t hostStateBytes(mlir::ModuleOp module);
 
 /// States that live in host memory: those whose train.state has the attribute `sched.host`.

@@ -1,4 +1,4 @@
-// What a program holds on its device beside its arena.
+// The memory that a program needs on its device in addition to its arena.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace kedge::analysis {
 
-/// An allowance, in bytes: budgets and `peak_bytes` count it. The program's --memory-report has what it measured instead.
+/// An estimate in bytes, part of budgets and of `peak_bytes`. The program's --memory-report has measured values.
 struct Reservation {
   std::string name;
   int64_t bytes = 0;
   std::string source;
 };
 
-/// Of a CPU program that runs with this many threads. The measured sum over the golden models and GPT-2 124M is 8 to
-/// 20 KiB with two threads (docs/results.md); a test keeps the report of each below the allowance.
+/// For a CPU program with this many threads. The golden models and GPT-2 124M were measured at 8
+/// to 20 KiB with two threads (docs/results.md); a test checks that each stays below the estimate.
 std::vector<Reservation> cpuReservations(int threads);
 
-/// Of a CUDA program: the context with the code of kernels and libraries; NCCL where there are several ranks.
+/// For a CUDA program: the context with the code of kernels and libraries, and NCCL if there are several ranks.
 std::vector<Reservation> cudaReservations(int64_t ranks);
 
-/// By the module's target and ranks.
+/// For the target and the ranks of this module.
 std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads);
 
 int64_t sumOf(const std::vector<Reservation> &reservations);

@@ -11,33 +11,33 @@ namespace kedge::analysis {
 
 struct ScheduledLaunch {
   std::string function;
-  int64_t index = 0;  ///< among the function's launches
+  int64_t index = 0;  ///< position among the function's launches
   std::string kernel; ///< the library kernel's name; "cluster" for a generated one, until launchesAsRun names it
-  std::string place;  ///< in the model
+  std::string place;  ///< the layer of the model that it belongs to
   LaunchCost cost;
   double seconds = 0;
-  std::optional<train::FunctionKind> kind = std::nullopt; ///< of the function
+  std::optional<train::FunctionKind> kind = std::nullopt; ///< kind of the function
 };
 
-/// Launches of every function of a level-3 module, in order.
+/// The launches of all functions of a level-3 module, in order.
 std::vector<ScheduledLaunch> launchesOf(mlir::ModuleOp module, const DeviceModel &device);
 
-/// Marks the launches of a level-3 module with their rows of launchesOf (`kedge.rows`, several once launches have joined),
-/// so that their work is found again behind planning.
+/// Notes on each launch of a level-3 module which rows of launchesOf it is (attribute `kedge.rows`). Launches
+/// that are joined later have several rows. So the work of each is known after memory has been planned.
 void markLaunches(mlir::ModuleOp module);
-/// One row a launch of a level-4 module, with the program's number and kernel: the work of what was marked, that of joined
-/// launches together. Takes the marks off.
+/// One row for each launch of a level-4 module, with its number and kernel in the program.
+/// Its work is that of the rows that markLaunches noted, added up. Removes the notes.
 std::vector<ScheduledLaunch> launchesAsRun(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches);
 
 struct StepCost {
   double seconds = 0, flops = 0;
-  std::map<std::string, double> functionSeconds; ///< of one run of each function
+  std::map<std::string, double> functionSeconds; ///< for one run of each function
 };
 
-/// @step, or `accumulate` times @micro and then @update; @init and @eval are no part of a step.
+/// The time of @step, or of @micro `accumulate` times and @update once. @init and @eval are not counted.
 StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumulate);
 
-/// CSV with a heading and one line a launch.
+/// CSV: a heading, then one line for each launch.
 std::string launchTable(const std::vector<ScheduledLaunch> &launches);
 
 } // namespace kedge::analysis

@@ -1,4 +1,4 @@
-// All dialects of the compiler in one registry.
+// Registers all dialects of the compiler.
 #pragma once
 #include "kedge/Dialect/Dist/DistDialect.h"
 #include "kedge/Dialect/Exec/ExecDialect.h"

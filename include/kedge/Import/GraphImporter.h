@@ -1,4 +1,4 @@
-// An ONNX model as level 1: one canonical onnx op a node, static shapes, weights as train.state symbols.
+// Imports an ONNX model as level 1: one canonical onnx op for each node, static shapes, weights as train.state symbols.
 #pragma once
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/TrainAttrs.h"
@@ -11,44 +11,44 @@
 namespace kedge {
 
 struct ImportOptions {
-  /// Dims by input name (--shape). Dimensions with the same symbol in other inputs follow.
+  /// Sizes by input name (--shape). Dimensions of other inputs with the same symbol get the same size.
   std::map<std::string, std::vector<int64_t>> shapes;
-  /// Role by initializer name: parameter, frozen, buffer or constant. Float initializers that it does not
-  /// name are parameters, all others constants.
+  /// Role by initializer name: parameter, frozen, buffer or constant. Float
+  /// initializers without an entry are parameters; all others are constants.
   std::map<std::string, train::Role> roles;
-  /// Inputs that are constants of this program: no argument is made for them.
+  /// Inputs that this program treats as constants; they do not become arguments.
   std::map<std::string, model::Tensor> fixedInputs;
   /// Leave onnx.unsupported ops in the module instead of throwing.
   bool keepUnsupported = false;
 };
 
-/// Imports the model's graph. Throws kedge::Error: for the first error, or for all operators that are not
-/// supported together.
+/// Imports the model's graph. Throws kedge::Error with the first
+/// error, or with all operators that are not supported in one message.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const model::Model &model,
                                               const ImportOptions &options = {});
 
 struct ImportScope;
 
-/// The same in steps, for a second graph (a TrainingInfoProto's algorithm) in the scope of the first.
+/// The same in steps. Allows a second graph (the algorithm of a TrainingInfoProto) that can use names of the first.
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext &context, const model::Model &model, const ImportOptions &options);
   ~GraphImporter();
 
-  /// Appends a graph's nodes to @model; its inputs and initializers become arguments, its outputs results.
-  /// Names of graphs imported before are visible.
+  /// Appends the nodes of a graph to @model. Its inputs and initializers become arguments,
+  /// its outputs results. Names of graphs that were imported before are visible.
   void importGraph(const model::Graph &graph);
-  /// Appends one iteration of training_info: each algorithm in order, behind the main graph (imported before)
-  /// as it is after the updates of those before it. Updated variables become results that are their states,
-  /// outputs of algorithms results bound as such; initializations, which must be constant, become
-  /// the variables' first values. Marks @model with `train.training_info`.
+  /// Appends one iteration of training_info: all algorithms in order, after the main graph, which must be
+  /// imported first. Each algorithm sees the updates of the algorithms before it. Updated variables become
+  /// results bound to their states; outputs of algorithms become results bound as such. Initializations
+  /// must be constant and become the first values of variables. Marks @model with `train.training_info`.
   void importTraining();
-  /// Sets the function's type, folds constants, removes what nobody uses.
+  /// Sets the function's type, folds constants, and removes unused ops.
   mlir::OwningOpRef<mlir::ModuleOp> finish();
 
-  /// What a name of an imported graph stands for; null when there is none.
+  /// The value of a name in an imported graph; null if there is none.
   const ImportedValue *lookup(llvm::StringRef name) const;
-  /// What could not be imported: one message an operator or form of it, with the places it occurs at.
+  /// What could not be imported: one message for each operator or form of it, with all places where it occurs.
   std::vector<std::string> unsupported() const;
 
 private:
@@ -66,14 +66,14 @@ private:
   void initializeVariables(const model::TrainingInfo &info);
   void importAlgorithm(const model::TrainingInfo &info, bool first);
   void updateVariables(const model::TrainingInfo &info, const ImportScope &stage);
-  /// The state that an initializer is; null when it is a constant.
+  /// The state that an initializer became; null if it became a constant.
   mlir::FlatSymbolRefAttr variable(llvm::StringRef initializer) const;
   void importInput(const model::ValueInfo &input);
   llvm::SmallVector<int64_t> inputShape(const model::ValueInfo &input);
   void bindSymbols(const model::Graph &graph);
   void importInitializers(const model::Graph &graph, ImportScope &scope);
   ImportedValue importInitializer(const model::Tensor &tensor);
-  /// A constant: in the IR when small, a state of role constant otherwise.
+  /// A constant: in the IR if it is small, otherwise a state of role constant.
   mlir::Value importConstant(const model::Tensor &tensor, mlir::Location loc);
   mlir::Value importState(const model::Tensor &tensor, train::Role role);
   void importNodes(const model::Graph &graph, ImportScope &scope);
@@ -104,8 +104,8 @@ private:
   std::vector<Report> reports;
 };
 
-/// Replaces values of at most `limit` elements that hang on no argument by onnx.Constant, and removes pure
-/// ops that nobody uses. Idempotent.
+/// Replaces values of at most `limit` elements that depend on no argument by onnx.Constant,
+/// and removes pure ops without uses. Running it twice changes nothing more.
 void foldConstants(mlir::Operation *function, int64_t limit = 1024);
 
 } // namespace kedge

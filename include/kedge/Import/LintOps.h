@@ -1,5 +1,5 @@
-// Between lint and the importer: what lint asks about operators, answered by the importers' registry and the onnx
-// dialect's interfaces, and what its verdicts are to the importer.
+// Connects lint and the importer. Lint asks about operators; the registry of importers and
+// the interfaces of the onnx dialect answer. Lint's verdicts become the importer's roles.
 #pragma once
 #include "kedge/Dialect/Train/TrainAttrs.h"
 #include "kedge/Lint/Lint.h"

@@ -1,4 +1,4 @@
-// How one ONNX node becomes level-1 ops: a function per operator, in a registry by domain and name.
+// How one ONNX node becomes level-1 ops: one function for each operator, registered by domain and name.
 #pragma once
 #include "kedge/Model/Model.h"
 #include "mlir/IR/Builders.h"
@@ -11,25 +11,25 @@
 
 namespace kedge {
 
-/// What QuantizeLinear made a tensor from: a DequantizeLinear of it trains through (Build/Quantize.cpp).
+/// Records the input of a QuantizeLinear, so that gradients can pass through its DequantizeLinear (Build/Quantize.cpp).
 struct Quantised {
   mlir::Value source;    // x
-  mlir::Value rounded;   // before it was clipped to [low, high]
+  mlir::Value rounded;   // rounded, but not yet clipped to [low, high]
   mlir::Value scale, zero; // the operands; zero may be null
   double low, high;
 };
 
-/// What a value name of the graph stands for: a tensor, or (for the sequence ops, which never reach the IR)
-/// a list of tensors.
+/// What a name in the graph stands for: a tensor or, for the
+/// sequence ops, a list of tensors. Lists never reach the IR.
 struct ImportedValue {
   mlir::Value tensor;
   std::optional<llvm::SmallVector<mlir::Value>> sequence = std::nullopt;
-  /// The file's element type where it is a narrow one (kedge/Model/NarrowTypes.h): the tensor has its codes, in i8 or ui8.
+  /// The file's element type if it is a narrow one (kedge/Model/NarrowTypes.h). The tensor then holds codes, in i8 or ui8.
   model::DType narrow = model::DType::Undefined;
   std::shared_ptr<const Quantised> quantised = nullptr;
 };
 
-/// The node at hand and what import knows around it. Implemented by the graph importer.
+/// The node that is being imported and its context. Implemented by the graph importer.
 class NodeContext {
 public:
   virtual ~NodeContext() = default;
@@ -43,7 +43,7 @@ public:
   int64_t opset() const { return node.opset; }
   size_t operandCount() const { return node.inputs.size(); }
   bool has(size_t k) const { return node.hasInput(k); }
-  /// Null when the operand is omitted; an error when it is a sequence.
+  /// Null if the operand is omitted; an error if it is a sequence.
   virtual mlir::Value operand(size_t k) = 0;
   /// An error when operand k is omitted.
   mlir::Value require(size_t k);
@@ -51,20 +51,20 @@ public:
   virtual llvm::SmallVector<mlir::Value> sequence(size_t k) = 0;
   /// Operand k as it is, tensor or sequence.
   virtual ImportedValue imported(size_t k) = 0;
-  /// Values of an operand that must be known at compile time (shapes, axes, pads, ratios): folds whatever
-  /// leads to it. `what` names it in the error. An omitted operand yields nullopt.
+  /// The values of an operand that must be known at compile time (shapes, axes, pads, ratios). Folds
+  /// the ops that compute it. `what` describes it in the error. nullopt for an omitted operand.
   virtual std::optional<llvm::SmallVector<int64_t>> constantInts(size_t k, llvm::StringRef what) = 0;
   virtual std::optional<llvm::SmallVector<double>> constantFloats(size_t k, llvm::StringRef what) = 0;
-  /// The same, but nullopt also when the value is not a constant.
+  /// The same, but nullopt instead of an error for a value that is not constant.
   std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k);
   virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) = 0;
 
-  /// The element type of an operand whose tensor has codes; Undefined for all other operands.
+  /// The element type of an operand that holds codes; Undefined for any other operand.
   model::DType narrowType(size_t k) { return has(k) ? imported(k).narrow : model::DType::Undefined; }
 
   void setResult(size_t k, mlir::Value value) { setResult(k, ImportedValue{value}); }
   virtual void setResult(size_t k, ImportedValue value) = 0;
-  /// Imports a subgraph here, with these values for its inputs; returns its outputs.
+  /// Imports a subgraph with these values for its inputs, and returns its outputs.
   virtual llvm::SmallVector<ImportedValue> importSubgraph(const model::Graph &graph,
                                                           llvm::ArrayRef<ImportedValue> inputs) = 0;
   void setResults(mlir::ValueRange values);
@@ -72,16 +72,16 @@ public:
   /// MLIR element type; an error for types that tensors cannot have here (strings, complex).
   mlir::Type elementType(model::DType type);
   mlir::DenseI64ArrayAttr ints(llvm::ArrayRef<int64_t> values) { return builder.getDenseI64ArrayAttr(values); }
-  /// In the IR when small, a `train.state` of role constant otherwise.
+  /// In the IR if it is small, otherwise a `train.state` of role constant.
   virtual mlir::Value constantTensor(const model::Tensor &tensor);
   mlir::Value constantInts1d(llvm::ArrayRef<int64_t> values);
 
-  /// Throws kedge::Error: file, node, module, then the message.
+  /// Throws kedge::Error with file, node, module and the message.
   template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
     failWith(fmt::format(format, std::forward<Args>(args)...));
     llvm_unreachable("failWith throws");
   }
-  /// The operator (or this form of it: types, attributes) is not supported. Reported with all others.
+  /// Reports that the operator, or this form of it (types, attributes), is not supported. All reports are shown together.
   [[noreturn]] void unsupported(const std::string &why);
 
 protected:
@@ -102,7 +102,7 @@ public:
   void add(llvm::StringRef opType, NodeImporter importer, llvm::StringRef domain = "");
   NodeImporter find(llvm::StringRef domain, llvm::StringRef opType) const;
   llvm::SmallVector<std::string> names() const;
-  /// What happens to operands of narrow types: most operators cannot compute with them.
+  /// How an operator treats operands of narrow types. Most cannot compute with them.
   enum class Narrow { Refused, Read, Moved };
   static Narrow narrowOperands(llvm::StringRef opType);
 
@@ -110,7 +110,7 @@ private:
   llvm::StringMap<NodeImporter> importers;
 };
 
-// One function a family, in lib/Import/Build/<Family>.cpp.
+// One function for each family of operators, in lib/Import/Build/<Family>.cpp.
 void registerCoreImporters(NodeImporters &);
 void registerSequenceImporters(NodeImporters &);
 void registerMathImporters(NodeImporters &);

@@ -3,11 +3,11 @@
 
 namespace kedge {
 
-/// PyTorch's autocast lists by op: 16 bits, f32, the type of the operands, the widest type among them. A loss is f32
-/// under every policy, and what follows from it.
+/// The op lists of PyTorch's autocast: compute in 16 bits, in f32, in the type of the operands, or
+/// in the widest operand type. Losses, and what is computed from them, are f32 under every policy.
 enum class PrecisionClass { Low, Full, Follow, Widest, Loss };
 
-/// The methods of PrecisionOpInterface for ops whose answer depends on nothing but the op's kind.
+/// Implements PrecisionOpInterface for ops whose class depends only on the kind of op.
 template <PrecisionClass Class, unsigned FirstAny> struct PrecisionIs {
   template <typename ConcreteOp> class Impl : public mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
   public:

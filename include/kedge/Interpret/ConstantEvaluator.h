@@ -1,5 +1,5 @@
-// Computes values that depend on no input: shapes, masks, ranges. The reference interpreter of levels 1
-// and 2: cluster bodies are interpreted point by point, library ops run the runtime's kernels.
+// Computes values that depend on no input: shapes, masks, ranges. It is the reference interpreter of
+// levels 1 and 2. Cluster bodies are interpreted point by point, library ops run the runtime's kernels.
 #pragma once
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -18,18 +18,18 @@ struct HostTensor {
   int64_t elements() const { return type.getNumElements(); }
   int64_t intAt(int64_t index) const;   ///< any integer or bool type
   double floatAt(int64_t index) const;  ///< any type
-  /// onnx.Constant's attribute (splat when all elements are equal).
+  /// As an attribute of onnx.Constant; a splat if all elements are equal.
   mlir::DenseElementsAttr toAttribute() const;
   static HostTensor fromAttribute(mlir::ElementsAttr attribute);
 };
 
 class ConstantEvaluator {
 public:
-  /// Values of more than `limit` elements on the way are not computed.
+  /// Values on the way with more than `limit` elements are not computed.
   explicit ConstantEvaluator(int64_t limit = 1 << 24) : limit(limit) {}
-  /// Null when the value hangs on a function argument, a random number or a weight, or is too large.
+  /// Null if the value depends on a function argument, a random number or a weight, or is too large.
   const HostTensor *evaluate(mlir::Value value);
-  /// Fixes the value of an argument or result (inputs of a reference run).
+  /// Sets the value of an argument or result (for inputs of a reference run).
   void bind(mlir::Value value, HostTensor tensor);
   /// Whether the value was bound or evaluated before.
   bool knows(mlir::Value value) const { return known.contains(value); }
@@ -41,7 +41,7 @@ private:
   llvm::DenseMap<mlir::Operation *, bool> refused;
 };
 
-/// One evaluation of a pure op from its operands' values; false when it cannot be interpreted.
+/// Computes the results of one pure op from its operands' values; false if the op cannot be interpreted.
 bool interpret(mlir::Operation *op, llvm::ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results);
 
 } // namespace kedge

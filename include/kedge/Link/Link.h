@@ -1,4 +1,4 @@
-// Objects + runtime -> executable, through the system's C++ compiler driver.
+// Links object files and the runtime into an executable with the system's C++ compiler.
 #pragma once
 #include "kedge/Support/ObjectFile.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -6,32 +6,32 @@
 
 namespace kedge {
 
-/// What the runtime's archives make: a program for the host or for a GPU, or a library for the host.
+/// What to link with the runtime: a program for the host or for a GPU, or a library for the host.
 enum class RuntimeKind { Cpu, Cuda, Library };
 
-/// Links a program and puts it at `output` in one step (an older file there stays whole until then). Equal
-/// objects give equal bytes. The runtime's archives are found beside the running executable: in the build
-/// tree, or in ../lib of an installation. Throws Error with the driver's message when linking fails.
+/// Links a program and moves it to `output` in one step; an older file there stays intact until then.
+/// Equal objects give equal bytes. The runtime's archives are found relative to the running executable,
+/// in the build tree or in ../lib of an installation. Throws Error with the linker's message on failure.
 void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime = RuntimeKind::Cpu);
 
-/// Where --emit lib writes, and how the model's own functions begin.
+/// Where --emit lib writes its files, and the prefix of the model's own functions.
 struct LibraryPlace {
   std::string folder, name, symbol;
   std::string file(const std::string &name) const;
 };
-/// Of -o DIR/NAME. Throws Error where NAME cannot be a library's.
+/// The place that -o DIR/NAME means. Throws Error if NAME cannot be the name of a library.
 LibraryPlace libraryPlace(const std::string &output);
 
-/// Links libNAME.so, which holds all that it needs but libc, libm and threads, and shows nothing but kedge_session.h's
-/// functions and this model's own. Puts it in its place as linkProgram does.
+/// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
+/// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
 void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place);
-/// NAME.h, NAME.hpp and NAME.pc.
+/// Writes NAME.h, NAME.hpp and NAME.pc.
 void writeLibraryFiles(const LibraryPlace &place);
 
-/// Throws Error that says what is missing unless the runtime of that kind is there: told before any work.
+/// Throws Error if the runtime of that kind is missing. Called before any work is done.
 void checkRuntime(RuntimeKind runtime);
 
-/// Joins the objects into one relocatable object at `output`, without the runtime: for a linker of one's own.
+/// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it themselves.
 void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
 
 } // namespace kedge

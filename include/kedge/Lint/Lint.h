@@ -1,6 +1,6 @@
-// What would train wrongly without a word: the verdict on every initializer, the findings, and what mends
-// them. Works on model::Model alone, from names and the exporter's own metadata; values are read only where a
-// rule asks for them (masks, repairs).
+// Finds what would train wrongly without an error message: a verdict on every initializer,
+// the findings, and repairs. Works on model::Model alone, from names and the exporter's
+// metadata. Values of weights are read only where a rule needs them (masks, repairs).
 #pragma once
 #include "kedge/Model/Model.h"
 #include <functional>
@@ -14,7 +14,7 @@ std::string_view severityName(Severity); // "error", "warning", "note"
 enum class Verdict {
   Parameter, // trained
   Frozen,    // a parameter that --freeze keeps as it is
-  Buffer,    // state that training changes without a gradient (running statistics), or the file calls so
+  Buffer,    // state that changes in training without a gradient (running statistics), or that the file marks so
   State,     // other variables of a training_info (moments, step counters)
   Constant
 };
@@ -22,19 +22,19 @@ std::string_view verdictName(Verdict);
 
 struct Finding {
   Severity severity = Severity::Error;
-  std::string code; // one of the contract's: "merged-parameters", "dropped-bias", ...
+  std::string code; // as in docs/guide/lint.md: "merged-parameters", "dropped-bias", ...
   std::string node; // node name; of an unnamed node its first output
   std::string tensor;
-  std::string module; // dotted module path; "" when the file does not tell
+  std::string module; // dotted path of the module; "" if the file does not have it
   std::string reason;
   std::string remedy;
   bool repairable = false; // by --repair or --train-mode
-  std::string detail; // of the text only: what differs from finding to finding, where the reason names it
+  std::string detail; // text only: what differs between findings with the same reason
 };
 
 struct Initializer {
   std::string name;     // in the model at hand
-  std::string original; // the exporter's dotted name, when it differs or the file tells it; else `name`
+  std::string original; // the exporter's dotted name, if known; otherwise `name`
   Verdict verdict = Verdict::Constant;
   std::string reason;
 };
@@ -49,54 +49,54 @@ struct Options {
   bool trainMode = false, repair = false;
   std::set<std::string> allow;
   bool severalRanks = false;
-  bool addsAdapters = false; ///< what trains is added to the model, beside --train
+  bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
 };
 
-/// What lint asks of the compiler about an operator; see lintOperators() in LintOps.h.
+/// The questions about operators that lint asks the compiler; see lintOperators() in LintOps.h.
 struct Operators {
   std::function<bool(const std::string &domain, const std::string &op)> isSupported, hasGradient;
-  /// On ONNX's operand numbers; asked only where ONNX itself lets a gradient through.
+  /// `operand` is ONNX's operand number. Called only where ONNX itself defines a gradient.
   std::function<bool(const std::string &domain, const std::string &op, size_t operand)> isDifferentiable;
 };
 
 struct Report {
   std::vector<Finding> findings; // errors, warnings, notes; each in the order of the graph
   std::vector<Initializer> initializers;
-  std::vector<std::string> changes; // what --repair and --train-mode did, a sentence each
-  std::vector<std::string> remarks; // what an option found nothing to do about, a sentence each
-  std::vector<std::string> unknown; // what the file cannot tell, a sentence each
-  std::vector<std::string> allowed; // errors that --allow accepts are findings still, but count as warnings
+  std::vector<std::string> changes; // what --repair and --train-mode changed, one sentence each
+  std::vector<std::string> remarks; // options that found nothing to do, one sentence each
+  std::vector<std::string> unknown; // what cannot be known from the file, one sentence each
+  std::vector<std::string> allowed; // errors accepted by --allow; they stay in the findings and count as warnings
 
-  /// From prepare(): the model as loaded, and with repairs and ties but not in training mode. What differs is
-  /// what the exported file gets (exporter::editsBetween).
+  /// From prepare(): the model as loaded, and the model with repairs and ties but not in
+  /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
 
   bool hasErrors() const;
-  /// Verdict of an initializer; Constant for a name that is none.
+  /// The verdict on an initializer; Constant if there is no initializer of that name.
   Verdict verdict(const std::string &initializer) const;
 };
 
 /// Throws kedge::Error for a bad regular expression or a name that the model does not have.
 Report check(const model::Model &, const Options &, const Operators &);
 
-/// Mends in place what --repair can mend: splits merged parameters, restores zero biases, makes the distinct
-/// rows of folded embeddings a parameter, gives transposed weights their name and layout back (with a
-/// Transpose). What was mended loses the metadata that told of the damage. Returns a sentence a change.
+/// Repairs in place what --repair can repair: splits merged parameters, restores biases of zero, makes the
+/// distinct rows of a folded embedding a parameter, and gives transposed weights back their name and layout
+/// (with a Transpose). Removes the metadata that showed the damage. Returns one sentence for each change.
 std::vector<std::string> repair(model::Model &);
 
-/// Copies of one parameter that constant folding made (a tied weight and its transposed copy) become one
-/// tensor again. Not an option: a transposed weight is that parameter. Returns a sentence a change.
+/// Joins copies of one parameter that constant folding made (a tied weight and its transposed copy).
+/// Always done, since a transposed copy is the same parameter. Returns one sentence for each change.
 std::vector<std::string> tieCopies(model::Model &);
 
-/// Dropout and BatchNormalization to training, in the newest form of the operator. Returns a sentence a
-/// change.
+/// Sets Dropout and BatchNormalization to training mode, in the
+/// newest form of the operator. Returns one sentence for each change.
 std::vector<std::string> setTrainMode(model::Model &);
 
-/// The whole of it, as compile, plan and lint do: repairs, ties and training mode in place where the options
-/// ask for them. The report is about the model before ties: tensors that ties remove are in it still.
+/// Everything that compile, plan and lint do: repairs, ties and training mode, in place, as the
+/// options ask. The report is about the model before ties, so it still lists tensors that ties remove.
 Report prepare(model::Model &, const Options &, const Operators &);
 
-/// Row of an embedding that gets no gradient through this Gather (fx_node's padding_idx).
+/// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
 std::optional<int64_t> paddingIndex(const model::Node &);
 
 /// Dotted module path of a node by the exporter's metadata; "" when it has none.
@@ -107,7 +107,7 @@ struct TextOptions {
   size_t width = 100;
 };
 std::string toText(const Report &, const model::Model &, const TextOptions & = {});
-/// The contract's schema: findings[] and initializers[].
+/// The report as JSON (docs/guide/lint.md): findings[] and initializers[].
 std::string toJson(const Report &);
 
 } // namespace kedge::lint

@@ -1,6 +1,6 @@
-// An ONNX model as plain structs: what importers, lint and planner read.
-// loadModel() maps the file, checks it and returns the model; all errors are kedge::Error and name the file,
-// the place, what was expected and found, and a remedy.
+// An ONNX model as plain structs, which importers, lint and planner read. loadModel()
+// maps the file, checks it and returns the model. All errors are kedge::Error. They
+// name the file and the place, say what was expected and found, and give a remedy.
 #pragma once
 #include "kedge/Model/ModelTypes.h"
 #include <functional>
@@ -20,10 +20,10 @@ struct Node {
   std::vector<Attribute> attributes;
   Metadata metadata;
   std::string doc;
-  int64_t opset = 0; // version of `domain` in effect here (functions may import their own)
-  int64_t id = -1; // import-time index after inlining, over the model and its subgraphs; keys random numbers
-  uint64_t place = 0; // byte place of the NodeProto in the model file (several nodes of an inlined function
-                      // share one place); 0 when made by the compiler
+  int64_t opset = 0; // version of `domain` that applies here (functions may import their own)
+  int64_t id = -1; // number of the node after inlining, over the model and its subgraphs; keys random numbers
+  uint64_t place = 0; // byte offset of the NodeProto in the model file (nodes of a function that was inlined several times
+                      // have the same); 0 if the compiler made the node
 
   bool is(std::string_view type, std::string_view inDomain = "") const {
     return opType == type && domain == inDomain;
@@ -37,8 +37,8 @@ struct Node {
   const Attribute *find(std::string_view name) const;
   Attribute *find(std::string_view name);
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// With a default: the default if the attribute is absent. Without: absence is an error.
-  /// A wrong kind is always an error that names node and attribute.
+  /// With a default: the default if the attribute is absent. Without one, absence is an
+  /// error. A value of another kind is always an error that names node and attribute.
   int64_t attrInt(std::string_view name) const;
   int64_t attrInt(std::string_view name, int64_t otherwise) const;
   bool attrBool(std::string_view name, bool otherwise) const { return attrInt(name, otherwise) != 0; }
@@ -57,11 +57,11 @@ struct Node {
   const Graph &attrGraph(std::string_view name) const;
   const Graph *attrGraphIf(std::string_view name) const;
 
-  /// Adds or replaces.
+  /// Adds the attribute, or replaces the one with its name.
   void set(Attribute);
   void erase(std::string_view name);
 
-  /// Metadata value, or "" when absent.
+  /// A metadata value, or "" if absent.
   const std::string &meta(const std::string &key) const;
   /// "node '/layer/MatMul' (MatMul)"; unnamed nodes are named by their first output.
   std::string describe() const;
@@ -89,7 +89,7 @@ struct ValueInfo {
   std::vector<Dim> dims;
   std::string doc;
   Metadata metadata;
-  uint64_t place = 0;           // byte place of the ValueInfoProto in the model file; 0 when not from a file
+  uint64_t place = 0;           // byte offset of the ValueInfoProto in the model file; 0 when not from a file
   std::string describe() const; // "'x' (float32[batch x 3])"
 };
 
@@ -107,13 +107,13 @@ struct Graph {
   const Tensor *findInitializer(std::string_view name) const;
   const ValueInfo *findInput(std::string_view name) const;
   const ValueInfo *findOutput(std::string_view name) const;
-  /// Looks among inputs, outputs and valueInfos.
+  /// Searches inputs, outputs and valueInfos.
   const ValueInfo *findValueInfo(std::string_view name) const;
-  /// Inputs without an initializer of the same name (what a caller must feed).
+  /// Inputs that a caller must provide: those without an initializer of the same name.
   std::vector<const ValueInfo *> feeds() const;
 };
 
-/// A model-local function; gone after inlining.
+/// A model-local function. Inlining removes all of them.
 struct Function {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
@@ -145,37 +145,37 @@ struct Model {
   std::vector<Function> functions; // empty after inlining
   std::vector<TrainingInfo> trainingInfo;
   Metadata metadata;
-  /// hashGraph() with all Inline initializers taken as weights.
+  /// The result of hashGraph() with all Inline initializers as the weights.
   std::string graphHash;
   bool usesExternalData = false; // whether any initializer of the file lies in another file
   std::shared_ptr<const MappedFile> file;
 };
 
 struct LoadOptions {
-  /// Missing or short external files are an error (else only their names, offsets and lengths are taken).
+  /// Report missing or short external files as errors. Otherwise only their names, offsets and lengths are read.
   bool requireExternalData = true;
-  /// Inline model-local functions (then nodes get their ids).
+  /// Inline model-local functions; this also gives nodes their ids.
   bool inlineFunctions = true;
 };
 
 Model loadModel(const std::string &path, const LoadOptions & = {});
-/// As loadModel, from bytes; `path` names the model in messages and its folder holds external data.
+/// Like loadModel, but from bytes. `path` is used in messages, and its folder is where external data are.
 Model parseModel(std::vector<uint8_t> bytes, const std::string &path, const LoadOptions & = {});
 
-/// Replaces calls of model-local functions by their bodies, recursively; renumbers node ids.
-/// Inner value names become "<call name>/<inner name>", made unique; inner nodes keep their metadata and
-/// inherit keys of the call that they lack.
+/// Replaces calls of model-local functions by their bodies, recursively, and renumbers
+/// node ids. Values inside get names "<call name>/<inner name>", made unique. Nodes
+/// inside keep their metadata and get the keys of the call that they lack.
 void inlineFunctions(Model &);
 
-/// Values of a Constant node in any of its forms (value, value_float, value_ints, ...), named by its output.
+/// The value of a Constant node in any of its forms (value, value_float, value_ints, ...), named after its output.
 Tensor constantValue(const Node &);
 
-/// 16 hex digits over all bytes of the model file but the given weights' Inline ones, over whose places and
-/// lengths it goes instead (those of external weights are in the file's own bytes): rt::hashGraph, which the
-/// program computes at start.
+/// 16 hex digits that identify the model file without the bytes of the given Inline
+/// weights; their offsets and lengths are hashed instead. For external weights these are
+/// part of the file anyway. The same as rt::hashGraph, which the program computes at start.
 std::string hashGraph(const Model &, const std::vector<const Tensor *> &weights);
 
-/// Calls `visit` for every node, those of subgraphs after their owner.
+/// Calls `visit` for every node; nodes of subgraphs come after the node that owns the subgraph.
 void forEachNode(const Graph &, const std::function<void(const Node &)> &visit);
 void forEachNode(Graph &, const std::function<void(Node &)> &visit);
 

@@ -1,4 +1,4 @@
-// A read-only file in memory: mapped from disk, or bytes that a caller handed over.
+// A read-only file in memory: mapped from disk, or made from bytes.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@ class MappedFile {
 public:
   /// Maps a regular file. Throws kedge::Error that names the file and the system's reason.
   static std::shared_ptr<const MappedFile> open(const std::string &path);
-  /// Takes bytes as if they were the content of `path`.
+  /// Uses `bytes` as the content of a file called `path`.
   static std::shared_ptr<const MappedFile> fromBytes(std::vector<uint8_t> bytes, std::string path);
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;
@@ -30,13 +30,13 @@ private:
   std::string name;
 };
 
-/// Resolves the location of external data against the model's folder. Throws kedge::Error when it is
-/// absolute, climbs out of the folder, or (through a symbolic link) lies outside of it. `what` names the
-/// tensor in messages. The file need not exist.
+/// The path of external data, which is relative to the model's folder. Throws
+/// kedge::Error when it is absolute, leaves the folder, or leads out of it through
+/// a symbolic link. `what` names the tensor in messages. The file need not exist.
 std::string resolveExternalPath(const std::string &modelPath, const std::string &location,
                                 const std::string &what);
 
-/// Size of a regular file; -1 when there is none.
+/// Size of a regular file; -1 if there is none.
 int64_t regularFileSize(const std::string &path);
 
 } // namespace kedge::model

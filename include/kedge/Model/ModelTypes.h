@@ -1,5 +1,5 @@
-// Element types, tensors and attributes of an ONNX file, as plain structs without protobuf classes.
-// Values refer to the memory-mapped file; nothing here copies a weight.
+// Element types, tensors and attributes of an ONNX file, as plain structs without
+// protobuf classes. Values refer to the memory-mapped file, so no weight is copied.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -48,13 +48,13 @@ enum class DType : uint8_t {
 std::string_view dtypeName(DType);
 /// Bits of one element (4 for int4); 0 for String and Undefined.
 unsigned dtypeBits(DType);
-/// float16, bfloat16, float32, float64 (8- and 4-bit floats are storage types and answer false).
+/// float16, bfloat16, float32, float64. False for 8- and 4-bit floats, which can be stored but not computed with.
 bool isFloat(DType);
 bool isInteger(DType); // signed and unsigned, without bool
 
 using Metadata = std::map<std::string, std::string>;
 
-/// Decoded contiguous little-endian elements; `keepAlive` holds the file or the decoded copy.
+/// Contiguous little-endian elements, decoded. `keepAlive` owns the file or the decoded copy.
 struct Bytes {
   const uint8_t *data = nullptr;
   size_t size = 0;

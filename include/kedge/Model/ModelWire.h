@@ -1,4 +1,4 @@
-// Walks protobuf's wire format over memory, field by field; every length is checked against its message.
+// Reads protobuf's wire format from memory, field by field. Every length is checked against its message.
 #pragma once
 #include "kedge/Model/ModelFile.h"
 #include <google/protobuf/io/coded_stream.h>
@@ -7,7 +7,7 @@
 
 namespace kedge::model {
 
-/// A length-delimited payload: where it lies in the file.
+/// Place of a length-delimited payload in the file.
 struct Span {
   uint64_t offset = 0;
   uint64_t length = 0;
@@ -20,13 +20,13 @@ public:
   /// `what` names the message in errors ("node 3").
   WireReader(const MappedFile &file, Span span, std::string_view what);
 
-  /// Advances to the next field; false at the end of the message. Skips what was not read of the last one.
+  /// Goes to the next field; false at the end of the message. Skips what was not read of the field before.
   bool next();
   int field() const { return number; }
   Type type() const { return wireType; }
-  /// Byte place in the file of the current field's tag.
+  /// Byte offset in the file of the current field's tag.
   uint64_t place() const { return fieldStart; }
-  /// Byte place just behind the current field.
+  /// Byte offset just after the current field.
   uint64_t placeEnd() const { return fieldEnd; }
 
   int64_t varint(); // requires Type::Varint

@@ -1,5 +1,5 @@
-// Element types that no arithmetic has: floats of 8 and fewer bits, integers of 4 and 2. An element is a code in a byte
-// of its own: an integer's value, or the bits of a float.
+// Element types without arithmetic: floats of 8 and fewer bits, integers of 4 and 2 bits. Each
+// element is held as a code in a byte of its own: the value of an integer, or the bits of a float.
 #pragma once
 #include "kedge/Model/ModelTypes.h"
 #include <optional>
@@ -8,13 +8,13 @@ namespace kedge::model {
 
 bool isNarrow(DType);
 
-/// Range of an integer of 4 or 2 bits; nullopt for all else.
+/// The range of an integer type of 4 or 2 bits; nullopt for any other type.
 struct NarrowInteger {
   int low, high;
 };
 std::optional<NarrowInteger> narrowInteger(DType);
 
-/// Sign, exponent and mantissa; nullopt for all else (float8e8m0, too, which is an exponent alone).
+/// Sign, exponent and mantissa bits; nullopt for any other type, and for float8e8m0, which has an exponent only.
 struct NarrowFloat {
   int exponentBits, mantissaBits, bias;
   int largest;      ///< code of the largest finite number
@@ -27,7 +27,7 @@ std::optional<NarrowFloat> narrowFloat(DType);
 /// The number that a code stands for.
 double narrowValue(DType, uint8_t code);
 
-/// The tensor's elements, a byte each.
+/// The codes of the tensor's elements, one byte each.
 std::vector<uint8_t> narrowCodes(const Tensor &);
 
 } // namespace kedge::model

@@ -1,4 +1,4 @@
-// The compiler's exception outside MLIR passes: one message that names file, node, expected, found, remedy.
+// The compiler's exception outside of MLIR passes. Its message names file, node, expected, found and a remedy.
 #pragma once
 #include <fmt/format.h>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Float types by the names that options have for them.
+// Float types by their names in options.
 #pragma once
 #include "mlir/IR/BuiltinTypes.h"
 

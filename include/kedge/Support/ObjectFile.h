@@ -1,4 +1,4 @@
-// Native object code in memory, as the code generator hands it to the linker or to the in-process loader.
+// Native object code in memory, from the code generator to the linker or to the loader inside this process.
 #pragma once
 #include "llvm/ADT/SmallVector.h"
 #include <vector>

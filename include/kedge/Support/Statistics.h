@@ -1,4 +1,4 @@
-// Counters of our own passes, printed by --kedge-statistics (libMLIR is built without pass statistics).
+// Counters of our own passes for --kedge-statistics (Debian's libMLIR is built without pass statistics).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,7 +10,7 @@ namespace kedge {
 void addStatistic(const std::string &pass, const std::string &counter, int64_t count);
 /// pass -> counter -> value, since the process began.
 std::map<std::string, std::map<std::string, int64_t>> allStatistics();
-/// One line a counter: value, pass, counter.
+/// One line for each counter: value, pass, counter.
 std::string formatStatistics();
 
 } // namespace kedge

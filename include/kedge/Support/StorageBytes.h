@@ -4,7 +4,7 @@
 
 namespace kedge {
 
-/// Bytes of a ranked tensor type (bool: one byte an element).
+/// Bytes of a ranked tensor type; an element of bool takes one byte.
 int64_t bytesOf(mlir::Type type);
 
 } // namespace kedge

@@ -1,12 +1,12 @@
-// Files and processes that a signal must not leave behind.
+// Files and child processes that must not remain when a signal ends this process.
 #pragma once
 #include <string>
 #include <sys/types.h>
 
 namespace kedge {
 
-/// A file, or a folder that is empty by then, which is removed when a signal ends the process. Removing it otherwise is the
-/// owner's business; so is renaming it away.
+/// A file, or a folder that is empty at that time, which is removed if a signal
+/// ends the process. In all other cases the owner removes or renames it.
 class TemporaryFile {
 public:
   explicit TemporaryFile(const std::string &path);
@@ -18,14 +18,14 @@ private:
   int slot;
 };
 
-/// A child, leader of its own process group, that ends with this process. 0: none any more.
+/// Ends `child`, the leader of its own process group, together with this process. 0: no child any more.
 void endWithProcess(pid_t child);
 
-/// What a signal does before it ends the process.
+/// Called by a signal handler before the process ends.
 void removeTemporaryFiles();
 
-/// From now on signals that end the process remove what is temporary first; a write beyond the limit of file sizes is an
-/// error of the write; a mapped file that becomes shorter ends the process with a message.
+/// From now on signals that end the process remove temporary files first. A write beyond the limit of
+/// file sizes fails with an error. If a mapped file becomes shorter, the process ends with a message.
 void catchEndingSignals();
 
 } // namespace kedge

@@ -1,4 +1,4 @@
-// How large a tensor may be: far beyond any machine, and so small that counts and bytes of many fit 64 bits.
+// Upper limit for the size of a tensor: beyond any machine, but low enough that sums of many sizes fit 64 bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace kedge {
 inline constexpr int64_t kMostElements = int64_t(1) << 44;
 inline constexpr size_t kMostAxes = 64;
 
-/// The product of the sizes; what does not fit 64 bits, or has a negative factor, counts as INT64_MAX.
+/// The product of the sizes; INT64_MAX if it does not fit 64 bits or a factor is negative.
 template <typename Shape> int64_t saturatedCount(const Shape &shape) {
   int64_t count = 1;
   bool overflows = false;
@@ -22,7 +22,7 @@ template <typename Shape> int64_t saturatedCount(const Shape &shape) {
   return overflows ? INT64_MAX : count;
 }
 
-/// Why a tensor of this shape cannot be; empty when it can.
+/// Why a tensor cannot have this shape; empty if it can.
 template <typename Shape> std::string tooLarge(const Shape &shape) {
   if (shape.size() > kMostAxes)
     return fmt::format("it has {} dimensions, expected at most {}", shape.size(), kMostAxes);

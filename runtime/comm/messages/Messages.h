@@ -1,40 +1,40 @@
-// Messages between ranks: posted, then asked for. A transport implements it for each way in which ranks are started; the
-// engine over it (operations, progress, heartbeats) is one.
+// Asynchronous messages between ranks. Each way of starting ranks has a transport that
+// implements this interface. The engine above it (operations, progress, heartbeats) is shared.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace kedge::rt::messages {
 
-/// A message under way; null: none.
+/// A pending message; null: none.
 using Request = void *;
 
-/// Heartbeats and last words; operations have larger tags.
+/// The tag of heartbeats and final messages; operations use larger tags.
 constexpr int kControlTag = 1;
 
-/// All calls come from one thread.
+/// All calls are made from one thread.
 class Messages {
 public:
   static constexpr int64_t kAnyone = -1;
 
   virtual ~Messages() = default;
-  /// The first call. Returns when every rank can be sent to; throws rt::Error when one cannot.
+  /// Called first. Returns when every rank can be sent to; throws rt::Error if one cannot.
   virtual void start() = 0;
-  /// The bytes stay where they are until the request is done. From one rank to another messages of one tag arrive in order.
+  /// The bytes must not change until the request is done. Messages of one tag from one rank to another arrive in order.
   virtual Request send(int64_t to, int tag, const void *bytes, size_t count) = 0;
-  /// `from`: kAnyone for control messages alone, which may be shorter than `count`.
+  /// `from` may be kAnyone for control messages only, which may be shorter than `count`.
   virtual Request receive(int64_t from, int tag, void *bytes, size_t count) = 0;
-  /// Whether it is done, or was none; it is none then. Allocates nothing.
+  /// True if the request is done or null; sets it to null. Allocates nothing.
   virtual bool test(Request &request) = 0;
-  /// Whether all are done, of which none was none; they are then.
+  /// True if all requests are done or null; sets them to null.
   virtual bool testAll(Request *requests, size_t count) = 0;
-  /// A receive that nothing will come for.
+  /// Cancels a receive for which no message will come.
   virtual void cancel(Request &request) = 0;
-  /// Whether a message waits for one of another tag that was sent before it: operations then run one after the other.
+  /// Whether a message can be blocked by an earlier one of another tag. If so, operations run one after the other.
   virtual bool isOneQueue() const { return false; }
   /// Whether the connection to a rank has broken.
   virtual bool isLost(int64_t rank) const { return false; }
-  /// The orderly end: every rank comes here.
+  /// The regular end: every rank calls this.
   virtual void finish() = 0;
 };
 

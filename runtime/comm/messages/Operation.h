@@ -1,4 +1,4 @@
-// One thing that ranks do together, as a sequence of rounds of messages. Advanced by the progress thread alone.
+// One thing that ranks do together, as a sequence of rounds of messages. Advanced only by the progress thread.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Rounds.h"
@@ -9,9 +9,9 @@
 
 namespace kedge::rt::messages {
 
-/// Open requests of one round.
+/// Pending requests of one round.
 struct Requests {
-  std::vector<Request> open; ///< has room for all
+  std::vector<Request> open; ///< capacity reserved for all
   size_t count = 0;
 };
 
@@ -22,23 +22,23 @@ public:
   Operation(const Operation &) = delete;
   Operation &operator=(const Operation &) = delete;
 
-  /// Starts anew; `sequence` is the same number on all ranks.
+  /// Starts again; `sequence` must be the same number on all ranks.
   void begin(uint64_t sequence);
   enum class Step { Waiting, Moved, Ended };
-  /// Takes one step where it can.
+  /// Advances by one step if possible.
   Step advance();
-  /// Tells the owner that it has ended. From then on it is the owner's, who may begin it anew or destroy it.
+  /// Reports the end to the owner, who may then start the operation again or destroy it.
   void giveBack() { done.store(true, std::memory_order_release); }
 
   bool isDone() const { return done.load(std::memory_order_acquire); }
-  TimeSpan span() const { return ran; } ///< once done
+  TimeSpan span() const { return ran; } ///< valid once done
   bool isBackground() const { return background; }
   const std::string &name() const { return shown; }
 
 protected:
-  /// Whether a round is left; takes it into slot `slot` and opens its requests by send and receive.
+  /// Starts the next round in slot `slot` by calls of send and receive; false if no round is left.
   virtual bool post(int slot) = 0;
-  /// All messages of the round in `slot` have come and gone.
+  /// Called when all messages of the round in `slot` have been sent and received.
   virtual void complete(int slot) = 0;
   virtual void rewind() = 0;
 
@@ -66,9 +66,9 @@ private:
 class TensorOperation final : public Operation {
 public:
   using Operation::Operation;
-  /// Not while it runs.
+  /// Must not be called while it runs.
   void configure(Collective what);
-  /// The only tensor of a collective that needs no workspace.
+  /// Replaces the only tensor of a collective without workspace.
   void redirect(const CollectiveTensor &tensor) { collective.tensors.front() = tensor; }
 
 private:
@@ -93,14 +93,14 @@ private:
   std::vector<const char *> sources;
 };
 
-/// Bytes as they are: every rank is given those of one rank, or none.
+/// Copies bytes between ranks: each rank gets the bytes of one rank, or none.
 class TransferOperation final : public Operation {
 public:
   using Operation::Operation;
-  /// The bytes at `source` on rank `from` to `destination` on rank `to`, or on all others.
+  /// From `source` on rank `from` to `destination` on rank `to`, or on all other ranks.
   static constexpr int64_t kAll = -1;
   void configure(int64_t from, int64_t to, const void *source, void *destination, size_t count, const char *name);
-  /// One of that kind.
+  /// A collective of the kind Transfer.
   void configure(const Collective &what);
 
 private:
@@ -117,9 +117,9 @@ private:
   bool givesAny() const;
   void fillAlone();
 
-  std::vector<int64_t> givers; ///< by rank, Collective::kNobody where nothing comes
+  std::vector<int64_t> givers; ///< by rank; Collective::kNobody where nothing comes
   std::vector<Bytes> pieces;
-  bool fillsAll = false; ///< own bytes are copied, what nobody gives is zero
+  bool fillsAll = false; ///< copy own bytes, and set what nobody sends to zero
   bool isFilled = false;
   size_t next = 0, sent = 0;
 };

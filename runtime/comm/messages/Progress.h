@@ -1,4 +1,4 @@
-// The thread that makes all calls of the transport: it starts it, advances operations, keeps the heartbeat, ends it.
+// The thread that makes all calls of the transport: starts it, advances operations, sends heartbeats, ends it.
 #pragma once
 #include "runtime/comm/messages/Operation.h"
 #include "runtime/comm/messages/Watch.h"
@@ -11,25 +11,25 @@ namespace kedge::rt::messages {
 
 class Progress {
 public:
-  /// Returns when the transport runs; throws rt::Error when it does not.
+  /// Returns when the transport is running; throws rt::Error if it cannot start.
   Progress(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds);
-  /// Without close(): stops the thread and leaves the transport as it is.
+  /// Without an earlier close(): stops the thread and leaves the transport as it is.
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
   Messages &messages() const { return *transport; }
   const World &world() const { return ranks; }
-  /// From now on the others are watched.
+  /// Watches the heartbeats of the others from now on.
   void watchOthers(const std::vector<Watch::Place> &places);
 
-  // Of one thread.
+  // Called from one thread.
   void start(Operation &operation);
-  /// Throws Stopped when the job has ended.
+  /// Throws Stopped if the job has ended.
   void wait(Operation &operation);
-  /// The same without an operation.
+  /// The same check without an operation.
   void check();
-  /// What the process waits for where no operation is under way, for messages; null: nothing. From any thread.
+  /// What the process waits for while no operation runs, for messages; null: nothing. Callable from any thread.
   void noteWait(const char *name) { elsewhere.store(name, std::memory_order_release); }
   void announce(const std::string &text);
   void close();
@@ -58,12 +58,12 @@ private:
   std::atomic<const char *> elsewhere{nullptr};
   std::atomic<bool> closing{false}, leaving{false}, watching{false}, initialized{false};
 
-  // Of the progress thread.
-  /// Those of a lane run one after the other; see Collective::background.
+  // Used by the progress thread only.
+  /// Operations of one lane run one after the other; see Collective::background.
   std::array<std::vector<Operation *>, 2> lanes;
   uint64_t takenCount = 0;
 
-  std::exception_ptr failure; ///< of the thread, before it tells by `finished`
+  std::exception_ptr failure; ///< of the thread; set before `finished`
   std::atomic<bool> finished{false};
   Signal changed;
   std::thread thread;

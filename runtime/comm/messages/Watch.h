@@ -1,5 +1,5 @@
-// Whether the other ranks live: heartbeats between progress threads, and how the last words of one reach a person.
-// Used by the progress thread alone, but for what says otherwise.
+// Detects lost ranks by heartbeats between progress threads, and brings the final
+// message of a rank to the user. Used by the progress thread only, except where noted.
 #pragma once
 #include "runtime/comm/messages/Messages.h"
 #include "runtime/program/World.h"
@@ -17,9 +17,9 @@ namespace kedge::rt::messages {
 struct Control {
   enum class Kind : uint32_t {
     Beat,    ///< the sender lives
-    Failure, ///< the sender ends, for the reason in `text`; empty: the receiver knows it
-    Loss,    ///< the sender misses another rank, as `text` says
-    Stop     ///< end: the reason has been said
+    Failure, ///< the sender ends, for the reason in `text`; empty: the receiver knows the reason
+    Loss,    ///< the sender has lost contact with another rank, as `text` says
+    Stop     ///< end; the reason was already printed
   };
   static constexpr size_t kText = 1536;
   Kind kind = Kind::Beat;
@@ -31,44 +31,44 @@ class Watch {
 public:
   Watch(Messages &transport, const World &world, double timeoutSeconds);
 
-  /// What ranks on one machine know each other by.
+  /// How ranks on the same machine identify each other.
   struct Place {
     uint64_t host = 0;
     int64_t process = 0;
   };
   static Place ownPlace();
-  /// `places`: of every rank.
+  /// `places`: those of all ranks.
   void begin(const std::vector<Place> &places);
 
-  /// Beats, hears, judges. `waitingFor` gives the collective that this rank is in, for the message; null: none. It is
-  /// asked once a rank has been found gone. Allocates nothing while all is well.
+  /// Sends and receives heartbeats and checks the others. If a rank is lost, asks `waitingFor`
+  /// which collective this rank is in (null: none), for the message. Otherwise allocates nothing.
   void tick(const std::function<const char *()> &waitingFor);
-  /// Nanoseconds within which tick() is to be called again.
+  /// The longest time between two calls of tick(), in nanoseconds.
   int64_t interval() const;
 
-  /// From any thread: this rank ends, and why (empty: the rank that speaks knows). tick() does the rest.
+  /// From any thread: this rank ends, for the reason `text` (empty: the rank that prints it knows). tick() sends it.
   void announce(const std::string &text);
-  /// From any thread: the job has ended, and the reason has been said.
+  /// From any thread: the job has ended, and the reason was printed.
   bool hasStopped() const { return stopped.load(std::memory_order_acquire); }
-  /// The orderly end: nobody is judged any more, nothing is heard.
+  /// The regular end: nothing is checked or received any more.
   void end();
 
 private:
   struct Peer {
     int64_t heard = 0;
-    int64_t process = 0; ///< 0: cannot be looked at
-    int64_t missed = 0; ///< when it was first found dead or silent for too long; 0: it is there
-    bool gone = false; ///< missed, and said so
+    int64_t process = 0; ///< 0: cannot be checked
+    int64_t missed = 0; ///< when it was first found dead or silent for too long; 0: it is alive
+    bool gone = false; ///< lost, and reported
     bool dead = false;
     Request beat = nullptr;
     std::array<Request, 2> telling{};
-    std::array<Control, 2> told; ///< a failure, the stop
+    std::array<Control, 2> told; ///< a failure, and the stop
   };
   void hear(int64_t now);
   void beat(int64_t now);
   void judge(int64_t now, const std::function<const char *()> &waitingFor);
   void takeOwn(int64_t now);
-  /// This rank knows that the job ends: says so, or has the speaker say it and steps in after `patience`.
+  /// Called when the job ends: prints the reason, or lets the speaker do so and prints it if it has not after `patience`.
   void report(Control::Kind kind, const std::string &text, int64_t now, int64_t patience);
   void sayAndStop();
   void tell(int64_t rank, Control::Kind kind, const std::string &text);
@@ -83,8 +83,8 @@ private:
   Request receiving = nullptr;
   int64_t lastTick = 0, nextBeat = 0, nextLook = 0;
 
-  std::string reason;         ///< why the job ends, as far as this rank knows
-  std::optional<int64_t> due; ///< when this rank says so unless another has
+  std::string reason;         ///< why the job ends, if known
+  std::optional<int64_t> due; ///< when this rank prints the reason, unless another has
 
   std::atomic<bool> stopped{false};
   std::mutex mutex;

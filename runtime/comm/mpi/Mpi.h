@@ -1,11 +1,11 @@
-// Open MPI's functions, from a library that is opened when there is more than one rank: a program starts without it.
+// Functions of Open MPI, from a library that is opened only if there are several ranks, so that others do not need it.
 #pragma once
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
 namespace kedge::rt::mpi {
 
-/// Named as in MPI, without the prefix.
+/// Members are named as in MPI, without the prefix MPI_.
 struct Mpi {
   decltype(&::MPI_Init_thread) Init_thread = nullptr;
   decltype(&::MPI_Finalize) Finalize = nullptr;
@@ -20,17 +20,17 @@ struct Mpi {
   decltype(&::MPI_Testall) Testall = nullptr;
   decltype(&::MPI_Cancel) Cancel = nullptr;
   decltype(&::MPI_Request_free) Request_free = nullptr;
-  /// MPI_COMM_WORLD and the like are addresses within the library.
+  /// In Open MPI, MPI_COMM_WORLD and similar constants are addresses inside the library.
   MPI_Comm world = nullptr;
   MPI_Datatype byte = nullptr;
   MPI_Errhandler errorsReturn = nullptr;
   MPI_Request requestNull = nullptr;
 
-  /// Throws rt::Error with MPI's own words when `code` is an error.
+  /// Throws rt::Error with MPI's message if `code` is an error.
   void check(int code, const char *what) const;
 };
 
-/// Throws rt::Error that says what to install when the library cannot be opened.
+/// Throws rt::Error, which says what to install, if the library cannot be opened.
 const Mpi &openMpi();
 
 } // namespace kedge::rt::mpi

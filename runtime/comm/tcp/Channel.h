@@ -1,18 +1,18 @@
-// One of the two connections to another rank: messages with a head, sent and received in order, never waiting.
+// One of the two connections to another rank. Sends and receives messages with headers, in order, without blocking.
 #pragma once
 #include "runtime/comm/tcp/Socket.h"
 #include <vector>
 
 namespace kedge::rt::tcp {
 
-/// Before the bytes of a message.
+/// The header of a message.
 struct Head {
   uint64_t count = 0;
   int32_t tag = 0;
   uint32_t magic = 0x6b656467;
 };
 
-/// A message that was asked for, or is to be sent.
+/// A message to receive or to send.
 struct Post {
   const char *from = nullptr;
   char *into = nullptr;
@@ -23,7 +23,7 @@ struct Post {
 
 class Channel {
 public:
-  static constexpr int kAnyTag = -1; ///< of a receive; the message's own when it is done
+  static constexpr int kAnyTag = -1; ///< of a receive; replaced by the tag of the message that came
   Channel() { posts.reserve(64), sending.reserve(64); }
   void open(Socket connection) { socket = std::move(connection); }
 
@@ -31,14 +31,14 @@ public:
   void receive(Post &post) { posts.push_back(&post); }
   void cancel(Post &post) { std::erase(posts, &post); }
 
-  /// Moves what can be moved at once. Throws rt::Error when what comes is not what was asked for.
+  /// Sends and receives what is possible without blocking. Throws rt::Error if a message is not the one that was asked for.
   void advance() {
     advanceSends();
     advanceReceives();
   }
   bool isIdle() const { return sending.empty() && posts.empty(); }
   bool isSent() const { return sending.empty(); }
-  /// The connection has ended.
+  /// Whether the connection was closed.
   bool hasEnded() const { return ended; }
 
 private:
@@ -49,7 +49,7 @@ private:
   bool ended = false;
   std::vector<Post *> sending, posts; ///< in order
   Head outgoing, incoming;
-  size_t sent = 0, received = 0; ///< of the head and bytes of the first of either
+  size_t sent = 0, received = 0; ///< bytes of the first message in each list that are done, header included
 };
 
 } // namespace kedge::rt::tcp

@@ -1,13 +1,13 @@
-// Ranks that torchrun started, which gives them no MPI: messages go over connections of their own. What GPUs exchange does
-// not; these carry agreements, checkpoints and heartbeats.
+// Ranks that torchrun started have no MPI and use TCP connections of their own. Data
+// of GPUs go by NCCL; these connections carry agreements, checkpoints and heartbeats.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Launcher.h"
 
 namespace kedge::rt {
 
-/// Joins the ranks that come to `place`. `timeoutSeconds`: silence of a rank's heartbeat that ends the job; ranks have as
-/// long to come, and a minute at least.
+/// Connects to the ranks that come to `place`. A rank without a heartbeat for `timeoutSeconds`
+/// ends the job. Ranks have the same time to connect, and at least one minute.
 std::unique_ptr<Communicator> connectByTcp(const World &world, const MeetingPlace &place, double timeoutSeconds);
 
 } // namespace kedge::rt

@@ -1,4 +1,4 @@
-// A TCP connection, and where one listens. Nothing waits beyond a deadline (steadyNanoseconds).
+// A TCP connection or a listening socket. No call blocks beyond its deadline (in steadyNanoseconds).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,10 @@ public:
 
   int number() const { return file; }
   bool isOpen() const { return file >= 0; }
-  /// All of the bytes; false when the deadline or the connection's end came first.
+  /// Sends all bytes; false if the deadline passed or the connection was closed before.
   bool sendAll(const void *bytes, size_t count, int64_t deadline) const;
   bool receiveAll(void *bytes, size_t count, int64_t deadline) const;
-  /// What can be moved at once; 0: nothing now, nothing (the optional): the connection has ended.
+  /// Sends what is possible without blocking. 0: nothing at the moment; nullopt: the connection was closed.
   std::optional<size_t> sendSome(const void *bytes, size_t count) const;
   std::optional<size_t> receiveSome(void *bytes, size_t count) const;
 
@@ -28,12 +28,12 @@ private:
   int file = -1;
 };
 
-/// On all of this machine's addresses; `port` 0: any that is free, of which portOf tells. Not open where it is taken.
+/// Listens on all addresses of this machine; `port` 0 takes any free one (see portOf). Not open if the port is in use.
 Socket listenAt(int64_t port);
 int64_t portOf(const Socket &listening);
-/// The next who connects; not open when the deadline came first. `host`: from where.
+/// Accepts the next connection; not open if the deadline passed before. `host`: where it comes from.
 Socket acceptFrom(const Socket &listening, int64_t deadline, std::string *host = nullptr);
-/// Not open when nobody listens there, or no name is known; `reason` tells then.
+/// Not open if nobody listens there or the name is unknown; `reason` is set then.
 Socket connectTo(const std::string &host, int64_t port, int64_t deadline, std::string *reason = nullptr);
 
 } // namespace kedge::rt::tcp

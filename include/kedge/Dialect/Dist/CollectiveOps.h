@@ -9,6 +9,6 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h.inc"
 
 namespace kedge::dist {
-/// Whether all ranks have to run the op together.
+/// Whether all ranks must execute the op together.
 bool isCollective(mlir::Operation *op);
 } // namespace kedge::dist

@@ -4,6 +4,6 @@
 #include "kedge/Dialect/Exec/ExecDialect.h.inc"
 
 namespace kedge::exec {
-/// Where a state lies in its arena.
+/// The attribute for the offset of a state in its arena.
 using OffsetNote = ExecDialect::OffsetAttrHelper;
 } // namespace kedge::exec

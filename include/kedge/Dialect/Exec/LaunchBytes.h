@@ -1,4 +1,4 @@
-// Which bytes a launch of the exec IR reads and writes, and whether two launches may change places.
+// Which bytes a launch of the exec IR reads and writes, and whether two launches may be reordered.
 #pragma once
 #include "kedge/Dialect/Exec/ExecOps.h"
 
@@ -15,17 +15,17 @@ struct ArenaRange {
   }
 };
 
-/// The buffer that an operand of a launch names.
+/// The buffer that a launch operand refers to.
 BufferOp bufferOf(mlir::Value operand);
 
-/// What one launch or copy touches, or several as one. A workspace counts as written.
+/// The bytes that one launch or copy touches, or that several touch together. A workspace counts as written.
 class LaunchBytes {
 public:
   explicit LaunchBytes(LaunchInterface launch);
   void add(const LaunchBytes &other);
   bool writes(const ArenaRange &range) const;
   bool touches(const ArenaRange &range) const;
-  /// Whether one writes what the other touches: they may neither run at once nor change places.
+  /// Whether one writes bytes that the other touches. Then they may be neither reordered nor run at the same time.
   bool conflictsWith(const LaunchBytes &other) const;
 
 private:

@@ -1,4 +1,4 @@
-// What counts the launches of a function: lifetimes of buffers, and where gradients are whole.
+// Attributes that hold launch numbers of a function: lifetimes of buffers, and launches after which gradients are complete.
 #pragma once
 #include "kedge/Dialect/Exec/ExecOps.h"
 
@@ -8,7 +8,7 @@ class Lifetimes {
 public:
   explicit Lifetimes(FunctionOp function);
   llvm::ArrayRef<BufferOp> buffers() const { return allBuffers; }
-  /// After the list of launches changed: each index counts what `moved` says now.
+  /// Call after the list of launches has changed: replaces each launch number n by `moved(n)`.
   void renumber(llvm::function_ref<int64_t(int64_t)> moved);
 
 private:

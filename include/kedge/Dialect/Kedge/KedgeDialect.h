@@ -8,7 +8,7 @@
 #include "kedge/Dialect/Kedge/KedgeAttrs.h.inc"
 
 namespace kedge {
-/// What passes leave for later ones, as `TargetNote(context).getAttr(op)`; KedgeDialect.td tells what each says.
+/// Attributes that passes leave for later passes, read as `TargetNote(context).getAttr(op)`. See KedgeDialect.td.
 using TargetNote = KedgeDialect::TargetAttrHelper;
 using RowsNote = KedgeDialect::RowsAttrHelper;
 using SavedNote = KedgeDialect::SavedAttrHelper;

@@ -1,4 +1,4 @@
-// Places of ops: reading them, and keeping them where ops are made.
+// The place of an op: the layer of the model that it belongs to. Reading it, and passing it on to new ops.
 #pragma once
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "mlir/IR/Builders.h"
@@ -9,23 +9,23 @@ inline constexpr llvm::StringLiteral placeName = "kedge.place";
 
 /// Null when the op has none.
 PlaceAttr placeOf(mlir::Operation *op);
-/// That of the op which makes the value; null for arguments.
+/// The place of the op that defines the value; null for arguments.
 PlaceAttr placeOfMaker(mlir::Value value);
 /// A null place changes nothing.
 void setPlace(mlir::Operation *op, PlaceAttr place);
-/// Whether a place belongs on it: ops of functions that compute something, and launches; constants and bodies of clusters
-/// have none.
+/// Whether the op should have a place: ops in functions that compute something,
+/// and launches. Constants and the ops in bodies of clusters have none.
 bool needsPlace(mlir::Operation *op);
-/// What an op is beside where it belongs, to compare ops by or to pass on.
+/// All attributes except the place, to compare ops or to copy to another one.
 mlir::DictionaryAttr attributesWithoutPlace(mlir::Operation *op);
 
-/// Gives what a builder inserts the place of what is being worked on, unless it has one (clones do).
+/// Gives every op that a builder inserts the current place, unless the op already has one (as clones do).
 struct PlaceListener : mlir::OpBuilder::Listener {
   PlaceAttr place;
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override;
 };
 
-/// The place of what is worked on, until the end of the scope.
+/// Sets the current place until the end of the scope.
 class PlaceScope {
 public:
   PlaceScope(PlaceListener &listener, PlaceAttr place) : listener(listener), before(listener.place) {
@@ -39,7 +39,7 @@ private:
   PlaceAttr before;
 };
 
-/// Builds in front of an op what stands for it or belongs to it: all of it has the op's place.
+/// Inserts ops before a given op, and gives all of them that op's place.
 class PlacedBuilder : public mlir::OpBuilder {
 public:
   explicit PlacedBuilder(mlir::Operation *op) : PlacedBuilder(op, placeOf(op)) {}
@@ -49,7 +49,7 @@ public:
   }
   PlacedBuilder(const PlacedBuilder &) = delete;
 
-  /// What is built from here on belongs there.
+  /// Sets the place of ops that are built from here on.
   void enter(PlaceAttr place) { listener.place = place; }
 
 private:

@@ -16,8 +16,8 @@ struct GradientBuilder {
   /// x times a number, in x's type.
   mlir::Value scale(mlir::Value x, double factor);
   mlir::Value cast(mlir::Value x, mlir::Type element);
-  /// train.PointwiseGrad: the gradient of the result first, then what `function` needs; `parameters` are the
-  /// attributes of the forward op that the formula reads.
+  /// Builds train.PointwiseGrad. Its operands are the gradient of the result, then the inputs that
+  /// `function` reads. `parameters` are the attributes of the forward op that the formula reads.
   mlir::Value pointwise(llvm::StringRef function, mlir::ValueRange inputs, mlir::DictionaryAttr parameters = {});
   mlir::Value reduceTo(mlir::Value grad, mlir::Value like);
 };

@@ -1,5 +1,5 @@
-// What gradients of many ops need. Each builds level-2 ops and returns their value; a null Value in
-// arithmetic means zero.
+// Helpers for the gradients of many ops. Each builds level-2 ops and
+// returns their value. In arithmetic, a null Value stands for zero.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"

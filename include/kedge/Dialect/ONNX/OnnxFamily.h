@@ -1,4 +1,4 @@
-// What the generated headers of every op family need.
+// Includes that the generated headers of all op families need.
 #pragma once
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"

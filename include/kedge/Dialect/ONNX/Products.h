@@ -1,4 +1,4 @@
-// Which ops are products, and which of them are heads.
+// Which ops are matrix products, and which of these are heads.
 #pragma once
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseSet.h"
@@ -7,7 +7,7 @@ namespace kedge::onnx {
 
 /// MatMul or Gemm.
 bool isProduct(mlir::Operation *op);
-/// Products behind which no other stands before `terminator`: of language models the head.
+/// The products that feed `terminator` without another product in between. In a language model that is the head.
 llvm::DenseSet<mlir::Operation *> headsBefore(mlir::Operation *terminator);
 
 } // namespace kedge::onnx

@@ -5,7 +5,7 @@
 #include "kedge/Dialect/Sched/SchedDialect.h.inc"
 
 namespace kedge::sched {
-/// What passes leave for later ones, as `KernelNote(context).getAttr(op)`; SchedDialect.td tells what each says.
+/// Attributes that passes leave for later passes, read as `KernelNote(context).getAttr(op)`. See SchedDialect.td.
 using KernelNote = SchedDialect::KernelAttrHelper;
 using IterationsNote = SchedDialect::IterationsAttrHelper;
 using GrainNote = SchedDialect::GrainAttrHelper;

@@ -4,7 +4,7 @@
 
 namespace kedge::train {
 
-/// The 8-bit types that a product's two operands will be rounded to, while it is still one of bf16.
+/// The 8-bit types that a product's operands will be rounded to. Set while the product is still in bf16.
 inline constexpr llvm::StringLiteral kFloat8 = "train.float8";
 
 } // namespace kedge::train

@@ -8,11 +8,11 @@
 
 namespace kedge::tune {
 
-// Attributes of a train.state.
+// Names of attributes of train.state.
 inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
                                      orthogonalName = "tune.orthogonal", storedName = "tune.stored";
 
-/// Null for a state that is none.
+/// The attribute, or null if the state has none.
 inline AdapterAttr adapterOf(mlir::Operation *state) { return state->getAttrOfType<AdapterAttr>(adapterName); }
 inline EncodingAttr encodingOf(mlir::Operation *state) { return state->getAttrOfType<EncodingAttr>(encodingName); }
 

@@ -1,4 +1,4 @@
-// What lives where and when, read from level 4: what reports for people are drawn from.
+// Which bytes live when, read from level 4; the reports for people are drawn from it.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace kedge {
 
-/// A byte range of the arena. Times are launches of its function: -1 is before the first, the number of launches
-/// after the last.
+/// A byte range of the arena. Times are launch numbers of its function: -1
+/// is before the first launch, and the number of launches is after the last.
 struct PlanRange {
   std::string name, type;
-  std::string layer; ///< dotted path of the module that it belongs to; empty when unknown
+  std::string layer; ///< dotted path of the module of the model that it belongs to; empty when unknown
   std::string share; ///< a key of the report's peak_breakdown
   int64_t bytes = 0; ///< rounded up to the alignment
   int64_t offset = 0, first = 0, last = 0;
@@ -19,7 +19,7 @@ struct PlanRange {
 struct PlanLaunch {
   std::string kernel, layer;
   enum class Phase { Forward, Backward, Update, Recompute, Copy } phase = Phase::Forward;
-  std::string reason; ///< of recomputation, of a copy to host memory or back
+  std::string reason; ///< why it is recomputed or copied to or from host memory
 };
 
 struct PlanFunction {
@@ -41,7 +41,7 @@ struct PlanView {
 /// `module` holds exec.function, exec.arena and train.state ops.
 PlanView viewPlan(mlir::ModuleOp module);
 
-/// The layer that a module path is counted under: up to its first numbered part ("h.0" of "h.0.attn.c_attn").
+/// The group in which reports list a module path: the path up to its first numbered part ("h.0" of "h.0.attn.c_attn").
 std::string layerGroup(const std::string &layer);
 
 /// "512 B", "1.25 GiB".

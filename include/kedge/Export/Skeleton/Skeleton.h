@@ -1,5 +1,5 @@
-// A model file with holes: what a program needs to write trained ONNX without knowing protobuf.
-// runtime/format/OnnxWriter.h describes the JSON form and writes the file.
+// A model file with gaps for the trained values, so that a program can write trained ONNX
+// without protobuf. runtime/format/OnnxWriter.h describes its JSON form and writes the file.
 #pragma once
 #include "kedge/Export/Skeleton/SkeletonEdits.h"
 #include <nlohmann/json.hpp>
@@ -13,12 +13,12 @@ struct FileRange {
   uint64_t length = 0;
 };
 
-/// One part of a file. Messages hold parts; their lengths are computed when the file is written.
+/// One part of a file. A message consists of parts; its length is computed when the file is written.
 struct Piece {
   enum class Kind {
     Literal,      // `text`
-    Original,     // `range` of the model file that goes into the program
-    Copied,       // `range`, read from the file when the program exports
+    Original,     // `range` of the model file, stored in the program
+    Copied,       // `range`, read from the model file when the program exports
     State,        // elements of a state
     Message,      // length-delimited protobuf field `field` with `parts`
     ExternalName, // name of the external file that is written beside the model
@@ -36,20 +36,20 @@ struct Piece {
 struct Skeleton {
   std::vector<Piece> model;
   std::vector<Piece> external; // empty: no external file
-  /// JSON for the program; literals are appended to `blob` and named by their place in it.
+  /// The JSON for the program. Literals are appended to `blob`, and the JSON refers to them by offset.
   nlohmann::json toJson(const model::Model &, std::vector<uint8_t> &blob) const;
 };
 
 struct SkeletonOptions {
-  /// Keep all bytes in the program, so that export needs no model file (--embed-weights).
+  /// Store all bytes in the program, so that an export needs no model file (--embed-weights).
   bool embed = false;
-  /// Untouched tensors up to this size are kept in the program in any case.
+  /// Tensors that do not train and have at most this many bytes are stored in the program in any case.
   uint64_t literalLimit = 4096;
   /// Above this size of the model file weights become external data.
   uint64_t maxModelBytes = 2'147'000'000;
 };
 
-/// Throws kedge::Error when an edit names a place that the file does not have.
+/// Throws kedge::Error when an edit refers to a place that is not in the file.
 Skeleton buildSkeleton(const model::Model &, const Edits &, const SkeletonOptions & = {});
 
 } // namespace kedge::exporter

@@ -1,15 +1,15 @@
-// What changes between the ONNX file that was compiled and the one that the program exports.
-// Everything is found by its byte place in the original file (`place` of model::Tensor, Node, ValueInfo,
-// Graph), which stays valid when nodes are inlined, sorted or repaired in the structs. What no edit touches
-// is kept byte for byte.
+// The differences between the ONNX file that was compiled and the file that the program
+// exports. Everything is identified by its byte offset in the original file (`place` of
+// model::Tensor, Node, ValueInfo, Graph). Offsets stay valid when nodes are inlined,
+// sorted or repaired in the structs. Bytes that no edit changes are kept as they are.
 #pragma once
 #include "kedge/Model/Model.h"
 #include <variant>
 
 namespace kedge::exporter {
 
-/// Elements that the running program holds: state's values, converted to `dtype`, `dims` row-major in the
-/// file.
+/// Elements from the running program: the values of a state,
+/// converted to `dtype`. `dims` is the row-major shape in the file.
 struct StateElements {
   std::string state; // name of the state in the program
   model::DType dtype = model::DType::Float;
@@ -26,7 +26,7 @@ struct MetadataEdit {
 struct TensorEdit {
   bool remove = false; // initializers only
   std::optional<std::string> name;
-  /// New elements with type and shape; without, they stay.
+  /// New elements with type and shape; if not set, the elements stay as they are.
   std::variant<std::monostate, StateElements, model::Tensor> elements;
   MetadataEdit metadata;
 };
@@ -35,7 +35,7 @@ struct NodeEdit {
   bool remove = false;
   std::optional<std::string> name, opType;
   std::optional<std::vector<std::string>> inputs, outputs; // whole lists, as the file names them
-  std::optional<size_t> keepInputs, keepOutputs;           // only the first so many
+  std::optional<size_t> keepInputs, keepOutputs;           // keep only the first N
   std::vector<model::Attribute> set;                       // added or replaced
   std::vector<std::string> erase;
   MetadataEdit metadata;
@@ -55,7 +55,7 @@ struct NewTensor {
 };
 
 struct NewNode {
-  uint64_t before = 0; // place of the node that it precedes; 0: behind the last one
+  uint64_t before = 0; // place of the node that this one is inserted before; 0: insert at the end
   model::Node node;
 };
 
@@ -72,12 +72,12 @@ struct Edits {
   std::map<uint64_t, ValueEdit> values;
   std::map<uint64_t, GraphEdit> graphs;
 
-  /// The initializer takes its elements from a state of the same type and shape as the file's.
+  /// The initializer gets the values of a state of the same type and shape.
   void fromState(const model::Tensor &tensor, std::string state);
 };
 
-/// Adds what puts Dropout and BatchNormalization into inference mode (functions' bodies too). Nodes that must
-/// stay as they are, because something reads their training outputs, are described in the result.
+/// Adds the edits that set Dropout and BatchNormalization to inference mode, also in bodies of functions.
+/// Returns a description of each node that must stay in training mode because its training outputs are read.
 std::vector<std::string> setInferenceMode(const model::Model &, Edits &);
 
 } // namespace kedge::exporter
