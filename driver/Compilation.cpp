@@ -70,7 +70,7 @@ std::string placeOf(const std::string &path) {
 void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)
-    fail("--ranks {}: this is of one number of ranks; give one (a program takes several: kedge compile -o PROGRAM)", fmt::join(ranks, ","));
+    fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)", fmt::join(ranks, ","));
   if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
 }

@@ -47,7 +47,7 @@ public:
   bool fits();
   /// What fills the memory, and the smallest budget that would do; after plan().
   std::string whyNothingFits();
-  /// Contract section 5; after plan().
+  /// The memory report; call it after plan().
   nlohmann::json report();
   /// The program's launches with their predicted times, for --launches; after plan().
   const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }

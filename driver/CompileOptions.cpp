@@ -35,8 +35,8 @@ void checkPrecision(const CompileOptions &options) {
   if (options.masterWeights == "on")
     return;
   if (options.precision != "bf16" || options.precisionPolicy == "autocast")
-    fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; stochastic rounding is for "
-         "bf16 weights, and autocast has no others than masters",
+    fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; stochastic rounding "
+         "needs bf16 weights, and autocast keeps its weights in fp32",
          options.precision, options.precisionPolicy);
   if (options.zero > 0)
     fail("--master-weights off: not available with --zero {}; expected --zero 0", options.zero);

@@ -54,8 +54,8 @@ void checkNotNormalised(const Output &output) {
     return;
   StringRef op = maker->getName().stripDialect();
   if (op == "Sigmoid" || op == "Softmax")
-    refuse(fmt::format("the output {} comes from a {}, which the loss has in it; export the value before it as an output and name "
-                       "it by --logits, or name a loss by --loss",
+    refuse(fmt::format("the output {} comes from a {}, which the loss applies itself; export the value before it as an output and "
+                       "name it by --logits, or name a loss by --loss",
                        output.describe(), op.str()));
 }
 

@@ -56,7 +56,7 @@ void SavedIr::putOn(ModuleOp module) const {
 SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
   DictionaryAttr attribute = SavedNote(module.getContext()).getAttr(module);
   if (!attribute)
-    fail("{}: the module has no {}, which --save-ir writes: what was compiled, and how far, is not known", path, kSaved.str());
+    fail("{}: the module has no {}, which --save-ir writes: without it, neither the model nor the phase is known", path, kSaved.str());
   module->removeAttr(kSaved);
   auto text = [&](const char *name) {
     auto value = attribute.getAs<StringAttr>(name);

@@ -24,7 +24,7 @@ std::string derivedValue(const model::Model &model) {
 
 } // namespace
 
-/// An expression that fits no parameter was not meant so.
+/// An expression that matches no parameter is a mistake.
 void Compilation::forParameters(const char *option, const std::string &text, const rt::NamePattern &pattern,
                                 llvm::function_ref<void(train::StateOp)> apply) {
   std::vector<std::string> names;
@@ -39,7 +39,7 @@ void Compilation::forParameters(const char *option, const std::string &text, con
     }
   }
   if (!used)
-    fail("{}: {} '{}' fits no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
+    fail("{}: {} '{}' matches no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
 }
 
 void Compilation::applyParameterOptions() {

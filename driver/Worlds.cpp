@@ -14,7 +14,7 @@ void checkNumbers(const CompileOptions &options) {
     if (std::find(numbers.begin(), numbers.begin() + i, numbers[i]) != numbers.begin() + i)
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
   if (!options.saveIr.empty() || !options.report.empty() || options.emit != "exe")
-    fail("--ranks {}: {} is of one plan; give one number of ranks", fmt::join(numbers, ","),
+    fail("--ranks {}: {} takes one plan; give one number of ranks", fmt::join(numbers, ","),
          !options.saveIr.empty() ? "--save-ir" : !options.report.empty() ? "--report" : "--emit " + options.emit);
 }
 

@@ -48,9 +48,9 @@ public:
         continue;
       for (const Initializer &tensor : all)
         if (patterns[i].isIn(tensor.original) || patterns[i].isIn(tensor.name))
-          fail("{}: {} '{}' fits '{}', which is a {} ({}), and nothing {}", model, option, texts[i], tensor.original,
+          fail("{}: {} '{}' matches '{}', which is a {} ({}), and nothing {}", model, option, texts[i], tensor.original,
                verdictName(tensor.verdict), tensor.reason, what);
-      fail("{}: {} '{}' fits nothing {}{}", model, option, texts[i], what, rt::nearMisses(texts[i], candidates));
+      fail("{}: {} '{}' matches nothing {}{}", model, option, texts[i], what, rt::nearMisses(texts[i], candidates));
     }
   }
 

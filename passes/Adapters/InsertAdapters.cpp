@@ -121,7 +121,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
       return refuse() << "is also read by " << weight.other->getName().getStringRef()
                       << ", which an adapter would not change: a merged weight could not say so";
     if (llvm::any_of(weight.sites, [&](Site site) { return site.outFirst != weight.sites.front().outFirst; }))
-      return refuse() << "is multiplied as it is and transposed: its adapter would have no one shape";
+      return refuse() << "is used both as it is and transposed: one adapter cannot fit both";
     if (!weight.isConvolution() && type.getRank() != 2)
       return refuse() << "(" << type << ") is no matrix: adapters are for matrices and convolutions";
     for (Site site : weight.sites)

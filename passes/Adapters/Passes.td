@@ -6,11 +6,11 @@ include "mlir/Pass/PassBase.td"
 def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
   let summary = "Put low-rank adapters beside frozen weights";
   let description = [{
-    Each product or convolution of @model with a frozen weight that `weights` names gets y + scale B(A(dropout(x))) in the place of
-    its result y: scale is alpha / rank, or alpha / sqrt(rank) with `scaling=rslora`. A and B are parameters named
-    `<module>.lora_A.weight`, [rank, in], and `<module>.lora_B.weight`, [out, rank], whatever the storage order of the weight.
-    With `folder` they, their ranks, scales and first values are those of a folder of peft's. Runs on level 1, before
-    anything is cast or differentiated. Statistics: adapters, parameters added.
+    Replaces the result y of each product or convolution of @model, if `weights` names its frozen weight, by
+    y + scale B(A(dropout(x))). scale is alpha / rank, or alpha / sqrt(rank) with `scaling=rslora`. A and B are parameters
+    named `<module>.lora_A.weight`, [rank, in], and `<module>.lora_B.weight`, [out, rank], for either storage order of the
+    weight. With `folder`, their ranks, scales and first values come from a folder that peft wrote. Runs on level 1,
+    before casts and gradients are added. Statistics: adapters, parameters added.
 
     Example: `--kedge-insert-adapters="weights=proj rank=2 alpha=4"`
     ```mlir
@@ -48,10 +48,10 @@ def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
 def QuantizeWeights : Pass<"kedge-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Keep frozen weights in few bits";
   let description = [{
-    Frozen weights that a REGEX of `weights` names become codes with a largest magnitude for each block of 64 elements (nf4, fp4)
-    or each output (int8); `train.dequantize` makes the values that the model reads. With `double-quantize` the magnitudes
-    themselves are in 8 bits. Where the first values lie is known as before: they are encoded as they are read. Statistics:
-    weights, bytes saved.
+    Frozen weights that a REGEX of `weights` names become codes, with one scale (the largest magnitude) for each block of 64
+    elements (nf4, fp4) or for each output (int8). `train.dequantize` computes the values that the model reads. With
+    `double-quantize` the scales are in 8 bits, too. The place of the first values does not change: the runtime encodes
+    them while it reads them. Statistics: weights, bytes saved.
 
     Example: `--kedge-quantize-weights=weights=proj=nf4`
     ```mlir

@@ -95,7 +95,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     auto type = cast<RankedTensorType>(weight.value.getType());
     auto refuse = [&] { return getOperation().emitError() << "--quantize '" << rule.text << "': '" << weight.name() << "' "; };
     if (weight.state.getRole() != train::Role::Frozen)
-      return refuse() << "trains: quantised weights do not; freeze it (--freeze, or --lora), or leave it out";
+      return refuse() << "trains, and quantised weights cannot; freeze it (--freeze, or --lora), or leave it out";
     if (type.getRank() < 2)
       return refuse() << "(" << type << ") is no matrix";
     if (!type.getElementType().isF32())

@@ -10,11 +10,11 @@ class StepPass<string name, string op> : Pass<name, op> {
 def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
   let summary = "Append the loss to @model";
   let description = [{
-    Adds the labels as an input (unless the graph has one of that name) and the results `loss_sum`, `items`,
-    `loss_rows`, `item_rows` (contract section 2); marks the function with `train.loss_gradient`, the gradient
-    that enters backward, 1 / nominal items of the step, and with `train.nominal_items`. With `kind=none` the output `loss-output`
-    is the loss. A function with `train.training_info` derives its gradients itself: `loss-output` is logged only.
-    Statistic: results added.
+    Adds the labels as an input, unless the graph has an input of that name. Adds the results `loss_sum` and `items` (the
+    loss is their quotient) and, for each row, `loss_rows` and `item_rows`. Notes on the function `train.nominal_items`, the
+    items of a step of which none is ignored, and `train.loss_gradient`, the gradient with which backward starts:
+    1 / nominal items. With `kind=none` the loss is the output `loss-output`. A function with `train.training_info`
+    computes its gradients itself, so `loss-output` is only logged. Statistic: results added.
 
     Example: `--kedge-add-loss=kind=mse`
     ```mlir
@@ -53,8 +53,8 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
 def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
   let summary = "Which classes the labels of a cross-entropy may name";
   let description = [{
-    The input `labels` of @model that a cross-entropy reads gets its range of classes in the module's `train.bounds`, with
-    the label that does not count as the one allowed outside of it. Statistic: labels bounded.
+    Notes in the module's `train.bounds` the range of classes for the input `labels` of @model, if a cross-entropy reads
+    it. The ignored label is allowed outside of the range. Statistic: labels bounded.
 
     Example:
     ```mlir
@@ -76,8 +76,8 @@ def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
 def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{
-    @eval and @predict run in evaluation mode (`training_mode` of every op off); @predict has no labels and
-    returns the model's outputs. @step returns the loss only. @model is gone. Statistic: functions.
+    @eval and @predict run in evaluation mode (`training_mode` of every op is off). @predict has no labels and returns the
+    model's outputs. @step returns only the loss. @model is removed. Statistic: functions.
 
     Example:
     ```mlir
@@ -112,9 +112,9 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
 def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
   let summary = "Return what training changes without a gradient: running statistics";
   let description = [{
-    In training the new running mean and variance of each BatchNormalization become the new values of their
-    states. In functions of kind eval or predict the norm uses the running statistics. Statistics: buffers
-    updated, norms in evaluation.
+    In training, the new running mean and variance of each BatchNormalization are returned as the new values of their
+    states. In functions of kind eval or predict, the norm uses the running statistics. Statistics: buffers updated,
+    norms in evaluation.
 
     Example:
     ```mlir
@@ -141,9 +141,9 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
 def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let summary = "Give random ops their seed, step and row as arguments";
   let description = [{
-    onnx.Dropout becomes train.dropout, keyed by the run's seed and its own id, counted by step, row and
-    element; in evaluation mode it becomes its operand. Likewise the dropout of train.Attention. onnx.RandomNormal and
-    onnx.RandomUniform become train.random in every function. Statistic: random ops.
+    onnx.Dropout becomes train.dropout. Its random numbers have the run's seed and the op's id as key, and step, row and
+    element as counter. In evaluation mode it is replaced by its operand. The dropout of train.Attention is treated in the
+    same way. onnx.RandomNormal and onnx.RandomUniform become train.random in every function. Statistic: random ops.
 
     Example:
     ```mlir
@@ -166,11 +166,10 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
 def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
   let summary = "Append the gradient of the loss to every parameter";
   let description = [{
-    For a function with `train.loss_gradient`: walks its ops backwards from the result `loss_sum` and asks each
-    for its vector-Jacobian product (DifferentiableOpInterface). Ops without one that know a decomposition are
-    decomposed first. Each train.gradient_of becomes the backward pass of its y. Adds a result a parameter that the
-    loss depends on, bound as its gradient. All ops that lack a gradient are named in one error.
-    Statistics: gradients, ops added.
+    For a function with `train.loss_gradient`: goes through its ops backwards from the result `loss_sum`, and asks each
+    for its vector-Jacobian product (DifferentiableOpInterface). Ops that have none but can be decomposed are decomposed
+    first. Each train.gradient_of becomes the backward pass of its y. For each parameter that the loss depends on, adds a
+    result that is bound as its gradient. One error names all ops that lack a gradient. Statistics: gradients, ops added.
 
     Example:
     ```mlir
@@ -197,8 +196,8 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
 def SetGradientType : StepPass<"kedge-set-gradient-type", "mlir::func::FuncOp"> {
   let summary = "Give the gradients of all parameters one type";
   let description = [{
-    Casts what @step or @micro returns as gradients, as --grad-dtype asks for; without it a gradient has the type that
-    backward computes it in. f64 stays. Statistic: gradients cast.
+    Casts the gradients that @step or @micro returns to the type of --grad-dtype. Without this pass, a gradient has the
+    type in which backward computes it. f64 is not changed. Statistic: gradients cast.
 
     Example: `--kedge-set-gradient-type=type=bf16`
     ```mlir
@@ -224,9 +223,9 @@ def SetGradientType : StepPass<"kedge-set-gradient-type", "mlir::func::FuncOp"> 
 def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp"> {
   let summary = "Add up the gradients of micro-batches in state, for @update";
   let description = [{
-    Makes @update beside @micro: what @micro returned as gradients it adds to accumulators, of the parameters' type or of
-    `type`, which the first micro-batch overwrites; @update returns the accumulators as the gradients. Leaves a module without
-    @micro as it is. Statistics: accumulators, state bytes.
+    Adds accumulators to the state, of the parameters' type or of `type`. @micro adds its gradients to them instead of
+    returning these; the first micro-batch overwrites them. The new function @update returns the accumulators as
+    the gradients. A module without @micro is not changed. Statistics: accumulators, state bytes.
 
     Example:
     ```mlir
@@ -259,11 +258,12 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
 def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   let summary = "Turn gradients into new parameters";
   let description = [{
-    With @step the updates follow backward, else they stand in @update. Order: item correction, global norm, clipping, optimizer (contract section 2). The norm
-    is summed per tensor in a fixed order. Makes the optimizer's state symbols. After kedge-scale-loss gradients are
-    unscaled first; a step with a gradient that is not finite keeps all states, and changes the scale alone. A function with
-    `train.training_info` updates its variables itself and stays as it is. With several ranks gradients are those of all
-    ranks already (kedge-reduce-gradients); each rank looks at its own part for the norm. Statistics: parameters, state
+    Adds the updates after the backward pass of @step, or to @update. First gradients are corrected for the number of
+    items that are not ignored. Then follow the global norm, clipping and the optimizer. The norm is summed for each tensor,
+    in a fixed order. Creates the symbols of the optimizer's state. After kedge-scale-loss, gradients are first divided by
+    the scale; a step with a gradient that is not finite keeps all states and changes only the scale. A function with
+    `train.training_info` updates its variables itself and is not changed. With several ranks, gradients are sums over all
+    ranks already (kedge-reduce-gradients), and each rank adds its own part to the norm. Statistics: parameters, state
     bytes.
 
     Example: `--kedge-add-optimizer=optimizer=sgd`
@@ -306,8 +306,8 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
 def ChooseMatrices : StepPass<"kedge-choose-matrices", "mlir::ModuleOp"> {
   let summary = "Which parameters Muon updates as matrices";
   let description = [{
-    Marks as `tune.orthogonal` the trained matrices of @model that `weights` names, or all that a MatMul or Gemm multiplies by and
-    nothing else reads, but the head: a product behind which there is no other. Statistic: matrices.
+    Marks trained matrices of @model as `tune.orthogonal`: those that `weights` names. Without `weights`, all matrices
+    that only a MatMul or Gemm reads, except that of the head, the last product. Statistic: matrices.
 
     Example: `--kedge-choose-matrices`
     ```mlir
@@ -331,12 +331,12 @@ def ChooseMatrices : StepPass<"kedge-choose-matrices", "mlir::ModuleOp"> {
 def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
   let summary = "Compute logits, their loss and their gradient for a few rows at a time";
   let description = [{
-    A product with more than `max-bytes` of results (a language model's head) and everything that touches them, in
-    forward and backward, runs once for each chunk of rows: logits never exist as a whole. Losses and the gradient of
-    the rows are joined, gradients of weight and bias are summed chunk after chunk. Losses keep their bits; those two
-    sums get another order, so the chunk size depends on shapes only, never on a budget. Results that the host reads
-    (outputs) become one result a chunk, each bound as a part of the whole. Regions with
-    an op that needs all rows at once stay. Statistics: heads, chunks.
+    If the result of a product has more than `max-bytes` (as in the head of a language model), the product and all ops on
+    its result, in forward and backward, run once for each chunk of rows. So the logits never exist as a whole. Losses
+    and the gradient of the rows are joined. Gradients of weight and bias are summed over the chunks, which changes the
+    order of these two sums. So the chunk size depends only on shapes, never on a budget. The bits of losses stay the same. An
+    output that the host reads becomes one result for each chunk, bound as a part of the whole. Nothing is changed where
+    an op needs all rows at once. Statistics: heads, chunks.
 
     Example: `--kedge-chunk-logits=max-bytes=256`
     ```mlir

@@ -14,9 +14,9 @@ class RaisePass<string name, string text> : Pass<name, "mlir::func::FuncOp"> {
 def BoundIndices : Pass<"kedge-bound-indices", "mlir::ModuleOp"> {
   let summary = "Which values an input may have whose elements are indices";
   let description = [{
-    Inputs of @model that `onnx.Gather` takes as indices, directly or behind casts and views, get the smallest range that
-    all its uses allow in the module's `train.bounds`: data outside of it is refused by the program, not read past a
-    table's end. Runs before composites are raised, which may hide the Gather. Statistic: inputs bounded.
+    Notes in the module's `train.bounds` the range of inputs of @model that `onnx.Gather` uses as indices, directly or
+    through casts and views: the smallest range that all uses allow. The program refuses data outside of it, instead of
+    reading past the end of a table. Runs before composites are raised, which may hide the Gather. Statistic: inputs bounded.
 
     Example:
     ```mlir
@@ -84,7 +84,7 @@ def RaiseSilu : RaisePass<"kedge-raise-silu", "SiLU from sigmoid"> {
 }
 def RaiseSwiglu : RaisePass<"kedge-raise-swiglu", "SwiGLU from SiLU"> {
   let description = [{
-    Runs after raise-silu: silu(gate) * up of one shape becomes `train.swiglu` when nobody else uses the SiLU.
+    Runs after raise-silu: silu(gate) * up, both of one shape, becomes `train.swiglu` if the SiLU has no other use.
     Statistic: swiglus.
 
     Example:
@@ -163,7 +163,7 @@ def RaiseRMSNorm : RaisePass<"kedge-raise-rms-norm", "RMSNormalization from the 
 }
 def RaiseGroupNorm : RaisePass<"kedge-raise-group-norm", "GroupNormalization from InstanceNormalization"> {
   let description = [{
-    InstanceNormalization without affine part of [N, groups, rest], reshaped back to [N, C, ...] and scaled
+    An InstanceNormalization of [N, groups, rest] with scale 1 and bias 0, reshaped back to [N, C, ...] and then scaled
     and shifted by channel, becomes `onnx.GroupNormalization`. Statistic: group norms.
 
     Example:
@@ -220,11 +220,11 @@ def RaiseRotary : RaisePass<"kedge-raise-rotary", "Rotary embedding from slices"
 }
 def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax of a product"> {
   let description = [{
-    softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.Attention`: scales fold into one, a softcap
-    is taken along, transposes to and from [B, T, H, D] become layouts, keys and values repeated for groups of
-    heads are taken unrepeated, a constant causal mask becomes `causal`, a Dropout of the probabilities becomes
-    `ratio` with its `op_id`; the same for attentions that the model has as one op. Statistics: attentions, causal
-    masks, dropouts, repeats undone.
+    softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.Attention`. Scales are combined into one, and a softcap
+    becomes an attribute. Transposes to and from [B, T, H, D] become layouts. Keys and values that are repeated for groups
+    of heads are used without the repetition. A constant causal mask becomes `causal`. A Dropout of the probabilities
+    becomes `ratio`, with its `op_id`. Attentions that are one op in the model are treated in the same way. Statistics:
+    attentions, causal masks, dropouts, repeats undone.
 
     Example:
     ```mlir
@@ -249,8 +249,8 @@ def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax 
 }
 def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed operands"> {
   let description = [{
-    A MatMul operand that is the Transpose of its last two dims becomes that operand with `transA` or `transB`:
-    exporters write a Linear's weight that way, and its gradients then need no transposes either. Runs after
+    If an operand of a MatMul is a Transpose of the last two dims, the MatMul reads its source with `transA` or `transB`
+    instead. Exporters write the weight of a Linear in this way. Its gradients then need no transposes either. Runs after
     attention is raised. Statistic: transposes folded.
 
     Example: `--kedge-fold-transposes --canonicalize`

@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
   let summary = "Common subexpressions, wherever in the model they are";
   let description = [{
-    MLIR's elimination of common subexpressions takes attributes for part of what an op computes; `kedge.place` is none.
-    Of equal ops the first stays, with its place. Levels 1 and 2 only: behind rematerialization equal launches are meant.
+    Like MLIR's elimination of common subexpressions, but it also merges ops that differ only in `kedge.place`. The first
+    of equal ops stays, with its place. For levels 1 and 2 only: after rematerialization, equal launches are intended.
     Statistic: ops merged.
 
     Example:
@@ -33,9 +33,9 @@ class Border<string name, string text> : Pass<name, "mlir::ModuleOp"> { let summ
 
 def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one function of canonical ops"> {
   let description = [{
-    Stands behind import and raising, and changes nothing. @model is the only function and consists of ops of onnx and
-    train, none of them unsupported, with static shapes; each op that computes something has its place, and every
-    argument and result is bound. Errors point at the other place. Statistic: ops checked.
+    Runs after import and raising, and changes nothing. Checks that @model is the only function; that it consists of
+    supported ops of onnx and train, with static shapes; that each op which computes something has a place; and that every
+    argument and result is bound. A note of each error points at the other op involved. Statistic: ops checked.
 
     Example:
     ```mlir
@@ -52,10 +52,10 @@ def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one f
 
 def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the functions of a run, gradients written out"> {
   let description = [{
-    Stands behind differentiation and the optimizer, and changes nothing. @model is gone; there is @step, or @micro with
-    @update. Their ops are of onnx and train, with static shapes and places; nothing is left to differentiate; arguments
-    and results are bound; each train.final_gradient has the type of its parameter. Errors point at the other place.
-    Statistic: ops checked.
+    Runs after differentiation and the optimizer, and changes nothing. Checks that there is @step, or @micro with @update,
+    and no @model; that their ops are of onnx and train, with static shapes and places; that nothing is left to
+    differentiate; that arguments and results are bound; and that each train.final_gradient has the type of its parameter. A
+    note of each error points at the other op involved. Statistic: ops checked.
 
     Example:
     ```mlir
@@ -72,10 +72,10 @@ def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the fun
 
 def VerifySchedule : Border<"kedge-verify-schedule", "The border behind level 3: nothing but launches, in order"> {
   let description = [{
-    Stands behind scheduling and behind rematerialization, and changes nothing. Functions consist of clusters, library
-    calls, views, copies, constants and marks of gradients: no op of level 2 is left, and no sequence that is still to be
-    carried out. Launches have places; clones of a function have numbers of their own. Errors point at the other place.
-    Statistic: ops checked.
+    Runs after scheduling and again after rematerialization, and changes nothing. Checks that functions consist of
+    clusters, library calls, views, copies, constants and marks of gradients; that no op of level 2 is left; that no
+    `sched.sequence` is left to apply; that launches have places; and that the clones in a function have different
+    numbers. A note of each error points at the other op involved. Statistic: ops checked.
 
     Example:
     ```mlir

@@ -6,9 +6,9 @@ include "mlir/Pass/PassBase.td"
 def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
   let summary = "Emit a kernel for each distinct cluster";
   let description = [{
-    Puts the kernels of the module's clusters into a module of their own at its end, in arith, math, scf and vector ops
-    with llvm loads and stores: what `compile` translates to machine code. Clusters with the same domain, maps,
-    types and body share a kernel. Each cluster is told its kernel, iteration space and grain, for kedge-plan-memory.
+    Puts the kernels of the module's clusters into a module of their own at its end, in ops of arith, math, scf and vector
+    with loads and stores of llvm. `compile` translates these to machine code. Clusters with the same domain, maps, types
+    and body share a kernel. Notes on each cluster its kernel, iteration space and grain, for kedge-plan-memory.
     Statistics: clusters, kernels.
 
     Example: `--kedge-emit-kernels=kernels-only=true`
@@ -48,12 +48,11 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
 def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "Emit GPU kernels for each distinct cluster and generated library call";
   let description = [{
-    Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Each
-    launch is told its kernels and workspace, for kedge-plan-memory; a workspace that kedge-note-workspaces has noted must
-    be what the code needs. Products have no kernels, and neither have convolutions that cuDNN takes: the runtime calls
-    libraries for them. With `arch` the kernels are compiled: PTX and,
-    where ptxas is installed, registers, shared memory and spills of each kernel go to the standard output.
-    Statistics: launches, kernels, workspace bytes.
+    Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Notes on
+    each launch its kernels and workspace, for kedge-plan-memory. A workspace that kedge-note-workspaces has noted must be
+    the one that the code needs. Products, and convolutions that cuDNN supports, have no kernels: the runtime calls
+    libraries for them. With `arch` the kernels are compiled. PTX and, if ptxas is installed, the registers, shared memory
+    and spills of each kernel are printed to standard output. Statistics: launches, kernels, workspace bytes.
 
     Example: `--kedge-emit-gpu-kernels=kernels-only=true`
     ```mlir
@@ -100,9 +99,9 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
 def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
   let summary = "Make a schedule one for CUDA, whose launches know the bytes they need beside their operands";
   let description = [{
-    Sets the module's `kedge.target` and on each cluster and library call `sched.workspace`, which choosing what to
-    compute again and planning memory count. No kernel is emitted: the GPU emitter plans what it would emit. Launches that
-    CUDA lacks are all reported. Results that kedge-insert-recompute computes alone fold nothing and need no workspace.
+    Sets the module's `kedge.target`, and `sched.workspace` on each cluster and library call; recomputation and memory
+    planning count these bytes. Emits no kernels: the GPU emitter only plans them. Reports all launches that have no kernel
+    for CUDA. Results that kedge-insert-recompute computes alone contain no reduction, so they need no workspace.
     Statistics: launches with a workspace, largest workspace bytes.
 
     Example:
@@ -134,13 +133,13 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
 def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
   let summary = "One GPU launch for updates that compute the same on tensors of any size";
   let description = [{
-    Needs level 4, before kedge-place-copies, with its gpu.module beside it, where launches of flat clusters carry
-    `flat = {function, elements}`: a function of the module that computes the cluster's body on so many elements.
-    Launches of one function that write only states are joined where the last of them stands, as far as nothing between
-    touches what they write or writes what they read. Their kernel finds the tensors of a block in a table of element
-    counts and offsets in the arena, which stay as planned: results are those of the single launches to the bit, and
-    kedge-check-memory holds as before. Flat functions, and kernels that only
-    those launches ran, are erased. Statistics: launches grouped, groups.
+    Needs level 4 with its gpu.module, before kedge-place-copies. A launch of a flat cluster has the attribute
+    `flat = {function, elements}`: this function of the gpu.module computes the cluster's body for that many elements. All
+    launches of one such function that write only states become one launch, at the place of the last. A launch takes part
+    only if no launch between touches what it writes or writes what it reads. The kernel finds the tensors of a block in a table of element
+    counts and offsets in the arena. The offsets stay as planned, so the results have the same bits, and
+    kedge-check-memory accepts the module as before. Flat functions, and kernels that are no longer used, are erased.
+    Statistics: launches grouped, groups.
 
     Example:
     ```mlir

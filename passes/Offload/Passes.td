@@ -6,10 +6,10 @@ include "mlir/Pass/PassBase.td"
 def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
   let summary = "Keep optimizer state, accumulators or parameters in host memory";
   let description = [{
-    Gives the states of the named kinds the attribute `sched.host` and puts copies around their uses: a sched.fetch
-    right before the launch that reads a state (launches close to each other share one), a sched.offload right behind
-    the launch that makes its new value. `optimizer`: moments, momentum buffers and the state of a model with
-    TrainingInfoProto; `gradients`: accumulators; `params`: parameters, frozen ones included. Tensors of rank 0 stay.
+    Gives the states of the named kinds the attribute `sched.host` and adds copies around their uses: a sched.fetch right
+    before the launch that reads a state (launches close to each other share one), and a sched.offload right after the
+    launch that makes its new value. `optimizer`: moments, momentum buffers and the state of a model with
+    TrainingInfoProto. `gradients`: accumulators. `params`: parameters, frozen ones included. Scalars are not moved.
 
     Needs kedge-bind-results. Statistics: states offloaded, fetches, offloads.
 

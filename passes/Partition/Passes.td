@@ -11,10 +11,10 @@ class PartitionPass<string name> : Pass<name, "mlir::ModuleOp"> {
 def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
   let summary = "Gradients become those of all ranks";
   let description = [{
-    Each gradient that a function returns is summed over ranks: a dist.reduce_scatter and, for who reads it whole, a
-    dist.all_gather. Gradients travel in buckets, in the order in which backward makes them, each as soon as its last one
-    is there; a bucket ends when it has `bucket-bytes` of a gradient's bytes or more. With `late` they wait for all gradients. A gradient of rank 0 is a
-    dist.all_reduce. Sets the module's `dist.mesh`. Statistics: gradients, buckets, bytes.
+    Each gradient that a function returns is summed over ranks, by a dist.reduce_scatter. Where it is read as a whole, a
+    dist.all_gather follows. Gradients are sent in buckets, in the order in which backward makes them. A bucket is complete
+    with `bucket-bytes` or more, and is sent as soon as its last gradient is made; with `late`, after all gradients. A scalar
+    gradient uses a dist.all_reduce. Sets the module's `dist.mesh`. Statistics: gradients, buckets, bytes.
 
     Example: `--kedge-reduce-gradients=ranks=2`
     ```mlir
@@ -45,13 +45,12 @@ def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
 def PartitionStates : PartitionPass<"kedge-partition-states"> {
   let summary = "Each rank keeps its part of the states that a ZeRO stage shards";
   let description = [{
-    Stage 1 shards the optimizer's states, and the masters of 16-bit parameters; stage 2 accumulators too; stage 3
-    parameters, their working copies and frozen tensors as well, unless they have at most `persist-bytes`. Functions take
-    and return the parts: what reads a whole gathers it first, right before its first reader, and what returns a whole
-    state computes its own part of it and gathers that. Ops that compute each element by itself are then computed on parts
-    (of an AdamW whose results are own parts only the own part is left), and gathers move behind such ops (a
-    cast is done before its result is sent). A state of rank 0 stays whole. Statistics: states sharded, bytes saved,
-    ops on parts.
+    Stage 1 shards the optimizer's states and the masters of 16-bit parameters; stage 2 also accumulators; stage 3 also
+    parameters, their working copies and frozen tensors, unless they have at most `persist-bytes`. Functions take and return
+    the parts. A state that is read as a whole is gathered right before its first reader. For a state that is returned as
+    a whole, each rank computes its own part, and the parts are gathered. Elementwise ops are then computed on parts: of an
+    AdamW, only the own part is left. Gathers move after such ops, so that a cast comes before its result is sent. Scalar
+    states stay whole. Statistics: states sharded, bytes saved, ops on parts.
 
     Example: `--kedge-partition-states="stage=1 ranks=2"`
     ```mlir
@@ -83,8 +82,8 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
 def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
   let summary = "Statistics of BatchNormalization in training over the rows of all ranks";
   let description = [{
-    Needs level 2 before kedge-differentiate: train.batch_norm is written as the ops that it consists of, mean and variance
-    by sums over ranks, through which gradients pass. Running statistics are then alike on all ranks. Statistic: norms.
+    Runs on level 2, before kedge-differentiate. Decomposes train.batch_norm into ops in which mean and variance are sums
+    over ranks, and gradients pass through these sums. Running statistics are then equal on all ranks. Statistic: norms.
 
     Example: `--kedge-sync-batch-norm=ranks=2`
     ```mlir
@@ -142,9 +141,10 @@ def BucketGathers : Pass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
 def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
   let summary = "Drop what was gathered after its readers, and gather it again for later ones";
   let description = [{
-    On level 3: readers of a gathered state behind the widest gap between its readers, of more than four launches
-    (backward behind forward), get a gather of their own, right in front of the first of them, with a number (`clone`) so
-    that nothing merges it with the first one. No state is gathered more than twice. What is done without a memory budget; with one, kedge-choose-recompute decides. Statistic: gathers.
+    On level 3: finds the widest gap between the readers of a gathered state. If it has more than four launches (as between
+    forward and backward), the readers after it get a gather of their own, right before the first of them. It has a
+    number (`clone`), so that it is not merged with the first gather. No state is gathered more than twice. This pass runs
+    without a memory budget; with one, kedge-choose-recompute decides. Statistic: gathers.
 
     Example:
     ```mlir
@@ -180,10 +180,10 @@ def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
 def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
   let summary = "All ranks issue the same collectives in the same order";
   let description = [{
-    On level 3 or 4. Of a program that all ranks run: every collective is over as many ranks as the module's `dist.mesh`
-    has, and functions hold no control flow, so one order holds for all. Of schedules a rank (a module each, with a
-    `dist.mesh`, in one module): function by function the same collectives, in the same order, of the same types and sizes;
-    the first that has no match is named. Statistic: collectives.
+    On level 3 or 4. If all ranks run one program: checks that every collective is for as many ranks as the module's
+    `dist.mesh` has, and that functions have no control flow, so that the order is the same on all ranks. If each rank has
+    a schedule of its own (nested modules with a `dist.mesh`): checks for each function that all have the same collectives, in
+    the same order, with the same types and sizes, and names the first one without a match. Statistic: collectives.
 
     Example:
     ```mlir

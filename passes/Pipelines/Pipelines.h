@@ -16,7 +16,7 @@ struct LossScaleOptions {
   int64_t window = 2000, hysteresis = 1;
 };
 
-/// What the step computes (contract section 2); one struct for compile and plan.
+/// Options that decide what a step computes; one struct for compile and plan.
 struct StepOptions {
   std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
   std::string gradientType, accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type

@@ -6,10 +6,10 @@ include "mlir/Pass/PassBase.td"
 def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
   let summary = "Make a product and the bias that is added to it one op of @model, which rounds once";
   let description = [{
-    An onnx.Add of a bias (rank 1, one number a column) to an onnx.MatMul by one matrix, whose result nothing else reads,
-    becomes an onnx.Gemm: what PyTorch calls linear, and what its autocast lists name. In f32 no
-    number changes, and the bias is added in the product's launch. The joined op has the product's place. A C of rank 0 is taken out of an onnx.Gemm the
-    other way round: scalars are never rounded. Statistics: biases joined, scalars taken out.
+    An onnx.MatMul by one matrix, and an onnx.Add of a bias to its result, become an onnx.Gemm, if the result has no other
+    reader. The bias has rank 1, one number for each column. This is PyTorch's linear, which its autocast lists name. The
+    launch of the product then adds the bias. In f32 no number changes. The new op has the product's place. A scalar C is
+    moved from an onnx.Gemm to an onnx.Add, because scalars are never rounded. Statistics: biases joined, scalars taken out.
 
     Example: `--kedge-join-bias`
     ```mlir
@@ -33,10 +33,10 @@ def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
 def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
   let summary = "Decide for every op of @model whether it computes on 16-bit values or on f32";
   let description = [{
-    Writes `train.precision = bf16`, `f16` or `f32` on each op that f32 values touch, and on the arguments that become
-    16-bit; nothing else changes. Policy `master`: what depends on a parameter or a float input is 16-bit, except a
-    loss, what follows from one, and ops whose results are all scalars. Policy `autocast`: PyTorch's lists
-    (PrecisionOpInterface). `file` overrides either, the last line that fits an op wins:
+    Sets `train.precision` to bf16, f16 or f32 on each op with f32 operands or results, and on the arguments that become
+    16-bit. Nothing else changes. Policy `master`: everything that depends on a parameter or a float input is 16-bit,
+    except losses, values computed from a loss, and ops with only scalar results. Policy `autocast`: PyTorch's lists
+    (PrecisionOpInterface). `file` overrides either policy; the last line that matches an op counts:
 
     ```
     # low | fp32 | follow | widest, then op:NAME (an ONNX operator) or node:REGEX (searched in the op's place in the model)
@@ -44,7 +44,8 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
     low  node:h\.0\.mlp
     ```
 
-    A scalar (rank 0) decides nothing and is never rounded. f64 and 16-bit values of the model stay as they are.
+    A scalar (rank 0) does not affect the precision of an op, and is never rounded. f64 and 16-bit values of the model keep
+    their types.
     Statistics: ops in 16 bits, ops in f32.
 
     Example: `--kedge-assign-precision="type=bf16 policy=autocast"`
@@ -76,11 +77,11 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
 def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
   let summary = "Carry out kedge-assign-precision: casts, working copies of parameters, and @restore that makes them";
   let description = [{
-    An operand whose type differs from its op's precision is cast; a value is cast once to a type however often it is
-    used, and never back to what it was made from. A parameter whose argument has a precision gets a second state
-    `NAME.working` of that type, which @model reads in its place; @restore makes all working copies from their
-    masters when a run starts. A frozen parameter takes that type itself: it never changes, and the runtime exports what its
-    file has. The model's outputs keep their types. Statistics: casts, working copies, frozen tensors in 16 bits.
+    An operand whose type differs from its op's precision is cast. A value is cast at most once to each type, and never
+    back to the type that it was cast from. If the argument of a parameter has a precision, the parameter gets a second
+    state `NAME.working` of that type, which @model reads instead. @restore computes all working copies from their masters
+    when a run starts. A frozen parameter gets the type itself, since it never changes; the runtime exports the values in
+    its file. The model's outputs keep their types. Statistics: casts, working copies, frozen tensors in 16 bits.
 
     Example: `--kedge-insert-casts`
     ```mlir
@@ -108,10 +109,10 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
 def ChooseFloat8 : Pass<"kedge-choose-float8", "mlir::func::FuncOp"> {
   let summary = "Decide which products of @model have operands of 8-bit floats";
   let description = [{
-    Runs behind kedge-insert-casts. A MatMul or Gemm of bf16 operands whose rows, columns and summed dim are multiples of 16
-    gets `train.float8`, the types of its two operands: E4M3 both. Heads, products behind which no other stands, do
-    not. Their gradients (kedge-differentiate) pass the mark on, with E5M2 for the gradient of the result. Fails when no
-    product fits. Statistics: products in 8 bits, other products.
+    Runs after kedge-insert-casts. Marks a MatMul or Gemm of bf16 operands with `train.float8`, the types of its two operands
+    (both E4M3), if its rows, columns and summed dim are multiples of 16. Heads, the last products, are not marked.
+    kedge-differentiate gives gradients of marked products the mark, too, with E5M2 for the gradient of the result. Fails if
+    no product can be marked. Statistics: products in 8 bits, other products.
 
     Example: `--kedge-choose-float8`
     ```mlir
@@ -136,10 +137,10 @@ def ChooseFloat8 : Pass<"kedge-choose-float8", "mlir::func::FuncOp"> {
 def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
   let summary = "Carry out kedge-choose-float8: scales, casts, products of 8-bit floats";
   let description = [{
-    Runs behind kedge-differentiate. A product with `train.float8` becomes a train.ScaledProduct of its operands, cast to
-    these types. A tensor is cast once to a type, however often and in whatever shapes it is read: forward, its gradients
-    and their products share the cast. The largest magnitudes of rows stand apart from the scale, so that they are
-    found where the rows are made. Statistics: products, tensors cast.
+    Runs after kedge-differentiate. A product with `train.float8` becomes a train.ScaledProduct of its operands, cast to
+    these types. A tensor is cast once to each type: forward and backward, and readers with other shapes, share the cast.
+    The largest magnitudes of rows are computed by an op of their own, before the scale, so that it can be fused with the
+    op that makes the rows. Statistics: products, tensors cast.
 
     Example: `--kedge-cast-to-float8`
     ```mlir
@@ -168,10 +169,10 @@ def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
 def DropMasters : Pass<"kedge-drop-masters", "mlir::ModuleOp"> {
   let summary = "Let bf16 parameters live without fp32 masters, by stochastic rounding";
   let description = [{
-    Runs behind kedge-add-optimizer. The state of a parameter that has a bf16 working copy takes the copy's type, and the
-    copy is gone; the optimizer reads the parameter widened, and what it returns is rounded by train.stochastic_round, whose
-    random numbers are keyed by the seed and the parameter's number among the states of the model, and counted by step and
-    element. Moments and accumulators stay f32. Frozen tensors stay as they are. Statistics: masters dropped, bytes saved.
+    Runs after kedge-add-optimizer. If a parameter has a bf16 working copy, its state gets the copy's type and the copy is
+    removed. The optimizer reads the parameter widened to f32, and its result is rounded by train.stochastic_round. The
+    random numbers have the seed and the parameter's number among the model's states as key, and step and element as
+    counter. Moments and accumulators stay f32. Frozen tensors are not changed. Statistics: masters dropped, bytes saved.
 
     Example:
     ```mlir
@@ -201,8 +202,9 @@ def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
   let summary = "Multiply the gradient that enters backward by a loss scale that is state";
   let description = [{
     Needs @step or @micro before kedge-differentiate. Adds the states `scaler.loss_scale`, `scaler.growth_counter`,
-    `scaler.hysteresis` and `scaler.optimizer_steps`, and a train.scale_loss behind the loss; kedge-add-optimizer
-    unscales, skips steps whose gradients are not finite, and updates the scale. Statistic: losses scaled.
+    `scaler.hysteresis` and `scaler.optimizer_steps`, and a train.scale_loss after the loss. kedge-add-optimizer then
+    divides gradients by the scale, skips steps with gradients that are not finite, and updates the scale. Statistic:
+    losses scaled.
 
     Example: `--kedge-scale-loss=init=1024`
     ```mlir

@@ -6,18 +6,19 @@ include "mlir/Pass/PassBase.td"
 def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
   let summary = "Find an execution sequence that fits a byte budget, or that a named policy asks for";
   let description = [{
-    Gives each scheduled function whose transient bytes exceed what the budget leaves (or to which the policy
-    applies) an attribute `sched.sequence`: numbers of launches in execution order, in which a launch may occur
-    again; numbers from the count of launches on mean a fetch, then one result of a cluster with several. Costs come
-    from the device model. With `offload`, values that the backward part reads may be copied to host memory and
-    back instead: those of `sched.offloadable` (numbers of values), a fetch each. What was found is in the module's
-    `sched.recompute`: budget, unconstrained peaks, smallest feasible budget, overhead and its proven lower bound.
-    Where the module has that attribute already (from a run before states were moved to host memory), unconstrained
-    peaks and overhead are of that. A budget that no sequence fits is no failure of the pass: the functions then
-    have the sequence of the smallest peak found, and `fits` is false.
+    If the transient bytes of a scheduled function exceed what the budget leaves, or if the policy applies to it, it gets
+    an attribute `sched.sequence`: the numbers of its launches in execution order, in which a launch may occur several
+    times. Numbers that are not below the count of launches mean first the fetches, then single results of clusters with several. Costs
+    come from the device model. With `offload`, values that the backward part reads may be copied to host memory and back
+    instead: those in `sched.offloadable` (numbers of values), one fetch for each.
 
-    Needs kedge-bind-results; kedge-insert-recompute carries it out. Statistics: launches to run again, values to
-    fetch, bytes saved at the peak, launches solved in place of all layers (those of the few that layers which are alike were folded to).
+    The module's `sched.recompute` contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
+    lower bound. If the module has that attribute already, from a run before states were moved to host memory, the
+    unconstrained peaks and the overhead refer to that run. If no sequence fits the budget, the pass does not fail: the
+    functions get the sequence with the smallest peak found, and `fits` is false.
+
+    Needs kedge-bind-results; kedge-insert-recompute applies the sequence. Statistics: launches to run again, values to
+    fetch, bytes saved at the peak, launches solved in place of all layers (of the few to which equal layers were folded).
 
     Example: `--kedge-choose-recompute="budget=activations=80% device=h100 threads=2"`
     ```mlir
@@ -50,11 +51,11 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
 def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
   let summary = "Reorder and clone launches as `sched.sequence` says";
   let description = [{
-    A launch that occurs again becomes a clone with a number of its own (`clone`), so that nothing merges it with the
-    first; `recomputed` tells the bytes that this frees and between which launches. A result of a cluster with several
-    becomes a cluster of its own that reads the others. A value that is fetched is copied out (sched.offload) right
-    behind the launch that makes it; `offloaded` tells why. Values stay the same to the bit. Removes the attributes.
-    Statistics: launches cloned, values fetched.
+    A launch that occurs again becomes a clone with a number (`clone`), so that it is not merged with the first;
+    `recomputed` says how many bytes this frees, and between which launches. If the sequence has a single result of a
+    cluster with several, it becomes a cluster of its own that reads the other results. A value that is fetched is copied
+    to the host (sched.offload) right after the launch that makes it; `offloaded` says why. All values keep their bits. Removes
+    the attributes. Statistics: launches cloned, values fetched.
 
     Example:
     ```mlir

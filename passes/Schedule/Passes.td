@@ -6,9 +6,8 @@ include "mlir/Pass/PassBase.td"
 def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
   let summary = "Write composite ops as the ops they consist of";
   let description = [{
-    Rewrites every op that implements DecomposableOpInterface, but for those that `target` has a kernel of. Runs after
-    differentiation, so that composites keep their own gradients. Leaves no other decomposable op. Statistic: ops
-    rewritten.
+    Rewrites every op that implements DecomposableOpInterface, unless `target` has a kernel for it. Runs after
+    differentiation, so that composites keep gradients of their own. Statistic: ops rewritten.
 
     Example:
     ```mlir
@@ -35,10 +34,11 @@ def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
 def UnpackInProducts : Pass<"kedge-unpack-in-products", "mlir::func::FuncOp"> {
   let summary = "Let products read weights in few bits as they are stored";
   let description = [{
-    For the CPU, on level 2 without decomposable ops: a weight in 4 bits, or in int8 with a scale for each row or column, that only
-    products read as their right operand, as it is or rounded to 16 bits, is unpacked by these while they pack it. Its codes take
-    its place, its scales stand behind the other operands, and the attribute `unpack` tells how to read them. So no whole copy of
-    its values is made; the values, and so all results, are the same. Statistic: products.
+    For the CPU, on level 2 without decomposable ops. Applies to weights in 4 bits, and in int8 with a scale for each row or
+    column, which only products read, as their right operand, with or without rounding to 16 bits. The products read the
+    codes instead of the weight, and unpack them while they pack the operand. The scales become the last operand, and the
+    attribute `unpack` says how to read both. So no whole copy of the values is made. All results stay the same. Statistic:
+    products.
 
     Example:
     ```mlir
@@ -96,10 +96,10 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
 def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
   let summary = "Merge clusters that pass values to each other";
   let description = [{
-    Computes a producer without folds inside its reader, through views, when nothing expensive is then computed
-    more often; joins clusters of equal domain that agree where each passed value lies, keeping what others
-    read as further outputs. Values stay the same: each is still rounded to its tensor's type.
-    Statistics: producers substituted, clusters joined.
+    Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed
+    more often. Joins clusters of equal domain if both use the same place for each value that is passed; values that other
+    ops read become further outputs. Values stay the same: each is still rounded to its tensor's type. Statistics:
+    producers substituted, clusters joined.
 
     Example:
     ```mlir
@@ -136,11 +136,11 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
 def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   let summary = "Update each parameter as soon as its gradient is final";
   let description = [{
-    Moves whatever only leads to new state up, to just behind its last operand and behind the last reader of the
-    state that it replaces, so that gradients die early; of what leads to results too, such as the norm of all
-    gradients, the ops that make a 64th of what they read or less. What reads gradients that ranks have reduced waits for
-    the next reduction to begin; what makes a rank's part of an argument for one reader stands in front of that. Statistic:
-    ops moved.
+    Moves ops that lead only to new state up: to just after their last operand is made, and after the last reader of the
+    state that they replace. So live ranges of gradients end early. Of the ops that also lead to results, such as the norm
+    of all gradients, moves those whose result has at most 1/64 of the bytes that they read. Ops that read gradients
+    which ranks have reduced wait until the next reduction has begun. Ops that make a rank's part of an argument for a single reader stand
+    right before that reader. Statistic: ops moved.
 
     Example:
     ```mlir
@@ -168,8 +168,9 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
 def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
   let summary = "Let attention read Q, K and V where their projection lies, and write their gradients there";
   let description = [{
-    On level 3: a 16-bit attention whose operands are the three parts of a Split reads the whole by strides, and its gradient
-    writes what a Concat would have joined. Nothing is copied, and no number changes. Statistic: calls packed.
+    On level 3: if the operands of a 16-bit attention are the three parts of a Split, it reads the whole tensor with strides
+    instead, and its gradient writes directly into the tensor that a Concat would make. Nothing is copied, and no number
+    changes. Statistic: calls packed.
 
     Example:
     ```mlir
@@ -196,9 +197,9 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
 def DequantizeAgain : Pass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
   let summary = "Drop the values of a weight in few bits after their readers, and make them again for later ones";
   let description = [{
-    On level 3: readers more than four launches behind the one before (backward behind forward) get the launches that make the
-    values once more, right in front of them, with a number (`clone`) so that nothing merges them with the first ones. So no
-    whole copy of the weights lives from forward to backward. Statistic: clones.
+    On level 3: if a reader comes more than four launches after the reader before it (as in backward after forward), the
+    launches that make the values are cloned right before it. Clones have a number (`clone`), so that they are not merged with
+    the originals. So no whole copy of the weights is live from forward to backward. Statistic: clones.
 
     Example:
     ```mlir

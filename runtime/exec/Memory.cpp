@@ -58,7 +58,7 @@ void MemoryMeter::noteStep(int64_t done) {
 
 namespace {
 
-/// Of the functions that steps consist of, as contract section 7 counts: a row a collective and type, scalars apart.
+/// Communication of the functions that make up a step: one row for each collective and type, scalars apart.
 nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) {
   struct Row {
     int64_t calls = 0, elements = 0;

@@ -29,7 +29,7 @@ CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &s
   step.skipped |= step.result.skipped;
   const std::optional<double> norm = step.result.gradNorm;
   if (!step.skipped && norm && !std::isfinite(*norm))
-    fail("the norm of the gradients of step {} is not finite ({}), and they are: the sum of their squares is beyond fp32; a "
+    fail("the gradients of step {} are finite, but their norm is not ({}): the sum of their squares is too large for fp32; a "
          "lower --lr or a longer --warmup may help",
          progress.step, *norm);
   if (step.skipped && !scaler.isActive())

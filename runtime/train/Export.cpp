@@ -22,8 +22,8 @@ bool copiesFromModel(const nlohmann::json &pieces) {
 
 const nlohmann::json &exportSkeleton(const Program &program, const char *mode) {
   if (const auto edited = program.exportSkeleton.find("refused"); edited != program.exportSkeleton.end())
-    fail("--export-onnx: the program was compiled from '{}', which had been edited: an export would be the graph before that with "
-         "these weights; use --export-safetensors",
+    fail("--export-onnx: the program was compiled from '{}', which was edited: the exported file would have the graph from "
+         "before the edit; use --export-safetensors",
          edited->get<std::string>());
   auto found = program.exportSkeleton.find(mode);
   if (found != program.exportSkeleton.end() && found->is_null())

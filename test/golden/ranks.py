@@ -2,7 +2,7 @@
 """Trains a golden model on several ranks: ranks.py FOLDER OUT RANKS STAGE[,STAGE...] [OPTION OF COMPILE...].
 
 Each rank and micro-batch takes its share of the trace's batch, so that PyTorch's losses, norms and rates are the right
-ones. The stages given agree to the last bit (losses, norms and weights), as contract section 7 has it: with --accumulate
+ones. The stages given agree to the last bit (losses, norms and weights): with --accumulate
 give 0,1 or 2,3. What launches sent, counted by the program, is what its plan says. KEDGE_POISON=1 applies.
 """
 import json

@@ -28,7 +28,7 @@ journey.walk(["kedge", "compile", "gpt.onnx", "--loss", "cross-entropy", "-o", "
              r"kedge: error: gpt.onnx: dimension 0 of input 'input_ids' \(.*\) has no size \('.*'\); give it with --shape input_ids=NxN", code=1)
 shape = ["--shape", "input_ids=4x24"]
 journey.walk(["kedge", "compile", "gpt.onnx", *shape, "--weight-decay-exclude", "bais", "-o", "train"],
-             r"kedge: error: gpt.onnx: --weight-decay-exclude 'bais' fits no parameter; near misses: '.*bias', '.*bias', '.*bias'", code=1)
+             r"kedge: error: gpt.onnx: --weight-decay-exclude 'bais' matches no parameter; near misses: '.*bias', '.*bias', '.*bias'", code=1)
 journey.walk(["kedge", "compile", "gpt.onnx", *shape, "--weight-decay-exclude", "bias", "--clip-norm", "1", "-o", "train"], LOSS)
 
 # Training, stopped on the way and resumed.

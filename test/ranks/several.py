@@ -32,13 +32,13 @@ for ranks in (1, 2, 4):
 print("1, 2 and 4 ranks: the losses of programs for each")
 error = run("several", 3, code=1)
 assert "3 ranks started this program, which was compiled for 1, 2, 4" in error, error
-for words, text in ((["--ranks", "2,2"], "2 is named twice"), (["--ranks", "1,2", "--save-ir", out / "ir"], "--save-ir is of one plan; give one"),
-                    (["--ranks", "1,2", "--emit", "obj"], "--emit obj is of one plan")):
+for words, text in ((["--ranks", "2,2"], "2 is named twice"), (["--ranks", "1,2", "--save-ir", out / "ir"], "--save-ir takes one plan; give one"),
+                    (["--ranks", "1,2", "--emit", "obj"], "--emit obj takes one plan")):
     error = compiled("no", *words, code=1)
     assert text in error, error
     assert not (out / "no").exists()
 done = subprocess.run(["kedge", "plan", golden / "model.onnx", "--shape", "input=2x10", "--loss", "mse", "--ranks", "1,2"], capture_output=True, text=True)
-assert done.returncode == 1 and "this is of one number of ranks; give one" in done.stderr, done.stderr
+assert done.returncode == 1 and "expected one number of ranks; only a program takes several" in done.stderr, done.stderr
 small = compiled("no", "--ranks", "1,2", "--memory-budget", "1KB", code=2)
 assert "on 1 ranks:" in small and "smallest feasible budget" in small.splitlines()[-1], small
 print("other worlds are refused")

@@ -21,11 +21,11 @@ void checkAdapterOptions(const CLI::App &command, const driver::AdapterOptions &
   if (!o.weights.empty() && !o.folder.empty())
     fail("--lora '{}' with --adapter {}: the folder says which weights have adapters; give one of them", o.weights, o.folder);
   if (o.doubleQuantize && o.quantize.empty())
-    fail("--double-quantize is of --quantize REGEX=nf4|fp4: give it, too");
+    fail("--double-quantize needs --quantize REGEX=nf4|fp4");
   for (const CLI::Option *option : command.get_options())
     if (const std::string name = option->get_name(); option->count() > 0 && name.rfind("--lora-", 0) == 0 && o.weights.empty())
-      fail("{} is of the adapters that --lora REGEX makes: give --lora{}", name,
-           o.folder.empty() ? "" : fmt::format(", or leave it out: {} has its own", o.folder));
+      fail("{} needs --lora REGEX, whose adapters it describes{}", name,
+           o.folder.empty() ? "" : fmt::format("; leave it out: {} has its own", o.folder));
 }
 
 } // namespace kedge::tool

@@ -27,18 +27,18 @@ std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
 void checkActsLater(const CLI::Option &option, Phase done, const std::string &path) {
   std::optional<Phase> last = lastPhaseOf(option);
   if (!last)
-    fail("{}: {} acts before the IR that this file holds; compile the ONNX file with it", path, option.get_name());
+    fail("{}: {} takes effect before the phase that this file holds; give it when you compile the ONNX file", path, option.get_name());
   if (*last < done)
-    fail("{}: {} acts before phase '{}', whose IR this file holds; go on from a file of an earlier phase, or compile the "
-         "ONNX file with it",
+    fail("{}: {} takes effect before phase '{}', which this file holds; start from a file of an earlier phase, or give it "
+         "when you compile the ONNX file",
          path, option.get_name(), nameOf(done));
 }
 
-/// --emit of a level that lies behind.
+/// --emit of a level that is over already is an error.
 void checkStillAhead(const std::string &emit, Phase done, const std::string &path) {
   Phase last = emit == "onnx" ? Phase::Model : emit == "train" ? Phase::Step : emit == "schedule" ? Phase::Rematerialize : Phase::Exec;
   if (last < done)
-    fail("{}: --emit {} lies behind phase '{}', whose IR this file holds", path, emit, nameOf(done));
+    fail("{}: --emit {} is the IR of a phase before '{}', which this file holds", path, emit, nameOf(done));
 }
 
 /// "--name=value", as the parser takes it again.

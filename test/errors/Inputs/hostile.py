@@ -106,7 +106,7 @@ single("ReverseSequence", "node 'it' (ReverseSequence): has no kernel for CUDA",
 long = "w" + "a" * 100000
 path = model("long", [h.make_node("MatMul", ["x", long], ["y"])], [value("x", T.FLOAT, [8, 10])], [value("y", T.FLOAT, [8, 4])],
              [(long, weight)])
-check(path, ["--loss", "mse", "--freeze", "(a|b)*c", "--emit", "onnx"], "fits nothing")
+check(path, ["--loss", "mse", "--freeze", "(a|b)*c", "--emit", "onnx"], "matches nothing")
 check(path, ["--loss", "mse", "--freeze", "(a)\\1"], "is no ECMAScript expression")
 check(path, ["--loss", "mse", "--freeze", "(" * 5000], "is no ECMAScript expression")
 steering = model("steering", [h.make_node("Floor", ["x"], ["n"], name="n\x1b]0;t\x07"), h.make_node("MatMul", ["n", "w"], ["y"])],

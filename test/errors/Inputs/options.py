@@ -38,7 +38,7 @@ refused(one, [], "no --loss was given, and cross-entropy does not fit: the outpu
 refused(one, ["--shape", "x=1x2"], "cross-entropy does not fit")
 refused(scalar, [], "no --loss was given: the output 'loss' [] is one number; take it as the loss by --loss-output loss")
 refused(floats, [], "the input 'labels' holds float labels; give --loss mse")
-refused(soft, [], "the output 'p' [1x2] comes from a Softmax, which the loss has in it")
+refused(soft, [], "the output 'p' [1x2] comes from a Softmax, which the loss applies itself")
 
 # What trains nothing.
 for command in ("plan", "compile"):
@@ -50,11 +50,11 @@ refused(quantised, ["--loss", "mse"], "error[nothing-trained]", "1 tensors hold 
         "train")
 
 # Expressions that fit nothing.
-refused(plain, ["--loss", "mse", "--freeze", "wieght"], "--freeze 'wieght' fits nothing that trains; near misses: 'fc.weight'")
-refused(plain, ["--loss", "mse", "--train", r"^fc\.wieght$"], "--train '^fc\\.wieght$' fits nothing that can train; near misses: 'fc.weight'")
-refused(plain, ["--loss", "mse", "--weight-decay-exclude", "biass"], "--weight-decay-exclude 'biass' fits no parameter; near misses: 'fc.bias'")
-refused(plain, ["--loss", "mse", "--lr-scale", "embedding=2"], "--lr-scale 'embedding=2' fits no parameter; there are 'fc.weight', 'fc.bias'")
-refused(flat, ["--loss", "mse", "--freeze", "axes"], "--freeze 'axes' fits 'axes', which is a constant", "and nothing that trains")
+refused(plain, ["--loss", "mse", "--freeze", "wieght"], "--freeze 'wieght' matches nothing that trains; near misses: 'fc.weight'")
+refused(plain, ["--loss", "mse", "--train", r"^fc\.wieght$"], "--train '^fc\\.wieght$' matches nothing that can train; near misses: 'fc.weight'")
+refused(plain, ["--loss", "mse", "--weight-decay-exclude", "biass"], "--weight-decay-exclude 'biass' matches no parameter; near misses: 'fc.bias'")
+refused(plain, ["--loss", "mse", "--lr-scale", "embedding=2"], "--lr-scale 'embedding=2' matches no parameter; there are 'fc.weight', 'fc.bias'")
+refused(flat, ["--loss", "mse", "--freeze", "axes"], "--freeze 'axes' matches 'axes', which is a constant", "and nothing that trains")
 
 # Options without effect.
 mse = ["--loss", "mse"]

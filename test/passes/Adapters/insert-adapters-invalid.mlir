@@ -23,7 +23,7 @@
 // LARGE: error: --lora: 'in' has rank 4 at most ('tensor<4x4xf32>'), and its adapter was to have 5; give a smaller --lora-rank
 // TRAINED: error: --lora: 'trained' trains as it is (--train)
 // TIED: error: --lora: 'tied' is also read by onnx.Neg
-// BOTH: error: --lora: 'both' is multiplied as it is and transposed
+// BOTH: error: --lora: 'both' is used both as it is and transposed
 // BATCH: error: --lora: 'batch' ('tensor<2x4x4xf32>') is no matrix
 // GROUPS: error: --lora: 'w' is of a convolution in 2 groups
 // MODEL: error: has no function @model to put adapters into

@@ -10,7 +10,7 @@
 // FORMAT: error: --quantize '^a=nf3': expected REGEX=nf4, REGEX=fp4 or REGEX=int8
 // REGEX: error: --quantize '(=nf4': not a regular expression
 // NONE: error: --quantize 'zzz=nf4': no frozen weight has such a name
-// TRAINED: error: --quantize 'trained=nf4': 'trained' trains: quantised weights do not
+// TRAINED: error: --quantize 'trained=nf4': 'trained' trains, and quantised weights cannot
 // NORM: error: --quantize 'norm=nf4': 'norm' ('tensor<8xf32>') is no matrix
 // TABLE: error: --quantize 'table=int8': 'table' is no weight of a MatMul, Gemm or Conv
 // HALF: error: --quantize 'half=int8': 'half' ('tensor<8x8xf16>') is not stored in f32
