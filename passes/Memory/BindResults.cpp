@@ -61,26 +61,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     auto argument = stateArgument(function, index);
     if (!argument)
       return true;
-    return (sched::mayOverwrite(root, *argument) || rowsOverwrite(root, *argument)) && allReadersBefore(*argument, root.getOwner());
-  }
-
-  /// Whether a cluster that folds writes each element where it alone reads it: the folds of a row come before its points are
-  /// written, and no other row touches them.
-  static bool rowsOverwrite(OpResult result, Value root) {
-    auto cluster = dyn_cast<sched::ClusterOp>(result.getOwner());
-    if (!cluster)
-      return false;
-    auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
-    auto type = cast<RankedTensorType>(result.getType());
-    if (!written.getValue().isPermutation())
-      return false;
-    for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {
-      auto read = cast<RankedTensorType>(input.getType());
-      if (sched::rootOf(input) == root && (map != written || read.getShape() != type.getShape() ||
-                                           read.getElementTypeBitWidth() != type.getElementTypeBitWidth()))
-        return false;
-    }
-    return true;
+    return sched::mayOverwrite(root, *argument) && allReadersBefore(*argument, root.getOwner());
   }
 
   static bool allReadersBefore(Value value, Operation *writer) {

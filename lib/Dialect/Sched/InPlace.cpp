@@ -35,9 +35,13 @@ bool mayOverwrite(OpResult result, Value root) {
   if (auto library = dyn_cast<LibraryOp>(op))
     return addsInPlace(library, root);
   auto cluster = dyn_cast<ClusterOp>(op);
-  if (!cluster || !cluster.getReduced().empty() || bytesOf(result.getType()) != bytesOf(root.getType()))
+  if (!cluster || bytesOf(result.getType()) != bytesOf(root.getType()))
     return false;
-  Attribute written = cluster.getOutputMaps()[result.getResultNumber()];
+  auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
+  // All folds of a row come before its points are written, and where each point has an element of its own no other row
+  // reads them.
+  if (!cluster.getReduced().empty() && !written.getValue().isPermutation())
+    return false;
   auto type = cast<RankedTensorType>(result.getType());
   for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {
     if (rootOf(input) != root)
