@@ -95,65 +95,47 @@ private:
   double bytesLeft, grid, scale; ///< scale: a usual cost of a byte
 };
 
-class Bounds {
+/// The bound within one budget, from what all budgets share.
+class BudgetBound {
 public:
-  Bounds(const RematModel &model, int64_t budget)
-      : model(model), budget(budget), precedence(model), grid(costGrid(model.problem)),
-        allWork(std::min(workPerNode * model.nodeCount, mostWork)), workLeft(allWork) {
+  BudgetBound(const RematModel &model, const RematPrecedence &precedence, double grid, int64_t allWork, int64_t budget)
+      : model(model), budget(budget), precedence(precedence), grid(grid), allWork(allWork), workLeft(allWork) {
     double bytes = 1;
     for (const RematValue &value : model.problem.values)
       bytes += static_cast<double>(value.bytes);
     scale = std::max(model.requiredCost, 1e-300) / bytes;
   }
 
-  RematBound find(double enough) {
-    RematBound bound;
-    std::vector<std::pair<double, int>> tight; // moments that cost something, the tightest first
-    for (int node : model.problem.order)
-      bound.peak = std::max(bound.peak, RematMoment::bytesOfRun(model, node));
-    for (int node : moments())
-      if (screened < allWork / 2)
-        screen(node, bound, tight);
-    if (bound.peak > budget) {
-      bound.addedCost = infiniteCost;
-      return bound;
+  /// Of moments that cost something, the tightest first.
+  double find(const std::vector<std::pair<double, int>> &tight, double enough) {
+    double bound = 0;
+    std::vector<std::pair<double, int>> relaxed;
+    for (auto [over, node] : coarsely(tight)) {
+      if (workLeft < allWork / 2)
+        break;
+      std::vector<RematMoment::When> when = precedence.around(node);
+      RematMoment moment(model, node, when);
+      MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
+      double value = at.relax(std::vector<Choice>(moment.items(), Choice::open)).bound;
+      workLeft -= moment.work();
+      relaxed.push_back({value, node});
+      bound = std::max(bound, value);
     }
-    std::sort(tight.begin(), tight.end(), std::greater<>());
-    relaxAndBranch(coarsely(tight), enough, bound);
+    std::sort(relaxed.begin(), relaxed.end(), std::greater<>());
+    for (auto [value, node] : relaxed) {
+      if (workLeft < 0 || bound >= enough)
+        break;
+      std::vector<RematMoment::When> when = precedence.around(node);
+      RematMoment moment(model, node, when);
+      MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
+      MomentBound::Node root = at.relax(std::vector<Choice>(moment.items(), Choice::open));
+      bound = std::max(bound, at.branch(std::move(root), enough, workLeft / 4));
+      workLeft -= moment.work();
+    }
     return bound;
   }
 
 private:
-  /// The nodes at whose first run it may be tight, the most promising first: those that hold much whatever
-  /// the order, as the steps of the main chain do, and not what runs when it likes, such as gradients of
-  /// weights. In large problems one of every few steps, since those around it say much the same.
-  std::vector<int> moments() const {
-    const std::vector<int> &order = model.problem.order;
-    std::vector<int64_t> held = precedence.heldAt();
-    auto less = [&](int a, int b) { return held[a] < held[b]; };
-    size_t stride = 1 + order.size() * order.size() / momentsTimesNodes;
-    std::vector<int> result;
-    for (size_t begin = 0; begin < order.size(); begin += stride)
-      result.push_back(*std::max_element(order.begin() + begin,
-                                         order.begin() + std::min(begin + stride, order.size()), less));
-    std::stable_sort(result.begin(), result.end(), [&](int a, int b) { return less(b, a); });
-    return result;
-  }
-
-  void screen(int node, RematBound &bound, std::vector<std::pair<double, int>> &tight) {
-    std::vector<RematMoment::When> when = precedence.around(node);
-    RematMoment moment(model, node, when);
-    std::vector<Choice> open(moment.items(), Choice::open);
-    std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
-    bound.peak = std::max(bound.peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
-    std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
-    double over = static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infiniteCost) -
-                  static_cast<double>(budget);
-    if (over > 0)
-      tight.push_back({over, node});
-    screened += moment.work();
-  }
-
   /// Every fourth first: what a moment costs need not follow its bytes, and the work may end before all are
   /// done.
   static std::vector<std::pair<double, int>> coarsely(const std::vector<std::pair<double, int>> &tight) {
@@ -165,43 +147,63 @@ private:
     return result;
   }
 
-  void relaxAndBranch(const std::vector<std::pair<double, int>> &tight, double enough, RematBound &bound) {
-    std::vector<std::pair<double, int>> relaxed;
-    for (auto [over, node] : tight) {
-      if (workLeft < allWork / 2)
-        break;
-      std::vector<RematMoment::When> when = precedence.around(node);
-      RematMoment moment(model, node, when);
-      MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
-      double value = at.relax(std::vector<Choice>(moment.items(), Choice::open)).bound;
-      workLeft -= moment.work();
-      relaxed.push_back({value, node});
-      bound.addedCost = std::max(bound.addedCost, value);
-    }
-    std::sort(relaxed.begin(), relaxed.end(), std::greater<>());
-    for (auto [value, node] : relaxed) {
-      if (workLeft < 0 || bound.addedCost >= enough)
-        break;
-      std::vector<RematMoment::When> when = precedence.around(node);
-      RematMoment moment(model, node, when);
-      MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
-      MomentBound::Node root = at.relax(std::vector<Choice>(moment.items(), Choice::open));
-      bound.addedCost = std::max(bound.addedCost, at.branch(std::move(root), enough, workLeft / 4));
-      workLeft -= moment.work();
-    }
-  }
-
   const RematModel &model;
   int64_t budget;
-  RematPrecedence precedence;
+  const RematPrecedence &precedence;
   double grid, scale;
-  int64_t allWork, workLeft, screened = 0; ///< of cuts
+  int64_t allWork, workLeft; ///< of cuts
 };
 
 } // namespace
 
-RematBound boundRemat(const RematModel &model, int64_t budget, double enough) {
-  return Bounds(model, budget).find(enough);
+RematBounds::RematBounds(const RematModel &model)
+    : model(model), precedence(model), grid(costGrid(model.problem)),
+      allWork(std::min(workPerNode * model.nodeCount, mostWork)) {
+  for (int node : model.problem.order)
+    peak = std::max(peak, RematMoment::bytesOfRun(model, node));
+  int64_t work = 0;
+  for (int node : moments())
+    if (work < allWork / 2)
+      work += screen(node);
+}
+
+/// The nodes at whose first run it may be tight, the most promising first: those that hold much whatever
+/// the order, as the steps of the main chain do, and not what runs when it likes, such as gradients of
+/// weights. In large problems one of every few steps, since those around it say much the same.
+std::vector<int> RematBounds::moments() const {
+  const std::vector<int> &order = model.problem.order;
+  std::vector<int64_t> held = precedence.heldAt();
+  auto less = [&](int a, int b) { return held[a] < held[b]; };
+  size_t stride = 1 + order.size() * order.size() / momentsTimesNodes;
+  std::vector<int> result;
+  for (size_t begin = 0; begin < order.size(); begin += stride)
+    result.push_back(*std::max_element(order.begin() + begin,
+                                       order.begin() + std::min(begin + stride, order.size()), less));
+  std::stable_sort(result.begin(), result.end(), [&](int a, int b) { return less(b, a); });
+  return result;
+}
+
+/// Returns the work that it took.
+int64_t RematBounds::screen(int node) {
+  std::vector<RematMoment::When> when = precedence.around(node);
+  RematMoment moment(model, node, when);
+  std::vector<Choice> open(moment.items(), Choice::open);
+  std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
+  peak = std::max(peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
+  std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
+  screened.push_back({static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infiniteCost), node});
+  return moment.work();
+}
+
+RematBound RematBounds::within(int64_t budget, double enough) const {
+  if (peak > budget)
+    return {infiniteCost, peak};
+  std::vector<std::pair<double, int>> tight;
+  for (auto [bytes, node] : screened)
+    if (double over = bytes - static_cast<double>(budget); over > 0)
+      tight.push_back({over, node});
+  std::sort(tight.begin(), tight.end(), std::greater<>());
+  return {BudgetBound(model, precedence, grid, allWork, budget).find(tight, enough), peak};
 }
 
 } // namespace kedge::solver

@@ -1,6 +1,7 @@
 // Proven lower bounds: what no plan can beat.
 #pragma once
 #include "RematModel.h"
+#include "RematPrecedence.h"
 #include <limits>
 
 namespace kedge::solver {
@@ -13,7 +14,29 @@ struct RematBound {
   int64_t peak = 0;     ///< of any plan
 };
 
-/// Stops when the bound reaches `enough`, the added cost of a plan at hand.
-RematBound boundRemat(const RematModel &model, int64_t budget, double enough);
+/// Bounds for budgets of one problem. What they have in common is found once; then they are independent, and may be
+/// asked for from several threads.
+class RematBounds {
+public:
+  explicit RematBounds(const RematModel &model);
+
+  /// Stops when the bound reaches `enough`, the added cost of a plan at hand.
+  RematBound within(int64_t budget, double enough) const;
+
+private:
+  std::vector<int> moments() const;
+  int64_t screen(int node);
+
+  const RematModel &model;
+  RematPrecedence precedence;
+  double grid;
+  int64_t allWork;  ///< of cuts, for a budget
+  int64_t peak = 0; ///< of any plan
+  std::vector<std::pair<double, int>> screened; ///< bytes at first runs where nothing is paid
+};
+
+inline RematBound boundRemat(const RematModel &model, int64_t budget, double enough) {
+  return RematBounds(model).within(budget, enough);
+}
 
 } // namespace kedge::solver

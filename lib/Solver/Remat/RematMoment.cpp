@@ -1,6 +1,7 @@
 #include "RematMoment.h"
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace kedge::solver {
 
@@ -32,16 +33,33 @@ void RematMoment::findForbidden() {
   }
 }
 
-/// Of each input the bytes that an output would take if it died.
+/// Of each input the bytes that an output would take if it died. Nothing where several inputs compete for fewer outputs: then
+/// outputs count as placed whatever is held, which is less wrong than all of the inputs being taken.
 std::vector<int64_t> RematMoment::takenInputs(const RematModel &model, int node) {
   const RematNode &n = model.problem.nodes[node];
   std::vector<int64_t> taken(n.inputs.size());
-  for (RematNode::Reuse reuse : n.reuses) {
-    int64_t bytes = model.problem.values[n.outputs[reuse.output]].bytes;
-    if (bytes <= model.problem.values[n.inputs[reuse.input]].bytes)
+  for (RematNode::Reuse reuse : n.reuses)
+    if (int64_t bytes = placedBytes(model, node, reuse))
       taken[reuse.input] = std::max(taken[reuse.input], bytes);
-  }
+  if (std::accumulate(taken.begin(), taken.end(), int64_t(0)) > bytesPlaced(model, node))
+    std::fill(taken.begin(), taken.end(), 0);
   return taken;
+}
+
+/// Of an output that may take an input's bytes; 0 where it is too large for them.
+int64_t RematMoment::placedBytes(const RematModel &model, int node, RematNode::Reuse reuse) {
+  const RematNode &n = model.problem.nodes[node];
+  int64_t bytes = model.problem.values[n.outputs[reuse.output]].bytes;
+  return bytes <= model.problem.values[n.inputs[reuse.input]].bytes ? bytes : 0;
+}
+
+/// Of all outputs that may take an input's bytes.
+int64_t RematMoment::bytesPlaced(const RematModel &model, int node) {
+  const RematNode &n = model.problem.nodes[node];
+  std::vector<int64_t> placed(n.outputs.size());
+  for (RematNode::Reuse reuse : n.reuses)
+    placed[reuse.output] = std::max(placed[reuse.output], placedBytes(model, node, reuse));
+  return std::accumulate(placed.begin(), placed.end(), int64_t(0));
 }
 
 int64_t RematMoment::bytesOfRun(const RematModel &model, int node) {
@@ -50,9 +68,9 @@ int64_t RematMoment::bytesOfRun(const RematModel &model, int node) {
   for (const std::vector<int> *list : {&n.inputs, &n.outputs})
     for (int value : *list)
       bytes += model.problem.values[value].bytes;
-  for (int64_t taken : takenInputs(model, node))
-    bytes -= taken;
-  return bytes;
+  std::vector<int64_t> taken = takenInputs(model, node);
+  int64_t inputs = std::accumulate(taken.begin(), taken.end(), int64_t(0));
+  return bytes - (inputs > 0 ? inputs : bytesPlaced(model, node));
 }
 
 /// The inputs of the node are there anyway, so that holding one costs nothing more, but for an input whose

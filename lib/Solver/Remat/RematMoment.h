@@ -46,6 +46,8 @@ private:
   void findForbidden();
   void weighOwn();
   static std::vector<int64_t> takenInputs(const RematModel &model, int node);
+  static int64_t placedBytes(const RematModel &model, int node, RematNode::Reuse reuse);
+  static int64_t bytesPlaced(const RematModel &model, int node);
   void need(int value, bool always);
   int groupFor(int value);
   std::vector<int> neededBy(const std::vector<int> &members, int ofClass) const;

@@ -6,6 +6,7 @@
 #include "RematFront.h"
 #include "RematStarts.h"
 #include <algorithm>
+#include <memory>
 
 namespace kedge::solver {
 namespace {
@@ -201,6 +202,12 @@ RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder
   plan.lowerBound = bound.addedCost;
   plan.peakLowerBound = bound.peak;
   return plan;
+}
+
+std::function<double(int64_t)> rematBounds(const RematProblem &problem, bool freeOrder) {
+  auto model = std::make_shared<RematModel>(problem, freeOrder);
+  auto bounds = std::make_shared<RematBounds>(*model);
+  return [model, bounds](int64_t budget) { return bounds->within(budget, infiniteCost).addedCost; };
 }
 
 } // namespace kedge::solver

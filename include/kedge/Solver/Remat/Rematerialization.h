@@ -79,4 +79,8 @@ std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOption
 /// Only the lower bounds for this budget: `lowerBound` and `peakLowerBound` of the result.
 RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder);
 
+/// `lowerBound` by budget, for many of them: what they have in common is found once, here. The problem must outlive what is
+/// returned, which may be called from several threads.
+std::function<double(int64_t budget)> rematBounds(const RematProblem &problem, bool freeOrder);
+
 } // namespace kedge::solver
