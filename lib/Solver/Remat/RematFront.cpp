@@ -7,6 +7,8 @@ namespace {
 /// Rungs are this many times the no-remat peak apart; the rest of the ladder follows from what is feasible.
 constexpr int rungsPerPeak = 40;
 constexpr int failuresBeforeStop = 3;
+/// Plans that add more of the cost than that are for those who need the smallest peak.
+constexpr double mostEased = 0.4;
 
 double costOf(const RematProblem &problem, const std::vector<int> &sequence) {
   double result = 0;
@@ -67,6 +69,8 @@ public:
     }
     if (!stopped() && options.lowestBudget == 0)
       squeeze();
+    if (options.lowestBudget == 0)
+      easeJumps();
   }
 
 private:
@@ -80,8 +84,12 @@ private:
   }
 
   bool anneal(std::vector<int> start, int64_t budget, double startHeat) {
+    return anneal(std::move(start), budget, startHeat, options.workPerRung);
+  }
+
+  bool anneal(std::vector<int> start, int64_t budget, double startHeat, int64_t work) {
     AnnealOptions annealing;
-    annealing.work = options.workPerRung;
+    annealing.work = work;
     annealing.startHeat = startHeat;
     annealing.endHeat = 0.003;
     annealing.outOfTime = options.outOfTime;
@@ -133,6 +141,27 @@ private:
       bool lower = front.smallestPeak().peak < before;
       failures += !lower;
       step = lower ? step : step / 2;
+    }
+  }
+
+  /// A plan on a rung has the rung's bytes to the last one, and may be packed a little above them. Where the next plan costs
+  /// more, one that is a little smaller is worth a short walk; where it costs much more, one that is smaller by a hundredth, too.
+  void easeJumps() {
+    easeJumps(300, model.requiredCost / 400, options.workPerRung);
+    easeJumps(100, model.requiredCost / 100, options.workPerRung / 3);
+  }
+
+  void easeJumps(int64_t part, double jump, int64_t work) {
+    std::vector<RematFront::Entry> before = front.all();
+    for (size_t i = 0; i + 1 < before.size() && !stopped(); ++i) {
+      int64_t eased = before[i].peak - before[i].peak / part;
+      if (before[i + 1].cost - before[i].cost < jump || before[i + 1].peak >= eased)
+        continue;
+      if (before[i].cost > (1 + mostEased) * model.requiredCost)
+        break;
+      anneal(before[i].sequence, eased, 0.1, work);
+      if (const RematFront::Entry *best = front.within(eased); best && best->peak == before[i + 1].peak)
+        anneal(before[i + 1].sequence, eased, 0.1, work);
     }
   }
 
