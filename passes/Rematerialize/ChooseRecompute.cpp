@@ -288,10 +288,12 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     FunctionFrontier function;
     const bool counts = trains(choice);
     if (counts)
-      function.bound = [&choice](int64_t bytes) { return solver::rematBound(choice.graph.problem, bytes, true).lowerBound; };
-    function.plans.push_back({choice.unconstrained, 0});
-    for (const std::vector<int> *plan : fewOf(choice))
-      function.plans.push_back({packedBytes(choice.graph.problem, *plan), counts ? addedBy(choice, *plan) : 0});
+      function.bound = solver::rematBounds(choice.graph.problem, /*freeOrder=*/true);
+    const std::vector<const std::vector<int> *> few = fewOf(choice);
+    function.plans.resize(1 + few.size(), {choice.unconstrained, 0});
+    sideBySide(few.size(), [&](size_t i) {
+      function.plans[1 + i] = {packedBytes(choice.graph.problem, *few[i]), counts ? addedBy(choice, *few[i]) : 0};
+    });
     return function;
   }
 

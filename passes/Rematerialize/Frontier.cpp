@@ -1,4 +1,5 @@
 #include "Frontier.h"
+#include "llvm/Support/ThreadPool.h"
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -44,6 +45,13 @@ std::vector<FrontierPoint> corners(const std::vector<FunctionFrontier> &function
 
 } // namespace
 
+void sideBySide(size_t count, llvm::function_ref<void(size_t)> work) {
+  llvm::DefaultThreadPool pool(llvm::optimal_concurrency(static_cast<unsigned>(count)));
+  for (size_t i = 0; i < count; ++i)
+    pool.async([=] { work(i); });
+  pool.wait();
+}
+
 std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count) {
   const std::vector<FrontierPoint> all = corners(functions);
   std::vector<FrontierPoint> points;
@@ -59,13 +67,13 @@ std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &funct
     taken.insert(static_cast<size_t>(nearest - all.begin()));
   }
   taken.insert(all.size() - 1);
-  for (size_t index : taken) {
-    FrontierPoint point = all[index];
+  for (size_t index : taken)
+    points.push_back(all[index]);
+  sideBySide(points.size(), [&](size_t i) {
     for (const FunctionFrontier &function : functions)
-      point.bound += function.bound ? function.bound(point.bytes) : 0;
-    point.bound = std::min(point.bound, point.added);
-    points.push_back(point);
-  }
+      points[i].bound += function.bound ? function.bound(points[i].bytes) : 0;
+    points[i].bound = std::min(points[i].bound, points[i].added);
+  });
   return points;
 }
 

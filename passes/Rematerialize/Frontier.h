@@ -1,5 +1,6 @@
 // Added time against bytes: what every budget would buy, from the plans that one search finds.
 #pragma once
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -15,7 +16,8 @@ struct FrontierPlan {
 /// What one function has to choose from. Seconds of functions outside the training step are 0.
 struct FunctionFrontier {
   std::vector<FrontierPlan> plans;
-  std::function<double(int64_t bytes)> bound; ///< proven: no plan within these bytes adds fewer seconds
+  /// Proven: no plan within these bytes adds fewer seconds. Called from several threads.
+  std::function<double(int64_t bytes)> bound;
 };
 
 /// The smallest added time within `bytes` (of the fullest function), and the proven bound beneath it.
@@ -23,6 +25,9 @@ struct FrontierPoint {
   int64_t bytes = 0;
   double added = 0, bound = 0;
 };
+
+/// Runs `work` for 0 to `count` - 1 in threads of its own: for packings and bounds, which touch no IR.
+void sideBySide(size_t count, llvm::function_ref<void(size_t)> work);
 
 /// By falling bytes and rising time, at most `count` points: from the plan that adds nothing to the smallest one, those
 /// between at even distances in bytes.
