@@ -39,6 +39,8 @@ template <typename Sum> struct GemmFinish {
 };
 
 constexpr int64_t kMostTileElements = 32 * 32;
+/// Of an L2 of 1 MiB, beside a block of A.
+constexpr int64_t kColumnBytesInL2 = 256 << 10;
 
 /// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
 /// k0, kLength) write a panel. With `finish`, C is not written, and start must not be Keep.
@@ -84,26 +86,34 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
             at.kc);
   }
 
-  /// Multiplies the packed rows by panels [begin, end) of the block.
+  /// Multiplies the packed rows by panels [begin, end) of the block. A panel of A stays in the L1 while panels of B come from the
+  /// L2, a few at a time, so that they are still there for the next rows.
   void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns, int64_t begin,
                 int64_t end, const Block &at) const {
+    const int64_t panelBytes = at.depth * tile.columns * static_cast<int64_t>(sizeof(E));
+    const int64_t few = std::max<int64_t>(1, kColumnBytesInL2 / panelBytes);
+    for (int64_t panel = begin; panel < end; panel += few)
+      for (int64_t ir = 0; ir < rowCount; ir += tile.rows)
+        for (int64_t each = panel; each < std::min(end, panel + few); ++each)
+          multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
+  }
+
+  void multiplyTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir, const E *packedColumns, int64_t panel,
+                    const Block &at) const {
     const int64_t NR = tile.columns, MR = tile.rows;
     const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep, last = at.pc + at.kc == plan.k;
+    const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
+    const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
+    const int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir);
     alignas(64) Sum finished[kMostTileElements];
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
-      const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
-      for (int64_t ir = 0; ir < rowCount; ir += MR) {
-        int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir), stride = ldc;
-        Sum *sums = c + row * ldc + (finish ? column - at.jc : column);
-        if (finish && first && last)
-          sums = finished, stride = NR;
-        tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride,
-                 static_cast<int>(rows), static_cast<int>(columns), accumulate, tileBias);
-        if (finish && last)
-          finish->tile(finish->context, sums, stride, row, column, rows, columns);
-      }
-    }
+    int64_t stride = ldc;
+    Sum *sums = c + row * ldc + (finish ? column - at.jc : column);
+    if (finish && first && last)
+      sums = finished, stride = NR;
+    tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride, static_cast<int>(rows),
+             static_cast<int>(columns), accumulate, tileBias);
+    if (finish && last)
+      finish->tile(finish->context, sums, stride, row, column, rows, columns);
   }
 
   void alone(int64_t columnBlocks, int64_t depthBlocks) const {
