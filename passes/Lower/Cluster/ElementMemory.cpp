@@ -1,6 +1,8 @@
 #include "passes/Lower/Cluster/ElementMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -59,7 +61,19 @@ void ElementMemory::store(Value address, Value value) const {
   LLVM::StoreOp::create(ops.builder, ops.loc, toStored(value), address, alignmentOf(widthOf(value)));
 }
 
+static bool isFirstLaneAlone(Value mask) {
+  DenseElementsAttr lanes;
+  if (!matchPattern(mask, m_Constant(&lanes)))
+    return false;
+  auto set = lanes.getValues<bool>();
+  return *set.begin() && llvm::count(set, true) == 1;
+}
+
+// LLVM 22 makes of a masked store of one lane, whose value is truncated, a store of the wider number (AVX-512): it would write
+// over the element behind.
 void ElementMemory::storeMasked(Value address, Value value, Value mask) const {
+  if (isFirstLaneAlone(mask))
+    return store(address, vector::ExtractOp::create(ops.builder, ops.loc, value, 0));
   LLVM::MaskedStoreOp::create(ops.builder, ops.loc, toStored(value), address, mask, alignmentOf(widthOf(value)));
 }
 

@@ -141,3 +141,25 @@ func.func @kept(%a: tensor<8x64xf32>) -> tensor<8x64xf32> {
   } : (tensor<8x64xf32>) -> tensor<8x64xf32>
   return %0 : tensor<8x64xf32>
 }
+
+// -----
+
+// The last of 17 columns, in bf16 and in f32, is stored alone: a masked store of one lane would be the whole 32 bits that the
+// number was rounded from (LLVM 22, AVX-512), and write over the next row.
+// CHECK-LABEL: llvm.func @k0_37x17(
+// CHECK-NOT: llvm.intr.masked.store
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : i16, !llvm.ptr
+// CHECK-NOT: llvm.intr.masked.store
+// CHECK: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr
+// CHECK-NOT: llvm.intr.masked.store
+func.func @tail(%a: tensor<37x17xbf16>) -> (tensor<17xf32>, tensor<37x17xbf16>) {
+  %0:2 = sched.cluster domain [37, 17] reduced [0] (%a) maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (c)>, affine_map<(r, c) -> (r, c)>] {
+    ^bb0(%x: bf16):
+      %v = arith.extf %x : bf16 to f32
+      %m = arith.mulf %v, %v : f32
+      %p = arith.truncf %m : f32 to bf16
+      %s = sched.reduce add %m : f32
+      sched.yield %s, %p : f32, bf16
+  } : (tensor<37x17xbf16>) -> (tensor<17xf32>, tensor<37x17xbf16>)
+  return %0#0, %0#1 : tensor<17xf32>, tensor<37x17xbf16>
+}
