@@ -133,7 +133,7 @@ void kedge::bench::addStepCommand(CLI::App &app) {
   command->add_option("--shape", options->shapes, "INPUT=4x3x224x224: shapes of the inputs, as kedge compile takes them")->required();
   command->add_option("--loss", options->loss, "cross-entropy (the default), mse...: as kedge compile takes it");
   command->add_option("--threads", options->threads, "threads of the program")->check(CLI::PositiveNumber);
-  command->add_option("--precision", options->precision, "fp32 (the default), bf16 or fp16: as kedge compile takes it");
+  command->add_option("--precision", options->precision, "fp32 (the default), bf16, fp16 or fp8: as kedge compile takes it");
   command->add_option("--steps", options->steps, "steps to time, after 3 others")->check(CLI::PositiveNumber);
   command->add_option("--vocabulary", options->vocabulary, "random integers, classes as well as tokens, lie below this (50257)")
       ->check(CLI::PositiveNumber);
