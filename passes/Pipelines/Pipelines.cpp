@@ -139,8 +139,10 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
     functions.addPass(schedule::createUnpackInProducts());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters());
-  if (target.gpu)
+  if (target.gpu) {
     functions.addPass(schedule::createPackAttention());
+    functions.addPass(schedule::createApproximateExponentials());
+  }
   functions.addPass(schedule::createPlaceUpdates());
   if (!target.keepsGathered)
     functions.addPass(partition::createGatherAgain());

@@ -194,6 +194,44 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
+def ApproximateExponentials : Pass<"kedge-approximate-exponentials", "mlir::func::FuncOp"> {
+  let summary = "Mark exponentials that 16-bit floats hide the error of";
+  let description = [{
+    For GPUs, on level 3: exp, tanh and erf of f32 are marked `afn` where all that comes of them is rounded to 16 bits or fewer
+    before it leaves the cluster, or where their operand is made of 16-bit floats alone. The emitter then takes the machine's
+    power of two, of 2 units of f32's last place. The mark is on the op, so that a cluster that runs again, or a part of it,
+    computes the same bits. Statistic: exponentials.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<64xbf16>) -> tensor<64xbf16> {
+      %0 = sched.cluster domain [64] reduced [] (%x) maps [affine_map<(d0) -> (d0)>] -> [affine_map<(d0) -> (d0)>] {
+      ^bb0(%a: bf16):
+        %b = arith.extf %a : bf16 to f32
+        %c = math.exp %b : f32
+        %d = arith.truncf %c : f32 to bf16
+        sched.yield %d : bf16
+      } : (tensor<64xbf16>) -> tensor<64xbf16>
+      return %0 : tensor<64xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<64xbf16>) -> tensor<64xbf16> {
+      %0 = sched.cluster domain [64] reduced [](%x) maps ... {
+      ^bb0(%a: bf16):
+        %b = arith.extf %a : bf16 to f32
+        %c = math.exp %b fastmath<afn> : f32
+        %d = arith.truncf %c : f32 to bf16
+        sched.yield %d : bf16
+      } : (tensor<64xbf16>) -> tensor<64xbf16>
+      return %0 : tensor<64xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
 def DequantizeAgain : Pass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
   let summary = "Drop the values of a weight in few bits after their readers, and make them again for later ones";
   let description = [{

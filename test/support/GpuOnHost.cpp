@@ -145,6 +145,8 @@ private:
     return value;
   }
   Value intrinsic(LLVM::CallIntrinsicOp op) {
+    if (op.getIntrin() == "llvm.nvvm.rcp.approx.ftz.f")
+      return call(offsetof(GpuThread, reciprocal), b.getF32Type(), op.getArgs());
     if (op.getIntrin() != "llvm.nvvm.ex2.approx.ftz.f32")
       fail("kernel {}: {} is not simulated", source.getName().str(), op.getIntrin().str());
     return call(offsetof(GpuThread, exp2), b.getF32Type(), op.getArgs());

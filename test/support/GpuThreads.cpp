@@ -100,6 +100,10 @@ void waitForCopies(GpuThread *thread, int32_t groups) {
 
 /// Subnormal numbers count as zero.
 float powerOfTwo(GpuThread *, float x) { return x < -126 ? 0 : std::exp2(x); }
+float reciprocal(GpuThread *, float x) {
+  const float inverse = 1 / x;
+  return std::abs(inverse) < 0x1p-126f ? std::copysign(0.0f, x) : inverse;
+}
 
 void runFiber(unsigned number) {
   Fiber &fiber = current->fibers[number];
@@ -211,6 +215,7 @@ void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<voi
     self.commitCopies = commitCopies;
     self.waitForCopies = waitForCopies;
     self.exp2 = powerOfTwo;
+    self.reciprocal = reciprocal;
   }
   std::vector<size_t> order(scheduler.fibers.size());
   std::iota(order.begin(), order.end(), 0);

@@ -24,6 +24,7 @@ struct GpuThread {
   /// All groups of this thread's copies but the last `groups` are there.
   void (*waitForCopies)(GpuThread *, int32_t groups);
   float (*exp2)(GpuThread *, float); ///< ex2.approx.ftz; a device may be 2 units in the last place away
+  float (*reciprocal)(GpuThread *, float); ///< rcp.approx.ftz; a device may be 1 unit away
   class GpuBlock *owner;
   int64_t number;
 };

@@ -49,7 +49,8 @@ struct Erf : OpRewritePattern<math::ErfOp> {
     Value g = e.polynomial(bounded, {1.285414402e-01f, 6.356731434e-01f, 1.051695077e-01f, -2.257562936e-02f,
                                      2.869129429e-03f, -2.743820488e-05f, -4.993989523e-05f, 5.296956114e-06f});
     Value negated = arith::NegFOp::create(rewriter, op.getLoc(), e.fma(g, bounded, bounded));
-    Value large = e.copySign(e.sub(e.f32(1), e.exp(negated)), x);
+    Value power = math::ExpOp::create(rewriter, op.getLoc(), negated, op.getFastmath());
+    Value large = e.copySign(e.sub(e.f32(1), power), x);
     Value isLarge = arith::CmpFOp::create(rewriter, op.getLoc(), arith::CmpFPredicate::OGE, t, e.f32(0.9375f));
     rewriter.replaceOp(op, e.select(isLarge, large, small));
     return success();
@@ -147,6 +148,8 @@ Value kedge::lower::seriesOfQuadrant(Expression &e, Value r, Value quadrant) {
   Value value = e.select(bitOf(1), cosine, sine);
   return e.select(bitOf(2), arith::NegFOp::create(b, loc, value), value);
 }
+
+void kedge::lower::populateErf(RewritePatternSet &patterns) { patterns.add<Erf>(patterns.getContext()); }
 
 void kedge::lower::populateFloatFunctions(RewritePatternSet &patterns, MathFallback far) {
   patterns.add<Tanh, Erf, Log>(patterns.getContext());

@@ -11,6 +11,9 @@ namespace kedge::lower {
 using MathFallback = mlir::Value (*)(mlir::PatternRewriter &, mlir::Operation *);
 void populateFloatFunctions(mlir::RewritePatternSet &patterns, MathFallback far);
 
+/// erf alone; the exponential that it leaves behind has its flags.
+void populateErf(mlir::RewritePatternSet &patterns);
+
 /// sin(r + quadrant * pi/2) for |r| <= pi/4, in f32; the quadrant counts modulo 4.
 mlir::Value seriesOfQuadrant(Expression &e, mlir::Value r, mlir::Value quadrant);
 

@@ -1,4 +1,6 @@
 #include "passes/Lower/Gpu/GpuMath.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "passes/Lower/Gpu/DoubleMath.h"
@@ -162,6 +164,58 @@ struct Double : RewritePattern {
   }
 };
 
+/// exp and tanh by the machine's approximations of 2^x and 1/x (2 units and 1 of the last place), where the cluster allows it
+/// (kedge-approximate-exponentials). There is a tanh.approx, too: its relative error of 2^-11 is more than half a unit of bf16's
+/// last place leaves room for.
+struct FastExponential : RewritePattern {
+  FastExponential(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  static constexpr float kLog2E = 1.44269504f;
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+    if (!isa<math::ExpOp, math::TanhOp>(op) || !getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
+        !bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn))
+      return failure();
+    Expression e(rewriter, op->getLoc(), op->getResult(0).getType());
+    Value x = op->getOperand(0);
+    rewriter.replaceOp(op, isa<math::ExpOp>(op) ? power(e, e.mul(x, e.f32(kLog2E))) : tanh(e, x));
+    return success();
+  }
+
+  /// 1 - 2 / (exp(2 |x|) + 1); near zero, where that cancels, x - x^3 / 3 is as good.
+  static Value tanh(Expression &e, Value x) {
+    Value t = e.abs(x), sum = e.add(power(e, e.mul(t, e.f32(2 * kLog2E))), e.f32(1));
+    Value far = e.copySign(e.fma(e.f32(-2), each(e, "llvm.nvvm.rcp.approx.ftz.f", sum), e.f32(1)), x);
+    Value near = e.mul(x, e.fma(e.mul(x, x), e.f32(-1.0f / 3), e.f32(1))); // has the sign of a zero
+    return e.select(e.less(t, e.f32(0.0625f)), near, far);
+  }
+
+  static Value power(Expression &e, Value x) { return each(e, "llvm.nvvm.ex2.approx.ftz.f32", x); }
+
+  static Value each(Expression &e, StringRef name, Value x) {
+    auto call = [&](Value lane) -> Value {
+      auto intrinsic = e.b.getStringAttr(name);
+      return LLVM::CallIntrinsicOp::create(e.b, e.loc, e.b.getF32Type(), intrinsic, ValueRange{lane}).getResult(0);
+    };
+    auto vector = dyn_cast<VectorType>(x.getType());
+    if (!vector)
+      return call(x);
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+      lanes.push_back(call(vector::ExtractOp::create(e.b, e.loc, x, lane)));
+    return vector::FromElementsOp::create(e.b, e.loc, vector, lanes);
+  }
+};
+
+void expandFastExponentials(mlir::gpu::GPUModuleOp kernels) {
+  RewritePatternSet erf(kernels.getContext()), fast(kernels.getContext());
+  populateErf(erf);
+  walkAndApplyPatterns(kernels, std::move(erf)); // leaves exponentials
+  fast.add<FastExponential>(kernels.getContext());
+  walkAndApplyPatterns(kernels, std::move(fast));
+}
+
 bool hasInstruction(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp, math::CtPopOp,
              math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::RoundEvenOp,
@@ -172,6 +226,7 @@ bool hasInstruction(Operation *op) {
 
 LogicalResult kedge::lower::gpu::lowerMath(mlir::gpu::GPUModuleOp kernels) {
   RewritePatternSet wide(kernels.getContext());
+  expandFastExponentials(kernels);
   // Simple powers come first: they are exact products.
   expandMath(kernels, farCircular);
   wide.add<SingleInDouble, Double>(kernels.getContext());

@@ -31,6 +31,9 @@ bool kedge::lower::gpu::pairOnlineSums(ClusterNest &nest) {
   return !nest.maximumOf.empty();
 }
 
+OnlineSum::OnlineSum(ScalarOps &ops, sched::ReduceOp sum)
+    : ops(ops), flags(sum.getInput().getDefiningOp<math::ExpOp>().getFastmath()) {}
+
 Value OnlineSum::reference(Value maximum) {
   Type type = getElementTypeOrSelf(maximum.getType());
   unsigned width = kedge::lower::widthOf(maximum);
@@ -41,7 +44,7 @@ Value OnlineSum::reference(Value maximum) {
 
 Value OnlineSum::term(Value x, Value reference) {
   Value below = arith::SubFOp::create(ops.builder, ops.loc, x, ops.splat(reference, kedge::lower::widthOf(x)));
-  return math::ExpOp::create(ops.builder, ops.loc, below);
+  return math::ExpOp::create(ops.builder, ops.loc, below, flags);
 }
 
 Value OnlineSum::rescaled(Value sum, Value maximum, Value reference) {

@@ -1,5 +1,6 @@
 // Sums of exp(x - max x) in one pass over a row, beside the maximum.
 #pragma once
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lower/Cluster/ClusterNest.h"
 #include "passes/Lower/Cluster/ScalarOps.h"
 
@@ -12,7 +13,8 @@ bool pairOnlineSums(ClusterNest &nest);
 /// The arithmetic of such a pair (m, s): s is the sum of exp(x - reference(m)) over what has been seen.
 class OnlineSum {
 public:
-  explicit OnlineSum(ScalarOps &ops) : ops(ops) {}
+  /// `sum`: whose exponentials tell how exact they are.
+  OnlineSum(ScalarOps &ops, sched::ReduceOp sum);
 
   /// The maximum; 0 where only -inf was seen (or nothing), so that the differences below are numbers and s stays 0.
   mlir::Value reference(mlir::Value maximum);
@@ -25,6 +27,7 @@ public:
 
 private:
   ScalarOps &ops;
+  mlir::arith::FastMathFlags flags;
 };
 
 } // namespace kedge::lower::gpu

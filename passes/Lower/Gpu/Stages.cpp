@@ -166,13 +166,13 @@ static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNes
   }
   SmallVector<Value> results;
   ScalarOps scalars(b, loc);
-  OnlineSum online(scalars);
   for (Value fold : nest.yield().getOperands()) {
     sched::ReduceOp maximum = nest.maximumOf.lookup(fold.getDefiningOp());
     if (!maximum) {
       results.push_back(joined.lookup(fold));
       continue;
     }
+    OnlineSum online(scalars, fold.getDefiningOp<sched::ReduceOp>());
     Value top = joined.lookup(maximum.getResult());
     Value part = online.rescaled(partOf.lookup(fold), partOf.lookup(maximum.getResult()), online.reference(top));
     Value sum = sched::ReduceOp::create(b, loc, part.getType(), sched::FoldKind::Add, part);

@@ -223,7 +223,7 @@ void TeamFolds::joinRows(Folds joined, Values &results) {
 
 // One maximum for all that a thread holds, so that a step costs one exponential beside those of its elements.
 void TeamFolds::accumulatePair(sched::ReduceOp sum, Value &maximum, MutableArrayRef<Value> sums) {
-  OnlineSum online(ops);
+  OnlineSum online(ops, sum);
   sched::ReduceOp fold = nest.maximumOf.lookup(sum);
   Values elements;
   for (unsigned slot = 0; slot < place.slots.size(); ++slot)
@@ -241,13 +241,14 @@ void TeamFolds::accumulatePair(sched::ReduceOp sum, Value &maximum, MutableArray
 
 // The team's maxima are known: each thread's sum as seen from there, then a plain sum over the team.
 void TeamFolds::joinPairs(ArrayRef<Value> maxima, Values results) {
-  OnlineSum online(ops);
-  for (auto [sum, maximum, value] : llvm::zip(onlineSums, maxima, results))
+  for (auto [sum, maximum, value] : llvm::zip(onlineSums, maxima, results)) {
+    OnlineSum online(ops, sum);
     value = online.rescaled(value, maximum, online.reference(scalars.at(nest.maximumOf.lookup(sum).getResult(), 0)));
+  }
   joinTeam(onlineSums, results);
   for (auto [sum, value] : llvm::zip(onlineSums, results)) {
     Value maximum = scalars.at(nest.maximumOf.lookup(sum).getResult(), 0);
     // A part of a row may hold nothing but -inf: who joins the parts finishes their sum.
-    scalars.known[sum.getResult()] = {plan.splits > 1 ? value : online.finished(value, maximum)};
+    scalars.known[sum.getResult()] = {plan.splits > 1 ? value : OnlineSum(ops, sum).finished(value, maximum)};
   }
 }

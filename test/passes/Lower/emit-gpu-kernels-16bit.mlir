@@ -83,3 +83,56 @@ func.func @attention(%q: tensor<2x64x4x64xbf16>, %g: tensor<256x768xbf16>, %i: t
     : (tensor<256x768xbf16>, tensor<256xi64>) -> tensor<50257x768xbf16>
   return %o, %d : tensor<2x64x4x64xbf16>, tensor<50257x768xbf16>
 }
+
+// -----
+
+// Marked exponentials are the machine's powers of two, tanh a quotient of its own approximation (eight neighbours each); what is
+// not marked keeps its polynomial. The sum of a row that is read again rescales with the same exponential.
+// PTX-LABEL: .visible .entry k0_64x96(
+// PTX-NOT: call
+// PTX-COUNT-8: ex2.approx.ftz.f32
+// PTX-COUNT-8: ex2.approx.ftz.f32
+// PTX-COUNT-8: ex2.approx.ftz.f32
+// PTX-NOT: ex2.approx
+// PTX: ret;
+// PTX-LABEL: .visible .entry k1_64x96(
+// PTX-NOT: ex2.approx
+// PTX: ret;
+// PTX-LABEL: .visible .entry k2_3x50257_stage0(
+// PTX: ex2.approx.ftz.f32
+// CODE: // k0_64x96: {{.*}} 0 stack, 0 spilled
+// CODE: // k1_64x96: {{.*}} 0 stack, 0 spilled
+// CODE: // k2_3x50257_stage0: {{.*}} 0 stack, 0 spilled
+#same = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+func.func @exponentials(%a: tensor<64x96xbf16>, %b: tensor<3x50257xbf16>)
+    -> (tensor<64x96xbf16>, tensor<64x96xbf16>, tensor<3xf32>) {
+  %0 = sched.cluster domain [64, 96] reduced [] (%a) maps [#same] -> [#same] {
+    ^bb0(%x: bf16):
+      %v = arith.extf %x : bf16 to f32
+      %e = math.exp %v fastmath<afn> : f32
+      %t = math.tanh %v fastmath<afn> : f32
+      %r = math.erf %v fastmath<afn> : f32
+      %s = arith.addf %e, %t : f32
+      %p = arith.addf %s, %r : f32
+      %y = arith.truncf %p : f32 to bf16
+      sched.yield %y : bf16
+  } : (tensor<64x96xbf16>) -> tensor<64x96xbf16>
+  %1 = sched.cluster domain [64, 96] reduced [] (%a) maps [#same] -> [#same] {
+    ^bb0(%x: bf16):
+      %v = arith.extf %x : bf16 to f32
+      %e = math.exp %v : f32
+      %y = arith.truncf %e : f32 to bf16
+      sched.yield %y : bf16
+  } : (tensor<64x96xbf16>) -> tensor<64x96xbf16>
+  %2 = sched.cluster domain [3, 50257] reduced [1] (%b) maps [#same] -> [#row] {
+    ^bb0(%x: bf16):
+      %v = arith.extf %x : bf16 to f32
+      %m = sched.reduce max %v : f32
+      %d = arith.subf %v, %m : f32
+      %e = math.exp %d fastmath<afn> : f32
+      %s = sched.reduce add %e : f32
+      sched.yield %s : f32
+  } : (tensor<3x50257xbf16>) -> tensor<3xf32>
+  return %0, %1, %2 : tensor<64x96xbf16>, tensor<64x96xbf16>, tensor<3xf32>
+}
