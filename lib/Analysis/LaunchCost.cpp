@@ -2,6 +2,7 @@
 #include "ClusterCost.h"
 #include "kedge/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "runtime/calls/Product.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
@@ -31,7 +32,7 @@ std::string keyOf(const rt::LibraryCall &call) {
 /// with its place in the model.
 rt::KernelWork askKernel(const rt::LibraryCall &call) {
   try {
-    return rt::makeKernel(call, 1)->work();
+    return rt::makeKernel(rt::cpu::withDenseRows(call), 1)->work();
   } catch (const rt::Error &) {
     return {};
   }

@@ -141,6 +141,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(schedule::createFuseClusters());
   if (target.gpu) {
     functions.addPass(schedule::createPackAttention());
+    functions.addPass(schedule::createPadRows());
     functions.addPass(schedule::createApproximateExponentials());
   }
   functions.addPass(schedule::createPlaceUpdates());

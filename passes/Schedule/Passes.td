@@ -194,6 +194,37 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
+def PadRows : Pass<"kedge-pad-rows", "mlir::func::FuncOp"> {
+  let summary = "Let long rows of odd length begin at aligned addresses";
+  let description = [{
+    For GPUs, on level 3: a value of at least `least` numbers a row that products make or read, and whose rows do not begin at
+    multiples of 16 bytes (logits over 50257 tokens, and their gradient), gets rows of a multiple of 64 in memory. Matrix units
+    load 16 bytes at once, so products of odd rows are slow. Only the distance from row to row changes: products know the
+    columns that count (`widths`: of A, B and the result), clusters have the same domains, what lies between rows is never read,
+    and no number changes. Values that leave the function, and those that anything else reads, stay dense. Statistics: values
+    padded, bytes of padding.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x1001xbf16>) -> tensor<4x8xbf16> {
+      %l = sched.library "onnx.MatMul"(%x, %w) {} : (tensor<4x8xbf16>, tensor<8x1001xbf16>) -> tensor<4x1001xbf16>
+      %y = sched.library "onnx.MatMul"(%l, %w) {transB = true} : (tensor<4x1001xbf16>, tensor<8x1001xbf16>) -> tensor<4x8xbf16>
+      return %y : tensor<4x8xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x1001xbf16>) -> tensor<4x8xbf16> {
+      %l = sched.library "onnx.MatMul"(%x, %w) {widths = array<i64: 8, 1001, 1001>} : (tensor<4x8xbf16>, tensor<8x1001xbf16>) -> tensor<4x1024xbf16>
+      %y = sched.library "onnx.MatMul"(%l, %w) {transB = true, widths = array<i64: 1001, 1001, 8>} : (tensor<4x1024xbf16>, tensor<8x1001xbf16>) -> tensor<4x8xbf16>
+      return %y : tensor<4x8xbf16>
+    }
+    ```
+  }];
+  let options = [Option<"least", "least", "int64_t", "1000", "Elements of a row, at least.">];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
 def ApproximateExponentials : Pass<"kedge-approximate-exponentials", "mlir::func::FuncOp"> {
   let summary = "Mark exponentials that 16-bit floats hide the error of";
   let description = [{

@@ -99,7 +99,8 @@ bool isConvolution(const std::string &library) {
 std::string MatmulShape::key() const {
   const std::string types = isScaled() ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
                                        : std::string(dtypeName(type));
-  return fmt::format("{} {}x{}x{} {}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', batch, strideA, strideB, alpha, beta,
+  const std::string rows = isPadded() ? fmt::format(" rows {} {} {}", rowA, rowB, rowY) : "";
+  return fmt::format("{} {}x{}x{} {}{}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', rows, batch, strideA, strideB, alpha, beta,
                      bias ? "bias" : "plain", alignment, workspaceBytes);
 }
 
@@ -119,8 +120,21 @@ static cpu::ScaledOperands readOperands(const LibraryCall &call) {
   return {std::move(product), addend};
 }
 
+/// Rows as they lie. Matrices of a batch would have to be padded, too; nothing asks for that.
+static void takeRows(const LibraryCall &call, MatmulCalls &calls) {
+  MatmulShape &shape = calls.shape;
+  shape.rowA = shape.widthA(), shape.rowB = shape.widthB(), shape.rowY = shape.n;
+  if (!cpu::hasPaddedRows(call))
+    return;
+  shape.rowA = call.inputs[0].shape.back(), shape.rowB = call.inputs[1].shape.back();
+  shape.rowY = call.outputs[0].shape.back();
+  const bool adds = calls.addend >= 0 && !shape.bias;
+  if (shape.batch != 1 || calls.offsetsA.size() != 1 || (adds && shape.rowY != shape.n))
+    failCall(call, "rows are padded in single products, of results to which no more than a bias is added");
+}
+
 MatmulCalls matmulCallsOf(const LibraryCall &call) {
-  const auto [product, addend] = readOperands(call);
+  const auto [product, addend] = readOperands(cpu::withDenseRows(call));
   MatmulCalls calls;
   calls.shape.type = call.outputs[0].type;
   calls.shape.typeA = call.inputs[0].type, calls.shape.typeB = call.inputs[1].type;
@@ -128,6 +142,7 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   calls.shape.transA = product.transA, calls.shape.transB = product.transB;
   cutBatches(product, calls);
   takeAddend(addend, calls);
+  takeRows(call, calls);
   if (calls.addend >= 0 && product.k == 0)
     failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");
   calls.shape.alignment = alignmentOf(calls);

@@ -15,12 +15,17 @@ struct MatmulShape {
   DType typeA = DType::F32, typeB = DType::F32; ///< the type of Y, or 8-bit floats with one scale each
   int64_t m = 0, n = 0, k = 0;
   bool transA = false, transB = false; ///< A is stored as [k, m], B as [n, k]
+  int64_t rowA = 0, rowB = 0, rowY = 0; ///< distance in elements from one row to the next; larger than a row if rows are padded
   int64_t batch = 1, strideA = 0, strideB = 0; ///< distance in elements from one matrix to the next; for Y it is m * n
   double alpha = 1, beta = 0;
   bool bias = false;        ///< add a vector of n elements to every row
   int64_t alignment = 256;  ///< of every operand, bytes
   uint64_t workspaceBytes = 0;
 
+  bool isPadded() const { return rowA != widthA() || rowB != widthB() || rowY != n; }
+  /// Elements of a stored row without padding.
+  int64_t widthA() const { return transA ? m : k; }
+  int64_t widthB() const { return transB ? k : n; }
   bool isScaled() const { return typeA != type; }
   /// There is nothing to multiply.
   bool isEmpty() const { return m == 0 || n == 0 || k == 0 || batch == 0; }

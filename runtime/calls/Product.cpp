@@ -122,6 +122,26 @@ Addend readGemmAddend(const LibraryCall &call, const Product &product) {
   return addend;
 }
 
+bool hasPaddedRows(const LibraryCall &call) { return call.attrs.contains("widths"); }
+
+LibraryCall withDenseRows(const LibraryCall &call) {
+  if (!hasPaddedRows(call))
+    return call;
+  LibraryCall dense = call;
+  dense.attrs.erase("widths");
+  const std::vector<int64_t> widths = intsAttr(call, "widths", {});
+  if (widths.size() != 3 || call.inputs.size() < 2)
+    failCall(call, "three widths of rows are expected");
+  TensorDesc *operands[] = {&dense.inputs[0], &dense.inputs[1], &dense.outputs[0]};
+  for (size_t at = 0; at < widths.size(); ++at) {
+    Shape &shape = operands[at]->shape;
+    if (shape.empty() || widths[at] > shape.back())
+      failCall(call, "rows of {} elements are longer than the tensor's", widths[at]);
+    shape.back() = widths[at];
+  }
+  return dense;
+}
+
 ScaledOperands readScaledProduct(const LibraryCall &call) {
   expectCounts(call, 4, 5, 1, 1);
   for (size_t k = 0; k < call.inputs.size(); ++k) {

@@ -70,6 +70,11 @@ Product readMatMul(const LibraryCall &call);
 Product readGemm(const LibraryCall &call);
 Addend readGemmAddend(const LibraryCall &call, const Product &product);
 
+/// A product whose rows are longer in memory than what is multiplied has the attribute `widths`: elements of a row of A, B and
+/// Y that count. This is the same product with dense rows.
+LibraryCall withDenseRows(const LibraryCall &call);
+bool hasPaddedRows(const LibraryCall &call);
+
 /// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is applied, too.
 struct ScaledOperands {
   Product product;

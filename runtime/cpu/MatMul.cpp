@@ -218,6 +218,8 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
 void registerMatMul() {
   const auto registerProduct = [](const char *name, Product (*read)(const LibraryCall &), bool hasAddend) {
     registerKernel(name, [=](const LibraryCall &given, int threads) {
+      if (hasPaddedRows(given))
+        failCall(given, "rows are padded for CUDA alone");
       std::optional<FewBitOperand> fewBits = readFewBitOperand(given);
       const LibraryCall call = fewBits ? withWholeOperand(given, *fewBits) : given;
       Product product = read(call);

@@ -84,9 +84,9 @@ struct CublasLt::Descriptors {
     set(CUBLASLT_MATMUL_DESC_TRANSB, second);
     if (s.bias)
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    b = s.transB ? layout(typeB, s.k, s.n, s, s.strideB) : layout(typeB, s.n, s.k, s, s.strideB);
-    a = s.transA ? layout(typeA, s.m, s.k, s, s.strideA) : layout(typeA, s.k, s.m, s, s.strideA);
-    y = layout(type, s.n, s.m, s, s.m * s.n);
+    b = layout(typeB, s.widthB(), s.transB ? s.n : s.k, s.rowB, s, s.strideB);
+    a = layout(typeA, s.widthA(), s.transA ? s.k : s.m, s.rowA, s, s.strideA);
+    y = layout(type, s.n, s.m, s.rowY, s, s.m * s.n);
   }
   ~Descriptors() {
     for (cublasLtMatrixLayout_t made : {a, b, y})
@@ -101,10 +101,10 @@ struct CublasLt::Descriptors {
     library.check(library.descSet(operation, attribute, &value, sizeof(value)), "cuBLASLt takes no such product");
   }
 
-  cublasLtMatrixLayout_t layout(cudaDataType type, int64_t rows, int64_t columns, const MatmulShape &shape,
+  cublasLtMatrixLayout_t layout(cudaDataType type, int64_t rows, int64_t columns, int64_t lead, const MatmulShape &shape,
                                 int64_t stride) const {
     cublasLtMatrixLayout_t made = nullptr;
-    library.check(library.layoutCreate(&made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows),
+    library.check(library.layoutCreate(&made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), lead),
                   "cuBLASLt takes no such matrix");
     if (shape.batch > 1) {
       const int32_t count = static_cast<int32_t>(shape.batch);

@@ -7,7 +7,7 @@ namespace kedge::rt::cuda {
 void ProductLaunch::enqueue() {
   const Driver &driver = gpu.driver();
   const MatmulShape &shape = calls.shape;
-  const uint64_t bytes = static_cast<uint64_t>(shape.m * shape.n * shape.batch) * calls.offsetsA.size() *
+  const uint64_t bytes = static_cast<uint64_t>(shape.m * shape.rowY * shape.batch) * calls.offsetsA.size() *
                          dtypeSize(shape.type);
   if (calls.spreads)
     spreadAddend();
@@ -38,7 +38,7 @@ void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch,
 
 /// The first column of `rows` rows is there: copies double what is filled.
 void ProductLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows) {
-  const uint64_t pitch = static_cast<uint64_t>(calls.shape.n) * element;
+  const uint64_t pitch = static_cast<uint64_t>(calls.shape.rowY) * element;
   for (int64_t filled = 1; filled < calls.shape.n; filled *= 2) {
     const uint64_t width = static_cast<uint64_t>(std::min(filled, calls.shape.n - filled)) * element;
     copyRows(y + static_cast<uint64_t>(filled) * element, pitch, y, pitch, width, rows);
@@ -46,7 +46,7 @@ void ProductLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows)
 }
 
 void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
-  const uint64_t row = static_cast<uint64_t>(calls.shape.n) * element;
+  const uint64_t row = static_cast<uint64_t>(calls.shape.rowY) * element;
   for (int64_t filled = 1; filled < calls.shape.m; filled *= 2) {
     const uint64_t bytes = static_cast<uint64_t>(std::min(filled, calls.shape.m - filled)) * row;
     gpu.driver().check(
@@ -61,10 +61,11 @@ void ProductLaunch::spreadAddend() {
   if (shape.m == 0 || shape.n == 0)
     return;
   const uint64_t element = dtypeSize(shape.type), row = static_cast<uint64_t>(shape.n) * element;
+  const uint64_t pitch = static_cast<uint64_t>(shape.rowY) * element;
   const CUdeviceptr c = places.operand(calls.addend), y = places.outputs[0];
   const bool columns = calls.columnStride != 0, rows = calls.rowStride != 0;
   const int64_t height = rows ? shape.m : 1;
-  copyRows(y, row, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row, columns ? row : element, height);
+  copyRows(y, pitch, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row, columns ? row : element, height);
   if (!columns)
     doubleColumns(y, element, height);
   if (!rows)

@@ -5,22 +5,44 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 namespace kedge::rt {
 namespace {
 
 using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
 
-std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what, bool nanAlone = false) {
+/// `width`: elements of a row that count; 0: all.
+std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what, bool nanAlone = false,
+                              int64_t width = 0) {
   if (!isFloat(desc.type))
     return std::nullopt;
   const int64_t count = desc.elements();
   for (int64_t i = 0; i < count; ++i) {
+    if (width != 0 && i % desc.shape.back() >= width)
+      continue; // between rows lies what nobody has written
     const double value = loadAsDouble(desc.type, data, i);
     if (nanAlone ? std::isnan(value) : !std::isfinite(value))
       return NonFinite{what, -1, i, value};
   }
   return std::nullopt;
+}
+
+/// Elements of a row of a result that count, which products know: this one, or one behind it that reads the result. 0: all.
+int64_t widthOfRows(const Program &program, const Launch &source, size_t output) {
+  if (source.attrs.contains("widths"))
+    return source.attrs["widths"].at(2).get<int64_t>();
+  const uint64_t place = source.args[source.reads + output];
+  for (const auto &[name, function] : program.functions) {
+    const Launch *first = function.launches.data(), *end = first + function.launches.size();
+    if (std::less<>()(&source, first) || !std::less<>()(&source, end))
+      continue;
+    for (const Launch *reader = &source + 1; reader < end; ++reader)
+      for (size_t k = 0; k < 2 && k < reader->reads && reader->attrs.contains("widths"); ++k)
+        if (reader->args[k] == place && reader->inputs[k].shape == source.outputs[output].shape)
+          return reader->attrs["widths"].at(k).get<int64_t>();
+  }
+  return 0;
 }
 
 /// `from` without the bytes that `taken` covers.
@@ -96,7 +118,8 @@ std::optional<NonFinite> Executor::nonFiniteResult(const Launch &source) {
     if (auto found = scan(source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
                           (source.library.empty() ? "the result of " + source.kernel
                                                   : "the result of " + source.library) +
-                              (source.loc.empty() ? "" : " at " + source.loc)))
+                              (source.loc.empty() ? "" : " at " + source.loc),
+                          /*nanAlone=*/false, widthOfRows(prog, source, k)))
       return found;
   return std::nullopt;
 }

@@ -50,6 +50,70 @@ INSTANTIATE_TEST_SUITE_P(
                       ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {1, 1}}, {3, 7}, {{"alpha", 2.0}, {"beta", 3.0}}},
                       ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", 0.0}}}));
 
+struct PaddedCase {
+  ProductCase dense;
+  std::vector<std::vector<int64_t>> inputs; ///< as they lie
+  std::vector<int64_t> output;
+};
+
+class CudaPaddedRows : public ::testing::TestWithParam<PaddedCase> {};
+
+TEST_P(CudaPaddedRows, EqualDenseOnes) {
+  const auto &[dense, inputs, output] = GetParam();
+  std::vector<int64_t> widths;
+  for (const std::vector<int64_t> &shape : dense.inputs)
+    widths.push_back(shape.back());
+  widths.push_back(dense.output.back());
+  json attrs = dense.attrs;
+  attrs["widths"] = {widths[0], widths[1], widths.back()};
+  for (const char *type : {"f32", "bf16", "f16"})
+    expectSameRows(callProgram(dense.name, type, dense.inputs, dense.output, dense.attrs),
+                   callProgram(dense.name, type, inputs, output, attrs), widths);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Products, CudaPaddedRows,
+    ::testing::Values(
+        PaddedCase{{"onnx.MatMul", {{3, 5}, {5, 7}}, {3, 7}}, {{3, 8}, {5, 16}}, {3, 24}},
+        PaddedCase{{"onnx.MatMul", {{2, 3, 5}, {7, 5}}, {2, 3, 7}, {{"transB", true}}}, {{2, 3, 5}, {7, 8}}, {2, 3, 8}},
+        PaddedCase{{"onnx.MatMul", {{2, 3, 5}, {5, 7}}, {2, 3, 7}}, {{2, 3, 8}, {5, 7}}, {2, 3, 7}},
+        PaddedCase{{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}}, {{3, 5}, {5, 7}, {7}}, {3, 16}},
+        PaddedCase{{"onnx.Gemm", {{5, 3}, {5, 7}, {3, 7}}, {3, 7}, {{"transA", true}}}, {{5, 8}, {5, 7}, {3, 7}}, {3, 7}}));
+
+TEST(CudaLibraryCalls, BiasesOfPaddedRowsAreSpreadWhereTheLibraryAddsNone) {
+  const ScopedVariable refuses("KEDGE_STUB_NO_BIAS", "1");
+  expectSameRows(callProgram("onnx.Gemm", "f32", {{3, 5}, {5, 7}, {7}}, {3, 7}, json::object()),
+                 callProgram("onnx.Gemm", "f32", {{3, 5}, {5, 7}, {7}}, {3, 16}, {{"widths", {5, 7, 7}}}), {5, 7, 7, 7});
+}
+
+TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
+  const auto refusal = [](std::vector<int64_t> a, std::vector<int64_t> b, std::vector<int64_t> c, std::vector<int64_t> y, json widths) {
+    const rt::DType f32 = rt::DType::F32;
+    rt::LibraryCall call{c.empty() ? "onnx.MatMul" : "onnx.Gemm", {{"widths", widths}}, {{f32, a}, {f32, b}}, {{f32, y}}};
+    if (!c.empty())
+      call.inputs.push_back({f32, c});
+    try {
+      rt::cuda::matmulCallsOf(call);
+      return std::string();
+    } catch (const rt::Error &error) {
+      return std::string(error.what());
+    }
+  };
+  const std::vector<int64_t> widths{5, 7, 7};
+  EXPECT_EQ(refusal({3, 5}, {5, 7}, {}, {3, 16}, widths), "");
+  EXPECT_NE(refusal({2, 3, 5}, {2, 5, 7}, {}, {2, 3, 16}, widths).find("rows are padded in single products"), std::string::npos);
+  EXPECT_NE(refusal({3, 5}, {5, 7}, {3, 7}, {3, 16}, widths).find("to which no more than a bias is added"), std::string::npos);
+  EXPECT_NE(refusal({3, 5}, {5, 7}, {}, {3, 16}, {5, 7}).find("three widths of rows are expected"), std::string::npos);
+  EXPECT_NE(refusal({3, 5}, {5, 7}, {}, {3, 6}, widths).find("rows of 7 elements are longer than the tensor's"), std::string::npos);
+  const rt::DType f32 = rt::DType::F32;
+  try {
+    rt::makeKernel({"onnx.MatMul", {{"widths", widths}}, {{f32, {3, 5}}, {f32, {5, 7}}}, {{f32, {3, 16}}}}, 1);
+    ADD_FAILURE() << "the CPU takes dense rows alone";
+  } catch (const rt::Error &error) {
+    EXPECT_NE(std::string(error.what()).find("rows are padded for CUDA alone"), std::string::npos) << error.what();
+  }
+}
+
 class CudaConvolutions : public ::testing::TestWithParam<ProductCase> {};
 
 TEST_P(CudaConvolutions, EqualTheHostsResults) {

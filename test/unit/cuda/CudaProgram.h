@@ -15,6 +15,10 @@ nlohmann::json callProgram(const std::string &call, const std::string &type,
 /// Runs it three times on each (as it is, recorded, as a graph) on numbers from a fixed formula, and compares.
 void expectSameOnBoth(nlohmann::json program);
 
+/// A program of dense rows on the host, one with padded rows on the GPU device; `widths`: elements of a row that count, of each
+/// input and, last, of the result. Padding of inputs is NaN.
+void expectSameRows(const nlohmann::json &dense, nlohmann::json padded, const std::vector<int64_t> &widths);
+
 /// The same, as an answer; numbers may differ by rounding.
 bool isSameOnBoth(nlohmann::json program);
 
