@@ -138,7 +138,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   if (!target.gpu)
     functions.addPass(schedule::createUnpackInProducts());
   functions.addPass(schedule::createFormClusters());
-  functions.addPass(schedule::createFuseClusters());
+  functions.addPass(schedule::createFuseClusters({target.gpu}));
   if (target.gpu) {
     functions.addPass(schedule::createPackAttention());
     functions.addPass(schedule::createPadRows());

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Sched/SinglePass.h"
 #include "kedge/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -71,6 +72,7 @@ bool isCheapToRepeat(ClusterOp cluster) {
 }
 
 struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
+  using Base::Base;
   int64_t substituted = 0, joined = 0;
 
   void runOnOperation() override {
@@ -153,7 +155,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     bool producerFolds = !producer.getReduced().empty(), readerFolds = !reader.getReduced().empty();
     if (producerFolds && readerFolds && producer.getReduced() != reader.getReduced())
       return false;
-    if (readerFolds && (producerFolds ? hasExpensivePoints(producer) : hasExpensive(producer)))
+    if (readerFolds && !(stores && foldsAlong(producer, reader)) &&
+        (producerFolds ? hasExpensivePoints(producer) : hasExpensive(producer)))
       return false;
     if (producerFolds != readerFolds && !writesEveryPoint(producerFolds ? reader : producer))
       return false;
@@ -164,10 +167,30 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
         return false;
     }
     size_t readers = 0;
-    for (Operation *user : producer->getUsers())
-      if (++readers > maxReaders || (user != reader && user->isBeforeInBlock(reader)))
+    bool isRead = false; // before the reader
+    for (Operation *user : producer->getUsers()) {
+      isRead |= user != reader && user->isBeforeInBlock(reader);
+      if (++readers > maxReaders)
         return false;
+    }
+    if (!isRead)
+      return true;
+    if (!stores || !hasExpensive(producer) || !foldsAlong(producer, reader) || !mayFollow(producer, reader))
+      return false;
+    reader->moveAfter(producer);
     return true;
+  }
+
+  /// Points that are made and folds that read them: one kernel stores the ones and folds the others as it goes.
+  bool foldsAlong(ClusterOp producer, ClusterOp reader) {
+    return producer.getReduced().empty() && sched::foldsOnce(reader);
+  }
+
+  bool mayFollow(ClusterOp producer, ClusterOp reader) {
+    return llvm::all_of(reader.getInputs(), [&](Value input) {
+      Operation *maker = input.getDefiningOp();
+      return !maker || maker == producer || maker->isBeforeInBlock(producer);
+    });
   }
 
   bool writesEveryPoint(ClusterOp cluster) {

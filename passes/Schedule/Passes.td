@@ -96,10 +96,19 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
 def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
   let summary = "Merge clusters that pass values to each other";
   let description = [{
+<<<<<<< HEAD
     Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed
     more often. Joins clusters of equal domain if both use the same place for each value that is passed; values that other
     ops read become further outputs. Values stay the same: each is still rounded to its tensor's type. Statistics:
     producers substituted, clusters joined.
+=======
+    Computes a producer without folds inside its reader, through views, when nothing expensive is then computed
+    more often; joins clusters of equal domain that agree where each passed value lies, keeping what others
+    read as further outputs. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs, whose
+    kernels store points while they fold them) folds join an expensive producer, too, and follow it where others read it first:
+    a bias gradient is summed in the kernel that makes the gradient.
+    Statistics: producers substituted, clusters joined.
+>>>>>>> 75db893d (CUDA: kernels store points while they fold them)
 
     Example:
     ```mlir
@@ -130,6 +139,7 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [Option<"stores", "stores", "bool", "false", "Kernels store points while they fold.">];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 

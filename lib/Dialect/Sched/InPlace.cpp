@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Sched/SinglePass.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -14,17 +15,28 @@ Value rootOf(Value v) {
 
 bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, FetchOp>(op); }
 
+static bool isForCuda(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : StringAttr();
+  return target && target == "cuda";
+}
+
 /// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows.
 static bool addsInPlace(LibraryOp product, Value root) {
   if (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3)
     return false;
-  auto module = product->getParentOfType<ModuleOp>();
-  StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : StringAttr();
   Value c = product.getInputs()[2];
   auto type = cast<RankedTensorType>(c.getType());
-  return target && target == "cuda" && type == product.getResult(0).getType() && rootOf(c) == root &&
+  return isForCuda(product) && type == product.getResult(0).getType() && rootOf(c) == root &&
          rootOf(product.getInputs()[0]) != root && rootOf(product.getInputs()[1]) != root &&
          type.getNumElements() > type.getShape().back();
+}
+
+/// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row reads them. CPUs
+/// fold a row before they store its points. GPUs store a point that waits for no fold in the first walk over the row.
+static bool foldsBeforeItStores(ClusterOp cluster, OpResult result, AffineMap written) {
+  Value yielded = cluster.getBody().front().getTerminator()->getOperand(result.getResultNumber());
+  return written.isPermutation() && (!isForCuda(cluster) || foldsOnce(cluster) || waitsForAllFolds(cluster, yielded));
 }
 
 bool mayOverwrite(OpResult result, Value root) {
@@ -38,9 +50,7 @@ bool mayOverwrite(OpResult result, Value root) {
   if (!cluster || bytesOf(result.getType()) != bytesOf(root.getType()))
     return false;
   auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
-  // All folds of a row come before its points are written, and where each point has an element of its own no other row
-  // reads them.
-  if (!cluster.getReduced().empty() && !written.getValue().isPermutation())
+  if (!cluster.getReduced().empty() && !foldsBeforeItStores(cluster, result, written.getValue()))
     return false;
   auto type = cast<RankedTensorType>(result.getType());
   for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {

@@ -54,9 +54,10 @@ private:
     ArrayRef<Operand> operands(stage.operands);
     ArrayRef<Operand> inputs = operands.take_front(nest.inputs.size()), outputs = operands.drop_front(inputs.size());
     SmallVector<Operand> partials;
-    for (const Access &output : nest.outputs)
-      partials.push_back(workspace.add(plan.splits * output.elements *
-                                       std::max(1u, output.element.getIntOrFloatBitWidth() / 8)));
+    for (auto [output, whole] : llvm::zip(nest.outputs, outputs))
+      partials.push_back(nest.isPoint(output) ? whole
+                                              : workspace.add(plan.splits * output.elements *
+                                                              std::max(1u, output.element.getIntOrFloatBitWidth() / 8)));
     SmallVector<Operand> first(inputs);
     first.append(partials);
     addKernel(stage.cluster, nest, plan, first, suffix);

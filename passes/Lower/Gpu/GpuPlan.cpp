@@ -16,6 +16,8 @@ constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
 /// Threads that keep a large device busy, and blocks.
 constexpr int64_t kManyThreads = 1 << 17, kManyBlocks = 264;
+/// Blocks where points are made and stored beside the folds: more work for each, which more of them hide.
+constexpr int64_t kStoringBlocks = 4 * kManyBlocks;
 /// A fold this long per thread is worth a second kernel.
 constexpr int64_t kLongFold = 32;
 /// Elements of a row that are worth a block.
@@ -127,8 +129,13 @@ void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   plan.slots = plan.inRegisters ? each : plan.width == 8 ? 2 : 4;
 }
 
-/// Nothing but one pass of folds, each result an output that names every parallel dim once; partial results of an
-/// online sum mean nothing without those of its maximum.
+/// Outputs with an element for every unit, stored while the units are folded.
+bool hasPoints(const ClusterNest &nest) {
+  return llvm::any_of(nest.outputs, [&](const Access &output) { return nest.isPoint(output); });
+}
+
+/// Nothing but one pass of folds, each result an output that names every parallel dim once, and points that wait for no
+/// fold; partial results of an online sum mean nothing without those of its maximum.
 bool isPureFold(const ClusterNest &nest) {
   int64_t rows = 1;
   for (unsigned d = 0; d < nest.rank(); ++d)
@@ -137,8 +144,10 @@ bool isPureFold(const ClusterNest &nest) {
     sched::ReduceOp maximum = nest.maximumOf.lookup(v.getDefiningOp());
     return v.getDefiningOp<sched::ReduceOp>() && (!maximum || llvm::is_contained(nest.yield().getOperands(), maximum.getResult()));
   };
-  return nest.passes == 1 && llvm::all_of(nest.yield().getOperands(), isFold) &&
-         llvm::all_of(nest.outputs, [&](const Access &output) { return output.elements == rows; });
+  auto isPure = [&](const Access &output, Value value) {
+    return nest.isPoint(output) ? nest.phase.lookup(value) == 0 : isFold(value) && output.elements == rows;
+  };
+  return nest.passes == 1 && llvm::all_of_zip(nest.outputs, nest.yield().getOperands(), isPure);
 }
 
 /// One fold pass alone may be shared by blocks: the splits follow from the shape.
@@ -148,7 +157,8 @@ void planSplits(const ClusterNest &nest, GpuPlan &plan) {
   int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
   int64_t step = plan.team * plan.slots, steps = llvm::divideCeil(plan.units, step);
   int64_t worth = llvm::divideCeil(steps * plan.slots, kLongFold / 2);
-  int64_t wanted = std::min(kManyBlocks / std::max<int64_t>(blocks, 1), worth);
+  int64_t many = hasPoints(nest) ? kStoringBlocks : kManyBlocks;
+  int64_t wanted = std::min(many / std::max<int64_t>(blocks, 1), worth);
   if (wanted < 2)
     return;
   plan.chunk = llvm::divideCeil(steps, wanted) * step;

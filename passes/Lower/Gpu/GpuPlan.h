@@ -21,7 +21,7 @@ struct GpuPlan {
   int64_t slots = 1;         ///< units that a thread holds at once
   bool inRegisters = true;   ///< the slots of a team are all units: each is loaded once
   /// More than one: blocks fold `chunk` units each into partial results, for a second kernel to join. Only for
-  /// nests of one fold pass whose outputs all are folds.
+  /// nests of one fold pass whose outputs all are folds, or points that are stored meanwhile.
   int64_t splits = 1, chunk = 1;
   /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as if it were
   /// reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.

@@ -127,6 +127,21 @@ private:
 
 } // namespace
 
+/// Those that are wanted, as targets.
+static SmallVector<Target> outputsOf(const ClusterNest &nest, ArrayRef<Operand> operands,
+                                     llvm::function_ref<bool(const Access &, Value)> isWanted) {
+  sched::ClusterOp op = nest.op;
+  SmallVector<Target> targets;
+  for (auto [at, access] : llvm::enumerate(nest.outputs)) {
+    Value value = nest.yield().getOperand(at);
+    Source output{op.getOutputs()[at].getType(), cast<AffineMapAttr>(op.getOutputMaps()[at]).getValue(),
+                  operands[op.getInputs().size() + at]};
+    if (isWanted(access, value))
+      targets.push_back({value, output});
+  }
+  return targets;
+}
+
 StageBuilder::StageBuilder(MLIRContext *context, Workspace &workspace)
     : scratch(ModuleOp::create(UnknownLoc::get(context))), workspace(workspace) {}
 
@@ -139,16 +154,19 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
     for (auto fold : nest.body().getOps<sched::ReduceOp>())
       if (nest.passOf(fold) == pass)
         targets.push_back(cutter.resultOf(fold));
+    const size_t folds = targets.size();
+    for (const Target &point : outputsOf(nest, operands, [&](const Access &access, Value value) {
+           return nest.isPoint(access) && nest.phase.lookup(value) == pass;
+         }))
+      targets.push_back(point);
     stages.push_back(cutter.cut(targets, op.getReduced()));
-    for (const Target &target : targets)
+    for (const Target &target : ArrayRef(targets).take_front(folds))
       cutter.makeSource(target);
   }
-  SmallVector<Target> points, rows;
-  for (auto [at, access] : llvm::enumerate(nest.outputs)) {
-    Source output{op.getOutputs()[at].getType(), cast<AffineMapAttr>(op.getOutputMaps()[at]).getValue(),
-                  operands[op.getInputs().size() + at]};
-    (nest.isPoint(access) ? points : rows).push_back({nest.yield().getOperand(at), output});
-  }
+  SmallVector<Target> points = outputsOf(nest, operands, [&](const Access &access, Value value) {
+    return nest.isPoint(access) && nest.phase.lookup(value) >= nest.passes;
+  });
+  SmallVector<Target> rows = outputsOf(nest, operands, [&](const Access &access, Value) { return !nest.isPoint(access); });
   for (ArrayRef<Target> targets : {ArrayRef(points), ArrayRef(rows)})
     if (!targets.empty())
       stages.push_back(cutter.cut(targets, {}));
@@ -156,9 +174,10 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
 }
 
 /// Folds of partial results, in the body of a joining cluster. `parts` are those of the outputs.
-static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNest &nest, ArrayRef<Value> parts) {
+static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNest &nest, ArrayRef<Value> folds,
+                                    ArrayRef<Value> parts) {
   llvm::DenseMap<Value, Value> partOf, joined;
-  for (auto [fold, part] : llvm::zip(nest.yield().getOperands(), parts)) {
+  for (auto [fold, part] : llvm::zip(folds, parts)) {
     partOf[fold] = part;
     auto reduce = fold.getDefiningOp<sched::ReduceOp>();
     if (!nest.maximumOf.contains(reduce))
@@ -166,7 +185,7 @@ static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNes
   }
   SmallVector<Value> results;
   ScalarOps scalars(b, loc);
-  for (Value fold : nest.yield().getOperands()) {
+  for (Value fold : folds) {
     sched::ReduceOp maximum = nest.maximumOf.lookup(fold.getDefiningOp());
     if (!maximum) {
       results.push_back(joined.lookup(fold));
@@ -187,8 +206,12 @@ Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<Opera
   MLIRContext *context = fold.getContext();
   AffineExpr element = getAffineDimExpr(0, context), split = getAffineDimExpr(1, context);
   SmallVector<Source> sources, targets;
+  SmallVector<Value> folds;
   int64_t elements = 0;
   for (auto [at, output] : llvm::enumerate(fold.getOutputs())) {
+    if (nest.isPoint(nest.outputs[at]))
+      continue;
+    folds.push_back(nest.yield().getOperand(at));
     auto tensor = cast<RankedTensorType>(output.getType());
     elements = tensor.getNumElements();
     sources.push_back({RankedTensorType::get({splits, elements}, tensor.getElementType()),
@@ -200,10 +223,11 @@ Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<Opera
   Block &block = stage.cluster.getBody().front();
   auto b = OpBuilder::atBlockEnd(&block);
   SmallVector<Value> parts;
-  for (Value yielded : nest.yield().getOperands())
+  for (Value yielded : folds)
     parts.push_back(block.addArgument(yielded.getType(), fold.getLoc()));
-  sched::YieldOp::create(b, fold.getLoc(), joinParts(b, fold.getLoc(), nest, parts));
-  for (ArrayRef<Operand> list : {partials, outputs})
-    stage.operands.append(list.begin(), list.end());
+  sched::YieldOp::create(b, fold.getLoc(), joinParts(b, fold.getLoc(), nest, folds, parts));
+  for (ArrayRef<Source> list : {ArrayRef(sources), ArrayRef(targets)})
+    for (const Source &source : list)
+      stage.operands.push_back(source.operand);
   return stage;
 }

@@ -75,42 +75,67 @@ ThreadEmitter::Values ThreadEmitter::overUnits(Values accumulators, Leaf leaf) {
 }
 
 void ThreadEmitter::foldPass(unsigned pass) {
+  SmallVector<unsigned> points = pointsOf(pass);
   folds.begin(pass);
+  want(points);
   scalars.emitAvailable();
   if (plan.inRegisters)
     return folds.finishInRegisters();
   folds.finish(overUnits(folds.identities(), [&](Values accumulators) {
     scalars.emitAvailable();
-    return folds.accumulate(std::move(accumulators));
+    accumulators = folds.accumulate(std::move(accumulators));
+    storePoints(points);
+    return accumulators;
   }));
 }
 
-SmallVector<unsigned> ThreadEmitter::wantOutputs(bool points) {
+// What waits for no later fold is stored in the loop that has its scalars. In registers all of them stay until the end.
+SmallVector<unsigned> ThreadEmitter::pointsOf(unsigned pass) {
   SmallVector<unsigned> numbers;
-  scalars.wanted.clear();
-  for (auto [number, output] : llvm::enumerate(nest.outputs))
-    if (nest.isPoint(output) == points) {
+  for (auto [number, output] : llvm::enumerate(nest.outputs)) {
+    unsigned ready = plan.inRegisters ? nest.passes : nest.phase.lookup(nest.yield().getOperand(number));
+    if (nest.isPoint(output) && ready == pass)
       numbers.push_back(number);
-      scalars.want(nest.yield().getOperand(number));
-    }
+  }
   return numbers;
+}
+
+SmallVector<unsigned> ThreadEmitter::rowOutputs() {
+  SmallVector<unsigned> numbers;
+  for (auto [number, output] : llvm::enumerate(nest.outputs))
+    if (!nest.isPoint(output))
+      numbers.push_back(number);
+  return numbers;
+}
+
+void ThreadEmitter::want(ArrayRef<unsigned> outputs) {
+  for (unsigned output : outputs)
+    scalars.want(nest.yield().getOperand(output));
 }
 
 void ThreadEmitter::store(unsigned output, unsigned copy) {
   memory.store(output, copy, scalars.at(nest.yield().getOperand(output), copy));
 }
 
+void ThreadEmitter::storePoints(ArrayRef<unsigned> outputs) {
+  if (outputs.empty())
+    return;
+  for (unsigned slot = 0; slot < place.slots.size(); ++slot)
+    place.guarded(place.both(place.slots[slot].valid, place.groupValid), [&] {
+      for (unsigned output : outputs)
+        store(output, slot);
+    });
+}
+
 void ThreadEmitter::pointPass() {
-  SmallVector<unsigned> points = wantOutputs(true);
+  SmallVector<unsigned> points = pointsOf(nest.passes);
   if (points.empty())
     return;
+  scalars.wanted.clear();
+  want(points);
   auto storeAll = [&](Values) {
     scalars.emitAvailable();
-    for (unsigned slot = 0; slot < place.slots.size(); ++slot)
-      place.guarded(place.both(place.slots[slot].valid, place.groupValid), [&] {
-        for (unsigned output : points)
-          store(output, slot);
-      });
+    storePoints(points);
     return Values();
   };
   scalars.emitAvailable();
@@ -121,9 +146,11 @@ void ThreadEmitter::pointPass() {
 }
 
 void ThreadEmitter::storeRows() {
-  SmallVector<unsigned> rows = wantOutputs(false);
+  SmallVector<unsigned> rows = rowOutputs();
   if (rows.empty())
     return;
+  scalars.wanted.clear();
+  want(rows);
   scalars.emitAvailable();
   Value isFirst;
   if (plan.team > 1)

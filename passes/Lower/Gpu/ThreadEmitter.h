@@ -24,8 +24,13 @@ private:
   /// All units of the group that are this thread's.
   Values overUnits(Values accumulators, Leaf leaf);
   Values unitLoop(mlir::Value from, mlir::Value to, bool masked, Values accumulators, Leaf leaf);
-  /// Numbers of the outputs that have an element for each unit, or for each group; only they are wanted then.
-  llvm::SmallVector<unsigned> wantOutputs(bool points);
+  /// Numbers of the outputs that have an element for each unit, stored while this pass runs; `nest.passes`: behind all folds.
+  llvm::SmallVector<unsigned> pointsOf(unsigned pass);
+  /// Those of a group.
+  llvm::SmallVector<unsigned> rowOutputs();
+  void want(llvm::ArrayRef<unsigned> outputs);
+  /// Of the slots that threads stand in.
+  void storePoints(llvm::ArrayRef<unsigned> outputs);
   void store(unsigned output, unsigned copy);
   mlir::Value number(int64_t value) { return place.number(value); }
 

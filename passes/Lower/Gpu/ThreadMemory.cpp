@@ -89,7 +89,7 @@ ThreadMemory::Values ThreadMemory::load(unsigned input) {
 void ThreadMemory::store(unsigned output, unsigned copy, Value value) {
   const Access &access = nest.outputs[output];
   ElementMemory memory = gpuMemory(ops, access.element);
-  bool isPartial = plan.splits > 1 && !plan.walksRows;
+  bool isPartial = plan.splits > 1 && !plan.walksRows && !nest.isPoint(access);
   auto at = [&](unsigned lane) {
     Value position = offset(access, place.indicesOf(copy), lane);
     if (isPartial) {

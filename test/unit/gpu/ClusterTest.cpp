@@ -123,6 +123,38 @@ TEST(GpuCluster, SumsOfColumns) {
   }
 }
 
+/// Points that are made, stored and folded by columns (or rows) in one walk, on the bytes of what they are made of: a gradient
+/// and that of the bias behind it.
+TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {
+  for (const char *type : {"f32", "bf16"})
+    for (const char *reduced : {"0", "1"})
+      for (auto [rows, columns] : {std::pair(5, 7), {2100, 17}, {600, 264}, {2, 3001}}) {
+        bool isWide = type[0] == 'f';
+        Case c = overTwo(rows, columns, reduced);
+        std::string tensor = fmt::format("tensor<{}x{}x{}>", rows, columns, type);
+        c.inputs = fmt::format("{0} {0}", tensor);
+        c.outputs = fmt::format("tensor<{}x{}> {}", reduced[0] == '0' ? columns : rows, type, tensor);
+        c.inputMaps = fmt::format("{0}, {0}", kSame);
+        c.outputMaps = fmt::format("{}, {}", reduced[0] == '0' ? kColumn : kRow, kSame);
+        c.arguments = fmt::format("%x: {0}, %g: {0}", type);
+        c.body = isWide ? "%t = math.tanh %x : f32\n %p = arith.mulf %t, %g : f32\n %s = sched.reduce add %p : f32"
+                        : "%v = arith.extf %x : bf16 to f32\n %t = math.tanh %v : f32\n %w = arith.extf %g : bf16 to f32\n"
+                          "%m = arith.mulf %t, %w : f32\n %p = arith.truncf %m : f32 to bf16\n"
+                          "%q = arith.extf %p : bf16 to f32\n %u = sched.reduce add %q : f32\n %s = arith.truncf %u : f32 to bf16";
+        c.yield = "%s, %p";
+        c.yieldTypes = fmt::format("{0}, {0}", type);
+        MLIRContext context;
+        auto module = parseClusters(context, textOf(c));
+        module->getOperation()->setAttr("kedge.target", StringAttr::get(&context, "cuda"));
+        KernelPair pair(*module);
+        EXPECT_EQ(pair.compare(0, 1, 0.5f, 2), "") << textOf(c);
+        // A walk with partial sums, their sum, and where that is rounded a third kernel: never a second one over the points.
+        if (reduced[0] == '0' && rows > 2000) {
+          EXPECT_EQ(pair.code(0).kernels.size(), isWide ? 2u : 3u);
+        }
+      }
+}
+
 TEST(GpuCluster, MiddleIsFolded) {
   // Per-channel statistics: dims 0 and 2 are reduced, every point is normalised.
   for (auto [batch, channels, pixels] : {std::tuple(2, 3, 5), {4, 8, 64}, {3, 2, 20001}}) {

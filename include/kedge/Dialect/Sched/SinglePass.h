@@ -1,0 +1,17 @@
+// Clusters that one walk over their points is enough for.
+#pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
+
+namespace kedge::sched {
+
+/// Whether no fold of the cluster waits for another one, and no output with an element a point for a fold: a kernel that
+/// stores points while it folds computes every scalar once.
+bool foldsOnce(ClusterOp cluster);
+
+/// Whether the value, which the body yields, is computed from every fold.
+bool waitsForAllFolds(ClusterOp cluster, mlir::Value yielded);
+
+/// Whether an output of this map has elements along a dim that the cluster folds.
+bool isAlongFolds(ClusterOp cluster, mlir::AffineMap output);
+
+} // namespace kedge::sched
