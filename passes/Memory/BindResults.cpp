@@ -1,6 +1,7 @@
 #include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Sched/SinglePass.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
@@ -61,6 +62,9 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     auto argument = stateArgument(function, index);
     if (!argument)
       return true;
+    auto cluster = dyn_cast<sched::ClusterOp>(root.getOwner()); // the target is not known yet
+    if (cluster && !sched::storesAfterAllReads(cluster, root, *argument))
+      return false;
     return sched::mayOverwrite(root, *argument) && allReadersBefore(*argument, root.getOwner());
   }
 

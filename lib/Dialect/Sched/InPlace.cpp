@@ -33,10 +33,9 @@ static bool addsInPlace(LibraryOp product, Value root) {
 }
 
 /// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row reads them. CPUs
-/// fold a row before they store its points. GPUs store a point that waits for no fold in the first walk over the row.
-static bool foldsBeforeItStores(ClusterOp cluster, OpResult result, AffineMap written) {
-  Value yielded = cluster.getBody().front().getTerminator()->getOperand(result.getResultNumber());
-  return written.isPermutation() && (!isForCuda(cluster) || foldsOnce(cluster) || waitsForAllFolds(cluster, yielded));
+/// fold a row before they store its points. GPUs store a point in the first walk that can compute it.
+static bool foldsBeforeItStores(ClusterOp cluster, OpResult result, Value root, AffineMap written) {
+  return written.isPermutation() && (!isForCuda(cluster) || storesAfterAllReads(cluster, result, root));
 }
 
 bool mayOverwrite(OpResult result, Value root) {
@@ -50,7 +49,7 @@ bool mayOverwrite(OpResult result, Value root) {
   if (!cluster || bytesOf(result.getType()) != bytesOf(root.getType()))
     return false;
   auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
-  if (!cluster.getReduced().empty() && !foldsBeforeItStores(cluster, result, written.getValue()))
+  if (!cluster.getReduced().empty() && !foldsBeforeItStores(cluster, result, root, written.getValue()))
     return false;
   auto type = cast<RankedTensorType>(result.getType());
   for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {

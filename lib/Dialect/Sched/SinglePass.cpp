@@ -1,4 +1,6 @@
 #include "kedge/Dialect/Sched/SinglePass.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -25,12 +27,53 @@ bool foldsOnce(ClusterOp cluster) {
   return !behindFolds.empty();
 }
 
-bool waitsForAllFolds(ClusterOp cluster, Value yielded) {
-  llvm::DenseSet<Value> needed{yielded};
-  for (Operation &op : llvm::reverse(cluster.getBody().front().without_terminator()))
-    if (llvm::any_of(op.getResults(), [&](Value v) { return needed.contains(v); }))
-      needed.insert(op.operand_begin(), op.operand_end());
+/// Folds that a value is computed from; also its arguments that no fold stands between.
+static void addSources(Value value, llvm::SetVector<Value> &folds, llvm::SetVector<Value> &arguments) {
+  llvm::SetVector<Value> seen;
+  seen.insert(value);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Operation *op = seen[i].getDefiningOp();
+    if (!op)
+      arguments.insert(seen[i]);
     else if (isa<ReduceOp>(op))
+      folds.insert(seen[i]);
+    else
+      seen.insert(op->operand_begin(), op->operand_end());
+  }
+}
+
+/// Arguments that a walk behind the first one reads, as far as it can be told from the body alone.
+static llvm::SetVector<Value> readLater(ClusterOp cluster) {
+  llvm::SetVector<Value> arguments;
+  auto addIfItWaits = [&](Value value) {
+    llvm::SetVector<Value> folds, sources;
+    addSources(value, folds, sources);
+    if (!folds.empty())
+      arguments.insert(sources.begin(), sources.end());
+  };
+  for (auto fold : cluster.getBody().front().getOps<ReduceOp>())
+    addIfItWaits(fold.getInput());
+  for (Value yielded : cluster.getBody().front().getTerminator()->getOperands())
+    addIfItWaits(yielded);
+  return arguments;
+}
+
+static bool waitsForAllFolds(ClusterOp cluster, Value yielded) {
+  llvm::SetVector<Value> folds, arguments;
+  addSources(yielded, folds, arguments);
+  for (size_t i = 0; i < folds.size(); ++i)
+    addSources(cast<ReduceOp>(folds[i].getDefiningOp()).getInput(), folds, arguments);
+  return folds.size() == static_cast<size_t>(llvm::range_size(cluster.getBody().front().getOps<ReduceOp>()));
+}
+
+bool storesAfterAllReads(ClusterOp cluster, OpResult result, Value root) {
+  Block &body = cluster.getBody().front();
+  Value yielded = body.getTerminator()->getOperand(result.getResultNumber());
+  if (waitsForAllFolds(cluster, yielded))
+    return true;
+  llvm::SetVector<Value> later = readLater(cluster);
+  for (auto [input, argument] : llvm::zip(cluster.getInputs(), body.getArguments()))
+    if (rootOf(input) == root && later.contains(argument))
       return false;
   return true;
 }

@@ -56,3 +56,43 @@ func.func @step(%x: tensor<16x8xf32> {train.binding = #train.binding<input "x">}
   %2 = sched.library "onnx.Gemm"(%x, %x, %1) {transA = true} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %2 : tensor<8x8xf32>
 }
+
+// -----
+
+// A GPU stores a point in the first walk over a row that can compute it. The doubled elements do not lie on those that a later walk
+// reads again, but the shares, which wait for all folds, do; and so does what one walk computes.
+// CHECK: %[[X:.*]] = exec.buffer "x"
+// CHECK: exec.launch "cluster" reads(%[[X]]) writes(%[[X]])
+// CHECK-NEXT: exec.launch "cluster" reads(%[[X]]) writes(%[[EARLY:[0-9]+]], %[[X]])
+// CHECK-NEXT: exec.launch "cluster" reads(%[[EARLY]]) writes(%[[EARLY]], %{{.*}})
+#point = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+module attributes {kedge.target = "cuda"} {
+  func.func @predict(%x: tensor<4x16xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}, tensor<4xf32> {train.binding = #train.binding<output "z">}) attributes {train.kind = #train.kind<predict>} {
+    %twice = sched.cluster domain [4, 16] reduced [] (%x) maps [#point] -> [#point] {
+    ^bb0(%a: f32):
+      %t = arith.addf %a, %a : f32
+      sched.yield %t : f32
+    } : (tensor<4x16xf32>) -> tensor<4x16xf32>
+    %early, %shares = sched.cluster domain [4, 16] reduced [1] (%twice) maps [#point] -> [#point, #point] {
+    ^bb0(%a: f32):
+      %t = arith.addf %a, %a : f32
+      %s = sched.reduce add %a : f32
+      %u = arith.divf %a, %s : f32
+      sched.yield %t, %u : f32, f32
+    } : (tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>)
+    %once, %sum = sched.cluster domain [4, 16] reduced [1] (%early) maps [#point] -> [#point, #row] {
+    ^bb0(%a: f32):
+      %t = arith.mulf %a, %a : f32
+      %s = sched.reduce add %t : f32
+      sched.yield %t, %s : f32, f32
+    } : (tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4xf32>)
+    %last = sched.cluster domain [4, 16] reduced [1] (%once, %shares) maps [#point, #point] -> [#row] {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.mulf %a, %b : f32
+      %s = sched.reduce add %t : f32
+      sched.yield %s : f32
+    } : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4xf32>
+    return %sum, %last : tensor<4xf32>, tensor<4xf32>
+  }
+}

@@ -8,8 +8,9 @@ namespace kedge::sched {
 /// stores points while it folds computes every scalar once.
 bool foldsOnce(ClusterOp cluster);
 
-/// Whether the value, which the body yields, is computed from every fold.
-bool waitsForAllFolds(ClusterOp cluster, mlir::Value yielded);
+/// Whether the points of a result may lie on what they are computed from, even in a kernel that stores each point in the
+/// first walk that can compute it: nothing is folded or stored later that reads the elements of `root` again.
+bool storesAfterAllReads(ClusterOp cluster, mlir::OpResult result, mlir::Value root);
 
 /// Whether an output of this map has elements along a dim that the cluster folds.
 bool isAlongFolds(ClusterOp cluster, mlir::AffineMap output);
