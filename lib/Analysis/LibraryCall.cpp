@@ -34,11 +34,6 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
   }
 }
 
-llvm::StringRef targetOf(mlir::ModuleOp module) {
-  mlir::StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : mlir::StringAttr();
-  return target ? target.getValue() : "cpu";
-}
-
 int64_t arenaAlignment(mlir::ModuleOp module) {
   constexpr int64_t kHost = 64;
   constexpr int64_t kGpu = 256; // what the fastest products ask of their operands

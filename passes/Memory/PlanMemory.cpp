@@ -32,7 +32,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     std::vector<FunctionPlan> plans;
     int teamSize = threads > 0 ? threads.getValue() : rt::physicalCores();
     packings.clear(); // of another module, with another alignment perhaps
-    target = analysis::targetOf(getOperation()).str();
+    target = targetOf(getOperation()).str();
     alignment = analysis::arenaAlignment(getOperation());
     auto workspaceOf = [&](Operation *op) { return analysis::workspaceOf(op, teamSize); };
     region.emplace(getOperation());

@@ -1,5 +1,6 @@
 // Describes a sched.library op in the runtime's own terms.
 #pragma once
+#include "kedge/Dialect/Kedge/Target.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/calls/LibraryKernel.h"
@@ -15,9 +16,6 @@ rt::LibraryCall libraryCallOf(sched::LibraryOp op);
 /// code is generated before planning, they are in the op's attribute
 /// `sched.workspace`. Emits a diagnostic and fails if no kernel exists for the call.
 mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads);
-
-/// "cpu" or "cuda": the module's attribute `kedge.target`.
-llvm::StringRef targetOf(mlir::ModuleOp module);
 
 /// The alignment of buffers in the target's arena, in bytes.
 int64_t arenaAlignment(mlir::ModuleOp module);

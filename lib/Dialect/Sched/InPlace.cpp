@@ -1,5 +1,5 @@
 #include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/Target.h"
 #include "kedge/Dialect/Sched/SinglePass.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -15,11 +15,7 @@ Value rootOf(Value v) {
 
 bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, FetchOp>(op); }
 
-static bool isForCuda(Operation *op) {
-  auto module = op->getParentOfType<ModuleOp>();
-  StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : StringAttr();
-  return target && target == "cuda";
-}
+static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<ModuleOp>()) == "cuda"; }
 
 /// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows.
 static bool addsInPlace(LibraryOp product, Value root) {

@@ -1,0 +1,7 @@
+#include "kedge/Dialect/Kedge/Target.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+
+llvm::StringRef kedge::targetOf(mlir::ModuleOp module) {
+  mlir::StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : mlir::StringAttr();
+  return target ? target.getValue() : "cpu";
+}
