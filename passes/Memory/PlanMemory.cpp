@@ -6,6 +6,7 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Solver/Arena/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
@@ -30,11 +31,10 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   void runOnOperation() override {
     std::vector<FunctionPlan> plans;
-    int teamSize = threads > 0 ? threads.getValue() : rt::physicalCores();
     packings.clear(); // of another module, with another alignment perhaps
     target = targetOf(getOperation()).str();
     alignment = analysis::arenaAlignment(getOperation());
-    auto workspaceOf = [&](Operation *op) { return analysis::workspaceOf(op, teamSize); };
+    auto workspaceOf = [team = teamSize()](Operation *op) { return analysis::workspaceOf(op, team); };
     region.emplace(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())
@@ -88,8 +88,30 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     for (const auto &[buffers, packing] : packings)
       if (buffers == transients)
         return packing;
-    return packings.emplace_back(transients, solver::packArena(transients, alignment)).second;
+    solver::PackOptions options;
+    options.align = alignment;
+    options.good = bytesLeft();
+    solver::Packing packing = solver::packArena(transients, options);
+    if (packing.height > options.good && options.good > 0) {
+      options.good = 0;
+      if (solver::Packing lower = solver::packArena(transients, options); lower.height < packing.height)
+        packing = std::move(lower);
+    }
+    return packings.emplace_back(transients, std::move(packing)).second;
   }
+
+  /// What the budget leaves for transient buffers; 0: there is no budget.
+  int64_t bytesLeft() {
+    DictionaryAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation());
+    auto budget = facts ? facts.getAs<IntegerAttr>("budget_bytes") : IntegerAttr();
+    if (!budget)
+      return 0;
+    const int64_t persistent = analysis::persistentBytes(getOperation()) +
+                               analysis::sumOf(analysis::reservationsOf(getOperation(), teamSize()));
+    return std::max<int64_t>(0, budget.getInt() - persistent);
+  }
+
+  int teamSize() const { return threads > 0 ? threads.getValue() : rt::physicalCores(); }
 
   void placePersistent(FunctionPlan &plan, function_ref<bool(train::BindingAttr)> wanted) {
     for (PlannedBuffer &buffer : plan.buffers)

@@ -338,7 +338,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     for (const std::vector<int> &plan : plans) {
       if (found || solver::peakOf(choice.graph.problem, plan) > left)
         continue;
-      int64_t packed = packedBytes(choice.graph.problem, plan);
+      int64_t packed = packedBytes(choice.graph.problem, plan, left);
       if (packed <= left)
         take(choice, plan, packed);
       found = packed <= left;

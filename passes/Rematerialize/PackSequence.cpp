@@ -90,8 +90,10 @@ std::vector<Buffer> buffersOf(const RematProblem &problem, const std::vector<int
   return Simulation(problem, sequence).run();
 }
 
-int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence) {
-  return solver::packArena(buffersOf(problem, sequence)).height;
+int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good) {
+  solver::PackOptions options;
+  options.good = good;
+  return solver::packArena(buffersOf(problem, sequence), options).height;
 }
 
 } // namespace kedge::remat

@@ -9,7 +9,7 @@ namespace kedge::remat {
 /// takes the first input that it may. Steps are counted from 1; 0 is before the first launch.
 std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const std::vector<int> &sequence);
 
-/// Height of the packed arena, in bytes.
-int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence);
+/// Height of the packed arena, in bytes. What matters alone is, where `good` is given, whether it is below that.
+int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0);
 
 } // namespace kedge::remat

@@ -5,7 +5,7 @@
 namespace kedge::solver {
 namespace {
 constexpr int64_t runLimit = 20'000'000, effortWhenNear = 80'000'000;
-constexpr int64_t effortOfFirstTry = 600'000'000, effortOfTry = 300'000'000;
+constexpr int64_t effortOfFirstTry = 600'000'000, effortOfTry = 300'000'000, effortTowardsGood = 200'000'000;
 constexpr int mostTries = 6, mostIdleTries = 2;
 constexpr double firstStep = 0.4, smallestStep = 0.1, largestStep = 0.5; ///< of the way to the goal
 
@@ -34,9 +34,11 @@ int64_t smallestLarge(const ArenaProblem &problem, int64_t load) {
 
 class Descent {
 public:
-  Descent(const ArenaProblem &whole, int64_t enough, bool mayStop, uint64_t seed, ArenaEffort &effort,
+  /// `mayStopBelow`: units under which little effort is left for lower packings.
+  Descent(const ArenaProblem &whole, int64_t enough, int64_t mayStopBelow, uint64_t seed, ArenaEffort &effort,
           ArenaPlacement &best)
-      : whole(whole), enough(enough), mayStop(mayStop), seed(seed), effort(effort), best(best), load(whole.load()) {}
+      : whole(whole), enough(enough), mayStopBelow(mayStopBelow), seed(seed), effort(effort), best(best),
+        load(whole.load()) {}
 
   void run() {
     if (effort.isSpent())
@@ -66,12 +68,13 @@ private:
       placement.height = std::max(placement.height, best.offsets[i] + item.size);
     }
     goal = std::max(large.load(), enough - loadBelow(whole, limit));
+    mayStopBelow -= loadBelow(whole, limit);
   }
 
   bool isOpen(int64_t spentBefore) {
-    bool isNear = placement.height <= load + load / 125; // the small ones may need the rest of a hundredth
+    bool isNear = placement.height <= mayStopBelow;
     return placement.height > goal && !effort.isSpent() &&
-           !(mayStop && isNear && effort.used() - spentBefore >= effortWhenNear);
+           !(isNear && effort.used() - spentBefore >= effortWhenNear);
   }
 
   /// Bolder after success, more timid after failure.
@@ -91,8 +94,7 @@ private:
   }
 
   const ArenaProblem &whole;
-  int64_t enough;
-  bool mayStop;
+  int64_t enough, mayStopBelow;
   uint64_t seed;
   ArenaEffort &effort;
   ArenaPlacement &best;
@@ -106,18 +108,21 @@ private:
 
 void lowerByEjection(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaEffort &effort,
                      ArenaPlacement &best) {
-  Descent(problem, enough, /*mayStop=*/false, seed, effort, best).run();
+  Descent(problem, enough, /*mayStopBelow=*/0, seed, effort, best).run();
 }
 
-void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaPlacement &best) {
+void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, int64_t good, uint64_t seed,
+                          ArenaPlacement &best) {
+  const int64_t load = problem.load(), near = std::max(good, load + load / 100);
   int idle = 0;
   for (uint64_t attempt = 0; attempt < mostTries && idle < mostIdleTries; ++attempt) {
     int64_t before = best.height;
-    ArenaEffort effort(attempt == 0 ? effortOfFirstTry : effortOfTry, 0);
-    Descent(problem, enough, /*mayStop=*/true, seed + attempt, effort, best).run();
-    if (best.height <= enough + enough / 100)
+    ArenaEffort effort(good > 0 ? effortTowardsGood : attempt == 0 ? effortOfFirstTry : effortOfTry, 0);
+    Descent(problem, enough, near, seed + attempt, effort, best).run();
+    if (good > 0 || best.height <= enough + enough / 100)
       return;
-    idle = best.height < before ? 0 : idle + 1;
+    const int64_t gained = before - best.height;
+    idle = gained > (before - enough) / 8 ? 0 : idle + 1;
   }
 }
 

@@ -191,6 +191,13 @@ TEST(ArenaPacking, PacksAStepThatFillsItsBudget) {
   Packing packing = packArena(buffers);
   expectValid(buffers, packing, 64);
   EXPECT_LE(packing.height, maxLoad(buffers) / 100 * 106);
+  // A height that is good enough is met with less effort, so that the packing is higher.
+  PackOptions options;
+  options.good = maxLoad(buffers) / 100 * 107;
+  Packing good = packArena(buffers, options);
+  expectValid(buffers, good, 64);
+  EXPECT_LE(good.height, options.good);
+  EXPECT_GT(good.height, packing.height);
 }
 
 TEST(ArenaPacking, RoundsSizesAndOffsetsToTheAlignment) {
