@@ -1,4 +1,5 @@
 #include "driver/GpuTarget.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "kedge/Support/Error.h"
 
 using namespace mlir;

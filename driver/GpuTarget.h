@@ -1,6 +1,6 @@
 // --target cuda: from kernels to code.
 #pragma once
-#include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/GpuCode.h"
 
 namespace kedge::driver {
 

@@ -3,11 +3,7 @@
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "kedge/Support/Error.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lower/Codegen/KernelDialects.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,7 +19,7 @@ namespace {
 constexpr llvm::StringLiteral kSaved = SavedNote::getNameStr();
 constexpr const char *kPhaseNames[] = {"import", "model", "step", "schedule", "rematerialize", "exec"};
 
-/// Of all that the module says but where it came from.
+/// A hash of the module without its locations.
 std::string hashOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -99,8 +95,10 @@ SavedIr SavedIr::of(const std::string &path) {
 }
 
 OwningOpRef<ModuleOp> parseIr(MLIRContext &context, const std::string &path) {
-  // Of kernels, which no registry of ours holds.
-  context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, mlir::gpu::GPUDialect, scf::SCFDialect, vector::VectorDialect>();
+  DialectRegistry kernels;
+  lower::registerKernelDialects(kernels);
+  context.appendDialectRegistry(kernels);
+  context.loadAllAvailableDialects();
   std::error_code ignored;
   if (std::filesystem::file_status status = std::filesystem::status(path, ignored);
       std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))

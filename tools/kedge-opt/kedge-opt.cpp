@@ -2,7 +2,7 @@
 #include "DeclaredDialects.h"
 #include "kedge/Dialect/Registration.h"
 #include "kedge/Support/Statistics.h"
-#include "passes/Lower/Passes.h"
+#include "passes/Lower/Codegen/KernelDialects.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
@@ -55,9 +55,7 @@ int main(int argc, char **argv) {
   static llvm::cl::opt<bool> statistics("kedge-statistics", llvm::cl::desc("Print the counters of Kedge's passes"));
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);
-  // Kernels that stand beside a schedule.
-  registry.insert<mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+  kedge::lower::registerKernelDialects(registry);
   kedge::pipelines::registerPasses();
   auto result = optimize(argc, argv, registry);
   if (statistics)

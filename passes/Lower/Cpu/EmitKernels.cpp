@@ -2,6 +2,11 @@
 #include "passes/Lower/Cpu/KernelEmitter.h"
 #include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace kedge::lower {
 #define GEN_PASS_DEF_EMITKERNELS

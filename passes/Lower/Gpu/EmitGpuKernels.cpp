@@ -2,7 +2,15 @@
 #include "kedge/Support/Statistics.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"
 #include "passes/Lower/Gpu/LaunchGroups.h"
+#include "passes/Lower/Gpu/GpuCode.h"
 #include "passes/Lower/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kedge::lower {

@@ -17,6 +17,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/Lower/Codegen/CodegenInternal.h"
+#include "passes/Lower/Gpu/GpuCode.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/GpuMath.h"
 #include "passes/Lower/Gpu/Ptxas.h"

@@ -1,4 +1,4 @@
-// Clusters and library calls -> gpu.func kernels, and those -> PTX and machine code for NVIDIA GPUs.
+// Clusters and library calls -> gpu.func kernels.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -85,26 +85,5 @@ private:
 /// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global of
 /// the kernel's module.
 mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes);
-
-/// What ptxas says of a kernel.
-struct KernelStatistics {
-  std::string name;
-  int registers = 0;       ///< of a thread
-  int64_t sharedBytes = 0; ///< of a block
-  int64_t stackBytes = 0, spillStores = 0, spillLoads = 0; ///< bytes of a thread
-};
-
-struct GpuCode {
-  std::string ptx;
-  std::vector<char> cubin; ///< empty when there is no ptxas
-  std::vector<KernelStatistics> statistics; ///< by name; empty when there is no ptxas
-  std::string note; ///< why there is no cubin, for the user; "" when there is one
-};
-
-/// Lowers the kernels (destroying the module's contents) for `arch` ("sm_90"). Without fast-math, without
-/// contraction, without calls: results depend on the IR only, not on `optLevel` (0 to 3) or `arch`. ptxas is
-/// looked for in CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda. On failure `error` says what was wrong.
-mlir::FailureOr<GpuCode> compileGpu(mlir::gpu::GPUModuleOp module, llvm::StringRef arch, int optLevel,
-                                    std::string *error);
 
 } // namespace kedge::lower::gpu

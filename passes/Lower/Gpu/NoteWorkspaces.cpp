@@ -2,6 +2,8 @@
 #include "kedge/Support/Statistics.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"
 #include "passes/Lower/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace kedge::lower {
 #define GEN_PASS_DEF_NOTEWORKSPACES

@@ -1,6 +1,6 @@
 // PTX -> machine code, by NVIDIA's assembler.
 #pragma once
-#include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/GpuCode.h"
 
 namespace kedge::lower::gpu {
 
