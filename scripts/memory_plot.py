@@ -35,7 +35,7 @@ class Panel:
         self.parts.append(f'<text x="{x + shift[0]:.1f}" y="{y + shift[1]:.1f}" text-anchor="{anchor}" '
                           f'fill="{colour}" font-size="{size}">{escape(words)}</text>')
 
-    def axes(self, title):
+    def axes(self, title, across="activations, of those without recomputation"):
         step = 10 if self.top <= 70 else 20 if self.top <= 140 else 50
         for added in range(0, int(self.top) + 1, step):
             self.line([(0, added), (105, added)], "#e4e4e4")
@@ -45,7 +45,7 @@ class Panel:
             self.text(share, 0, f"{share} %", shift=(0, 16))
         self.line([(0, self.top), (0, 0), (105, 0)], "#222222")
         self.text(52, self.top, title, shift=(0, -12), size=13)
-        self.text(52, 0, "activations, of those without recomputation", shift=(0, 32))
+        self.text(52, 0, across, shift=(0, 32))
 
 
 def panel(index, title, curve, share_of):

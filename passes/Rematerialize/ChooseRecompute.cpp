@@ -90,8 +90,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     report(choices, persistent, reference, limit);
   }
 
-  /// What budgets and overheads are shares of: the module as it is or, when this pass has seen it before states were
-  /// moved to host memory, as it was.
+  /// The peak and the time that budgets and overheads are shares of: those of the module now or, when this pass ran
+  /// before states were moved to host memory, those of that run.
   struct Reference {
     int64_t peak = 0, transient = 0;
     double seconds = 0;
@@ -171,8 +171,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     }
   }
 
-  /// Scalars and rows of statistics are not worth a search: what makes less than a 4096th of the peak runs once. The
-  /// peak of the forward part, since gradients waiting for their norm may be far larger than all that is worth it.
+  /// Launches that make less than a 4096th of the peak (scalars, rows of statistics) run once: they are not worth a
+  /// search. The peak is that of the forward part, since gradients that wait for their norm may be far larger than
+  /// all activations.
   static void keepSmall(Choice &choice) {
     std::vector<int64_t> bytes = solver::bytesPerStep(choice.graph.problem, choice.graph.problem.order);
     int64_t peak = 0;
@@ -222,8 +223,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return std::max(0.0, cost);
   }
 
-  /// What the policy drops is computed again; with `offload`, of the rest as much goes to host memory as the budget
-  /// asks for or, without one, as lowers the peak.
+  /// Values that the policy drops are computed again. With `offload`, other values move to host memory until the
+  /// budget is met or, without a budget, as long as that lowers the peak.
   void follow(Choice &choice, const Policy &policy, std::optional<int64_t> left) {
     std::vector<int> sequence = offloadLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks), left.value_or(0));
     if (solver::peakOf(choice.graph.problem, sequence) < 0)
@@ -236,8 +237,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.sequence = std::move(sequence);
   }
 
-  /// The plans that policies give, and copies to host memory for a row of budgets: places for the solver to begin, and
-  /// plans in their own right.
+  /// The plans of the policies, and plans with copies to host memory for several budgets. The solver starts from
+  /// them, and each may be chosen itself.
   std::vector<std::vector<int>> starts(const Choice &choice) {
     std::vector<std::vector<int>> found;
     auto add = [&](std::vector<int> sequence) {
@@ -292,12 +293,15 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     const std::vector<const std::vector<int> *> few = fewOf(choice);
     function.plans.resize(1 + few.size(), {choice.unconstrained, 0});
     sideBySide(few.size(), [&](size_t i) {
-      function.plans[1 + i] = {packedBytes(choice.graph.problem, *few[i]), counts ? addedBy(choice, *few[i]) : 0};
+      const int64_t peak = solver::peakOf(choice.graph.problem, *few[i]);
+      function.plans[1 + i] = {packedBytes(choice.graph.problem, *few[i], /*good=*/peak + peak / 100),
+                               counts ? addedBy(choice, *few[i]) : 0};
     });
     return function;
   }
 
-  /// As many of the plans that no other one beats as there are points, at even distances in bytes: packing takes time.
+  /// Of the plans that no other one beats, as many as there are points, at even distances in bytes: packing all would
+  /// take long.
   std::vector<const std::vector<int> *> fewOf(Choice &choice) {
     std::vector<std::pair<int64_t, const std::vector<int> *>> best;
     for (const std::vector<int> &plan : plansOf(choice))
@@ -349,8 +353,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.peakLowerBound = bound.peakLowerBound;
   }
 
-  /// Packed, the plan of the smallest peak need not be the smallest: those that could be smaller are looked at, too,
-  /// unless by less than a ten-thousandth, which is not worth the packer's time.
+  /// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller by at
+  /// least a ten-thousandth are packed, too.
   void findSmallest(Choice &choice, const std::vector<std::vector<int>> &plans, bool found) {
     std::vector<std::pair<int64_t, size_t>> byPeak;
     for (size_t i = 0; i < plans.size(); ++i)
