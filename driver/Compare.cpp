@@ -60,7 +60,7 @@ nlohmann::json comparePolicies(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
   for (const char *policy : {"none", "full", "sqrt", "attention", "offload"})
     rows.push_back(policyRow(options, policy));
-  // Without a budget there is nothing for it to fit, and it keeps everything.
+  // Without a budget, auto recomputes nothing.
   rows.push_back(policyRow(options, "auto"));
   return rows;
 }

@@ -241,7 +241,7 @@ void Compilation::resume() {
   if (saved.threads != rt::physicalCores())
     fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
          options.resumedFrom, saved.threads, rt::physicalCores());
-  // What was edited is proved again: a buffer laid over a weight would train, wrongly.
+  // An edited file is checked again: with a buffer laid over a weight the program would run, and train wrongly.
   PassManager checks(&context);
   pipelines::addChecks(checks);
   if (!runPasses(checks, *ir))
@@ -341,7 +341,7 @@ std::string Compilation::ptx() {
   return ptxText(compileForGpu(*kernelModule, arch), arch);
 }
 
-/// Between ranks; what passes beside computing takes no time of the step.
+/// Communication between ranks, and the seconds of it that do not overlap with computing.
 void Compilation::addCommunication(nlohmann::json &report) {
   for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate))
     report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},

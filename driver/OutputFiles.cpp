@@ -8,7 +8,7 @@
 namespace kedge::driver {
 namespace {
 
-/// An option, or what else a file is, and the file.
+/// A file, and the option that names it or what it is used for.
 using Uses = std::vector<std::pair<std::string, std::string>>;
 
 void addTensors(Uses &uses, const model::Graph &graph) {

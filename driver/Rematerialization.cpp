@@ -46,7 +46,7 @@ void Compilation::buildRematerialize(OpPassManager &manager) const {
                                                 options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
 }
 
-/// What changes nothing should not look as if it had.
+/// Says which flags change nothing in this step.
 void Compilation::noteWithoutEffect() {
   if (options.isTrial)
     return;

@@ -28,8 +28,8 @@ std::string keyOf(const rt::LibraryCall &call) {
   return key;
 }
 
-/// A call that no kernel takes only moves its operands: memory planning, which needs the kernel, is where it fails,
-/// with its place in the model.
+/// A call that no kernel takes counts as a copy of its operands. Memory planning, which needs the kernel, reports the
+/// error with its place in the model.
 rt::KernelWork askKernel(const rt::LibraryCall &call) {
   try {
     return rt::makeKernel(rt::cpu::withDenseRows(call), 1)->work();

@@ -154,7 +154,7 @@ void addLinkFlags(LinkJob &job) {
   job.flags.insert(job.flags.end(), words.begin(), words.end());
 }
 
-/// Everything else is the library's own: programs may hold another libstdc++, or another model.
+/// All other symbols are hidden: a program may hold another libstdc++, or another model.
 std::string exportScript(const std::string &symbol) {
   std::string names;
   for (const char *function : {"open", "open_on", "close", "error", "notes", "input_at", "output_at", "state_at", "set_input",
@@ -176,7 +176,7 @@ void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &o
 
 void kedge::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
   const std::string file = "lib" + place.name + ".so";
-  // Its threads run as long as the process: it is never unloaded.
+  // The library is never unloaded, since its threads run as long as the process.
   LinkJob job{archiveFiles(RuntimeKind::Library), {"-shared", "-Wl,-soname," + file, "-Wl,-z,nodelete", "-Wl,-u,kedge_open"}, ""};
   if (place.symbol != "kedge")
     for (const char *function : {"open", "open_on"})

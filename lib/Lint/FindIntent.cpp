@@ -1,4 +1,4 @@
-// What the one who exported most likely meant, and the file no longer says.
+// What the user who exported the model most likely meant, and the file no longer says.
 #include "Findings.h"
 #include "kedge/Model/ModelFile.h"
 #include "runtime/io/NamePattern.h"

@@ -90,7 +90,7 @@ void catchEndingSignals() {
   action.sa_handler = endBySignal;
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction before {};
-    // nohup and shells in the background ignore some: that stays so.
+    // Signals that are ignored at start (nohup, background shells) stay ignored.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
       sigaction(number, &action, nullptr);
   }

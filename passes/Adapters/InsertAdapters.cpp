@@ -83,7 +83,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     }
     double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
-      // What begins with a vector of biases ends with its module: naming modules is naming their weights.
+      // Expressions name modules, and so their weights, not their biases.
       if (!pattern->isIn(weight.name().str()) || weight.name().ends_with(".bias"))
         continue;
       if (failed(check(weight, rank, "--lora")))

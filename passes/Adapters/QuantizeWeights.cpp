@@ -81,7 +81,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     return success();
   }
 
-  /// Naming modules is naming their weights, not their biases.
+  /// Expressions name modules, and so their weights, not their biases.
   static Rule *ruleFor(MutableArrayRef<Rule> rules, AdaptedWeight &weight) {
     if (tune::adapterOf(weight.state) || tune::encodingOf(weight.state) || weight.name().ends_with(".bias"))
       return nullptr;

@@ -104,7 +104,7 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     return 0;
   }
 
-  /// Axis of the batch (-1: not known) and places of it a row.
+  /// The batch's axis (-1: not known), and how many of its indices belong to one row of data.
   std::pair<int64_t, int64_t> rowsOf(RankedTensorType type) {
     int64_t rows = batchRows();
     bool keyed = rows > 0 && type.getRank() > 0 && type.getDimSize(0) > 0 && type.getDimSize(0) % rows == 0;

@@ -109,7 +109,7 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
   }
 
   void chunk(LogitsRegion &region) {
-    // Each chunk is launches of its own: more of them would only make the plan, not the step, larger.
+    // Each chunk has launches of its own: more chunks would make the plan longer without lowering the peak.
     constexpr int64_t mostChunks = 64;
     int64_t count = std::min<int64_t>(mostChunks, llvm::divideCeil(region.bytes, maxBytes.getValue()));
     int64_t rows = llvm::alignTo(llvm::divideCeil(region.rows, count), region.rows >= 64 * count ? 16 : 1);

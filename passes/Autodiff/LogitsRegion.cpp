@@ -159,7 +159,8 @@ bool LogitsRegion::gatherOperands() {
 SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IRMapping &mapping, Value sum) {
   Location loc = op->getLoc();
   auto in = [&](Value value) { return mapping.lookupOrDefault(value); };
-  // One product that adds: an addition of its own would be fused with the later ones, and all summands would live on.
+  // A product that adds to its result. Separate additions would be fused with later ones, and all summands would stay
+  // live.
   if (auto product = sum ? Product::of(op) : std::nullopt)
     return {onnx::GemmOp::create(b, loc, in(product->a), in(product->b), sum, b.getBoolAttr(true), b.getBoolAttr(false),
                                  b.getF32FloatAttr(1), b.getF32FloatAttr(1))};

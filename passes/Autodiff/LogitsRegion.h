@@ -30,7 +30,7 @@ public:
   Role roleOf(mlir::Value value) const { return roles.lookup(value); }
   bool contains(mlir::Operation *op) const { return llvm::is_contained(ops, op); }
   bool leaves(mlir::Value value) const;
-  /// A row operand that is one number a row.
+  /// A row operand that is one number per row.
   bool isVector(mlir::Value value) const { return vectors.contains(value); }
 
   llvm::SmallVector<mlir::Operation *> ops; ///< in the block's order

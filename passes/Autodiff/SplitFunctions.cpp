@@ -58,7 +58,8 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     return function;
   }
 
-  /// Who writes a 16-bit output to a file widens it; here a wider copy of the logits would be the peak of large batches.
+  /// A 16-bit output is widened when the program writes it to a file: a wider copy of the logits here would be the
+  /// peak of large batches.
   static void keepOutputs(func::FuncOp function) {
     keepResults(function, [](train::BindingAttr result) { return result.is(BindingKind::Output); });
     for (OpOperand &output : returnOf(function)->getOpOperands())

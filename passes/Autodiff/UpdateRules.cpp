@@ -1,4 +1,4 @@
-// Optimizers that are one op a parameter.
+// Optimizers that are one op per parameter.
 #include "ParameterUpdate.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/MathOps.h"

@@ -31,7 +31,7 @@ struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
       signalPassFailure();
   }
 
-  /// Clones of one number could be merged again, and what was freed would not be.
+  /// Two clones of one number could be merged, and the memory that recomputation frees would stay taken.
   static void checkClones(Border &border, func::FuncOp function) {
     DenseMap<int64_t, Operation *> known;
     function.walk([&](Operation *op) {

@@ -11,7 +11,7 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
-/// What the launches say of a buffer, whatever it declares.
+/// The uses of a buffer by launches, whatever lifetime it declares.
 struct Observed {
   int64_t first = std::numeric_limits<int64_t>::max(), last = -2;
   void touch(int64_t at) {

@@ -24,7 +24,7 @@ struct Launch {
   exec::LaunchInterface op;
   exec::LaunchBytes bytes;
   Stream stream = Compute;
-  /// What it makes may be made early: a copy from host memory, states that ranks gather.
+  /// Whether the launch may run early: it copies from host memory, or gathers states from ranks.
   bool fetches = false;
 
   explicit Launch(exec::LaunchInterface op) : op(op), bytes(op) {
@@ -187,8 +187,8 @@ private:
     return at;
   }
 
-  /// Of every other stream the last launch before `at` that may not run beside it, as far as it is not known to be done;
-  /// latest first.
+  /// For every other stream, the last launch before `at` that must be done before it starts, unless it is known to be
+  /// done; latest first.
   SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
     SmallVector<int64_t> found;
     std::array<bool, kStreams> settled{};
@@ -203,7 +203,7 @@ private:
     return found;
   }
 
-  /// One event a launch that others wait for, in order.
+  /// One event per launch that others wait for, in order.
   void numberEvents(ArrayRef<SmallVector<int64_t>> waited) {
     Builder builder(order.front().op->getContext());
     std::map<int64_t, int64_t> events;

@@ -60,7 +60,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     emit(plans, transient, hostTransient);
   }
 
-  /// Collectives run beside launches as long as nobody needs their bytes: that costs nothing, or is not done.
+  /// Keeps the buffers of collectives reserved for longer, so that other launches run beside them. Undone where it
+  /// raises the arena.
   void giveCollectivesTime(FunctionPlan &plan) {
     std::vector<PlannedBuffer> before = plan.buffers;
     int64_t held = makeRoomForCollectives(plan);
@@ -83,7 +84,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     return transients;
   }
 
-  /// A search of seconds in large models: what was packed once is not packed again.
+  /// Packing takes seconds in large models, so equal sets of buffers are packed once.
   const solver::Packing &packed(const std::vector<solver::Buffer> &transients) {
     for (const auto &[buffers, packing] : packings)
       if (buffers == transients)

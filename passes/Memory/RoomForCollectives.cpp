@@ -17,14 +17,14 @@ public:
 
   static bool isTransient(const PlannedBuffer &buffer) { return !buffer.persistent() && !buffer.host; }
 
-  /// The last launch up to `wanted` until which a buffer may live on that ends at `last`.
+  /// A buffer's last use is at `last`. The last launch up to `wanted` until which it can stay live.
   int64_t roomUntil(int64_t last, int64_t wanted, int64_t bytes) const {
     while (last < wanted && load[last + 2] + bytes <= most)
       ++last;
     return last;
   }
 
-  /// The first launch from `wanted` on from which bytes may be kept free that are needed at `first`.
+  /// A buffer's first use is at `first`. The first launch from `wanted` on from which its bytes can be kept free.
   int64_t roomSince(int64_t first, int64_t wanted, int64_t bytes) const {
     while (first > wanted && load[first] + bytes <= most)
       --first;

@@ -51,8 +51,8 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     }
   }
 
-  /// Readers of one gathered tensor behind the widest gap between them: there it is gathered again, so that a step
-  /// gathers nothing more than twice.
+  /// The readers of a gathered tensor after the widest gap between its readers. The tensor is gathered again for
+  /// them, so that a step gathers nothing more than twice.
   SmallVector<Reader> lateReaders(Value whole) {
     SmallVector<Reader> readers;
     readersOf(whole, readers);
@@ -69,7 +69,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
 
   int64_t placeOfReader(const Reader &reader) const { return position.lookup(reader.launch); }
 
-  /// Tensors whose late readers stand near each other travel together again.
+  /// Tensors whose late readers are near each other are gathered again in one collective.
   void divide(sched::LibraryOp gather) {
     SmallVector<SmallVector<Reader>> late;
     for (Value whole : gather.getOutputs())

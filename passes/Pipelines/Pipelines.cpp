@@ -102,7 +102,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
   if (!options.gradientType.empty())
     manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
-  // From stage 2 on each micro-batch's gradients are reduced, before that their sum is.
+  // From stage 2 on, the gradients of each micro-batch are reduced; in stages 0 and 1, their sum is.
   const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes, options.zero == 1};
   if (options.zero >= 2)
     manager.addPass(partition::createReduceGradients(reduce));

@@ -117,7 +117,7 @@ private:
     return llvm::is_contained(sliceOf(cast<sched::ClusterOp>(node.op), node.result).inputs, operand);
   }
 
-  /// As they were at first: the first execution may itself read what was computed again.
+  /// The operands of the first execution, before it was changed to read values that were computed again.
   ArrayRef<Value> operandsOf(Operation *op) {
     auto [found, isNew] = originals.try_emplace(op);
     if (isNew)

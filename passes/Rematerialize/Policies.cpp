@@ -78,8 +78,8 @@ public:
   }
 
 private:
-  /// Place of the last launch on the way to the loss that has to do with values that go: what runs later and reads one
-  /// reads it late. (The loss itself may be summed up at the very end.)
+  /// Place of the last launch on the way to the loss that makes or reads a dropped value: any later reader of a
+  /// dropped value needs it computed again. (The loss itself may be summed up at the very end.)
   int lastForward() const {
     int last = -1;
     auto isDropped = [&](int value) { return dropped[value] || fetched[value]; };
@@ -92,8 +92,8 @@ private:
     return last;
   }
 
-  /// Folds (means of a norm, running statistics) are cheap to keep and would cost their whole launch, where the rest
-  /// of the launch can be made alone or stays anyway.
+  /// Results of folds (means of a norm, running statistics) are cheap to keep but need the whole launch again, while
+  /// the other results can be computed alone or are kept anyway.
   void keepStatistics() {
     for (const solver::RematNode &node : graph.problem.nodes) {
       if (!node.required)

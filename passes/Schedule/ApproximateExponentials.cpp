@@ -13,8 +13,8 @@ using namespace mlir;
 
 bool isNarrow(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 16; }
 
-/// Whether every way of `value` out of the body leads through a rounding to 16 bits or fewer. Values that decide something
-/// (a comparison, an integer) are none.
+/// Whether all results of the body that depend on `value` are rounded to 16 bits or fewer on the way. False when a
+/// comparison or an integer depends on it.
 bool isRoundedBeforeItLeaves(Value value) {
   SmallVector<Value> open{value};
   llvm::DenseSet<Value> seen;

@@ -132,7 +132,8 @@ SmallVector<Value> copyBody(OpBuilder &builder, ClusterOp from, IRMapping &value
   return yielded;
 }
 
-/// Where a result of `reader` is computed once `producer` is part of it, whose results the body of `reader` may hand on.
+/// The place of a result of `reader` after `producer` was fused into it; the body of `reader` may yield a result of
+/// `producer` unchanged.
 PlaceAttr placeBehind(ClusterOp producer, ClusterOp reader, unsigned result, function_ref<int(Value)> producedAs) {
   auto argument = dyn_cast<BlockArgument>(reader.getBody().front().getTerminator()->getOperand(result));
   if (!argument)

@@ -12,8 +12,9 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-/// What is returned beside new state (the norm of all gradients, the loss) must not hold up what leads to it,
-/// and whole evaluations lead to nothing else: there only what boils a tensor down goes along.
+/// Other results than new states (the norm of all gradients, the loss) are not to delay the ops that lead to them.
+/// Functions of evaluation have only such results: in them, an op moves only if its results are far smaller than what
+/// it reads.
 bool boilsDown(Operation &op) {
   constexpr int64_t scalarBytes = 64, ratio = 64;
   int64_t made = 0, largest = 0;
@@ -47,7 +48,7 @@ SmallVector<Operation *> tailOps(func::FuncOp function) {
   return llvm::to_vector(llvm::reverse(tail));
 }
 
-/// Places of ops in a block as numbers, so that moving many of them asks nobody to count anew.
+/// Places of ops in a block as numbers that leave gaps, so that many ops can be moved without counting again.
 class Places {
 public:
   explicit Places(Block &block) : block(block) { number(); }
@@ -156,7 +157,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     return replaced;
   }
 
-  /// A reduction over ranks has until the next one begins, beside what computes that one's gradients.
+  /// A reduction over ranks may run until the next one begins, beside the launches that compute the gradients of the
+  /// next.
   void findReductions(Block &block) {
     nextReduction.clear();
     Operation *before = nullptr;

@@ -27,7 +27,7 @@ public:
       : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(gemmTile<T>()), rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
     queryBlock_ = 96 / MR_ * MR_, keyBlock_ = 4 * NR_;
-    // One task a head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
+    // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
     split_ = s_.batch * s_.keyHeads < threads;
     int64_t D = s_.depth, Dv = s_.valueDepth, T_q = s_.queries;
     queryRows_ = add(panels(T_q) * D), queryColumns_ = add(panels(D) * T_q);
@@ -111,7 +111,7 @@ private:
   void keyHead(const Job &job) const {
     if (job.wantQ)
       std::fill_n(at(job, dQSum_), s_.queries * s_.group() * s_.depth, T(0));
-    // dQ sums over key blocks, dK and dV over the group's heads: with one head a group its panels are packed
+    // dQ sums over key blocks, dK and dV over the group's heads: with one head per group its panels are packed
     // once, else for every key block.
     if (s_.group() == 1)
       packQueries(job, job.hk);

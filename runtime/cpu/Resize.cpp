@@ -65,7 +65,7 @@ template <typename S> std::unique_ptr<LibraryKernel> weighted(ResizeMap map, int
   });
 }
 
-/// Nearest for integers and bool: one source an element.
+/// Nearest for integers and bool: one source per element.
 template <typename U> std::unique_ptr<LibraryKernel> copied(ResizeMap map, int threads) {
   int64_t count = product(map.sizes);
   return closure(irregularWork(static_cast<double>(count)),

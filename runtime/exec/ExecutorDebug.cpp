@@ -85,7 +85,8 @@ Ranges dying(const Function &function, Space space, int at) {
   return result;
 }
 
-/// By launch, from before the first: transient bytes of one arena that hold nothing from there on.
+/// For each launch, beginning with the state before the first: the transient bytes of one arena that hold no value
+/// from there on.
 std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t persistent, uint64_t bytes) {
   std::vector<Ranges> dead{subtract({{persistent, bytes}}, live(function, space, -1))};
   for (int i = 0; i < static_cast<int>(function.launches.size()); ++i)

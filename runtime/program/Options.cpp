@@ -135,7 +135,7 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
 }
 
 void addReportFlags(CLI::App &app, Options &o, Texts &t) {
-  app.add_option("--log", o.log, "FILE.jsonl: one object a step");
+  app.add_option("--log", o.log, "FILE.jsonl: one object per step");
   app.add_option("--profile", o.profile, "FILE.json: Chrome trace of the launches");
   app.add_option("--memory-report", o.memoryReport, "FILE.json: the plan with what was measured");
   app.add_flag("--plan", o.plan, "print the plan and exit");

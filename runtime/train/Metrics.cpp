@@ -35,7 +35,7 @@ bool lists(std::string_view list, std::string_view name) {
   return false;
 }
 
-/// Columns of one logit a row are one.
+/// Columns of one logit per row are one.
 MetricLayout layoutOf(const std::vector<int64_t> &shape, const CompileOptions &options) {
   const auto rank = static_cast<int64_t>(shape.size());
   const int64_t given = options.classAxis ? *options.classAxis : rank <= 3 ? -1 : 1;

@@ -26,7 +26,7 @@ def ClusterableOpInterface : OpInterface<"ClusterableOpInterface"> {
   ];
 }
 
-/// Each element of the results is computed from the operands' elements at the same place, wherever that is: parts of
-/// tensors may be computed by themselves.
+/// Each element of the results depends only on the operands' elements at the same place, and not on where that place is:
+/// a part of the tensors may be computed on its own.
 def ComputesEachElement : NativeOpTrait<"ComputesEachElement"> { let cppNamespace = "::kedge"; }
 #endif

@@ -11,7 +11,7 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
     decomposition.
   }];
   let methods = [
-    InterfaceMethod<"Appends one value a result.", "::mlir::LogicalResult", "decompose",
+    InterfaceMethod<"Appends one value per result.", "::mlir::LogicalResult", "decompose",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
     InterfaceMethod<[{Whether a target (cpu, cuda) has a kernel that computes the op better than its parts: there
       only the backward pass decomposes it.}],

@@ -7,12 +7,12 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::kedge";
   let description = [{
     Reverse-mode gradient. `buildGradient` adds one value a differentiable operand to `operandGrads`
-    (same type as the operand), from the gradients of the results. A null value means zero, both ways;
+    (same type as the operand), from the gradients of the results. A null value means zero, in both lists;
     at least one result gradient is not null. Ops built here carry the forward op's location, and are
-    pure: what nobody uses is erased afterwards.
+    pure: unused ones are erased afterwards.
   }];
   let methods = [
-    InterfaceMethod<"Appends one gradient an operand, in order; null where there is none.",
+    InterfaceMethod<"Appends one gradient per operand, in order; null where there is none.",
       "::mlir::LogicalResult", "buildGradient",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGrads)>,

@@ -1,4 +1,4 @@
-// What an op wants of the float types around it when a model is cast to 16 bits.
+// The float types that an op works in when a model is cast to 16 bits.
 #ifndef KEDGE_PRECISION_OP_INTERFACE
 #define KEDGE_PRECISION_OP_INTERFACE
 include "mlir/IR/OpBase.td"

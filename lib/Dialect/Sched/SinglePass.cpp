@@ -27,7 +27,7 @@ bool foldsOnce(ClusterOp cluster) {
   return !behindFolds.empty();
 }
 
-/// Folds that a value is computed from; also its arguments that no fold stands between.
+/// The folds that a value is computed from, and the arguments that it reads without a fold in between.
 static void addSources(Value value, llvm::SetVector<Value> &folds, llvm::SetVector<Value> &arguments) {
   llvm::SetVector<Value> seen;
   seen.insert(value);
@@ -42,7 +42,7 @@ static void addSources(Value value, llvm::SetVector<Value> &folds, llvm::SetVect
   }
 }
 
-/// Arguments that a walk behind the first one reads, as far as it can be told from the body alone.
+/// Arguments that a second or later walk over the row reads, as far as the body alone tells it.
 static llvm::SetVector<Value> readLater(ClusterOp cluster) {
   llvm::SetVector<Value> arguments;
   auto addIfItWaits = [&](Value value) {

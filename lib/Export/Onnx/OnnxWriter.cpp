@@ -149,7 +149,7 @@ void OnnxWriter::body() {
   for (Operation &op : function.getBody().front().without_terminator()) {
     current = &op;
     writeOp(*this, &op);
-    // What could not be written is reported at the end; names let the rest go on.
+    // Errors are reported at the end: a value that could not be written gets a name, so that the rest can be written.
     for (Value result : op.getResults())
       if (!names.contains(result))
         names[result] = fresh(nameOfPlace(&op));

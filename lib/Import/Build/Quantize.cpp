@@ -45,7 +45,7 @@ model::DType dtypeOf(Type element) {
   }
 }
 
-/// A scale or zero point against x: one number, one along `axis`, or one a block of it.
+/// A scale or zero point against x: one number, one along `axis`, or one per block of it.
 Value spread(NodeContext &node, Value parameter, Value x) {
   OpBuilder &b = node.builder;
   int64_t rank = rankOf(x), block = node.node.attrInt("block_size", 0);

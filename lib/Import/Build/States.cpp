@@ -166,7 +166,7 @@ private:
 
   Value rates() { return perHead(5, shapeOf(node.require(5)).back() == 1 ? 1 : heads); }
 
-  /// [.., 1, D] as [.., D, 1]; one number a head stays.
+  /// [.., 1, D] as [.., D, 1]; one number per head stays.
   Value column(Value row) {
     ArrayRef<int64_t> shape = shapeOf(row);
     return reshape(b, node.loc, row, {shape[0], shape[1], shape[3], 1});

@@ -1,4 +1,4 @@
-// Operators of ai.onnx.preview.training: several tensors at once become one op a tensor.
+// Operators of ai.onnx.preview.training: several tensors at once become one op per tensor.
 #include "../Training.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"

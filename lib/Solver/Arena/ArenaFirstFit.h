@@ -6,7 +6,7 @@
 namespace kedge::solver {
 
 struct ArenaPlacement {
-  std::vector<int64_t> offsets; ///< units, one an item
+  std::vector<int64_t> offsets; ///< units, one per item
   int64_t height = 0;           ///< units
 };
 

@@ -10,7 +10,7 @@ Value NestScalars::emitIndex(sched::IndexOp op, unsigned copy) {
   return memory.index(nest.index[op.getDim()], copy);
 }
 
-// Numbers of consecutive elements from a multiple of four on come from one draw a block.
+// Numbers of consecutive elements from a multiple of four on come from one draw per block.
 std::optional<BodyWalk::Values> NestScalars::emitTogether(sched::RandomOp random) {
   const LoopPlan &plan = place.plan;
   if (plan.width != 16 || plan.copies > 4 || !place.isInLanes(random))

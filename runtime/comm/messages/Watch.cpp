@@ -14,9 +14,10 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr int64_t kLookEvery = 100 * kMillisecond;
-/// What all ranks find wrong each finds at its own time: rank 0 has this long to say it as its own.
+/// If all ranks find the same error, each finds it at its own time: rank 0 has this long to report it as its own.
 constexpr int64_t kOwnWords = kSecond / 2;
-/// A loss is said with the collective that waits for it: a rank that computes has this long to come to one.
+/// The loss of a rank is reported with the collective that waits for it: a rank that computes has this long to reach
+/// one.
 constexpr int64_t kNextCollective = kSecond;
 /// How long a rank waits for another to speak for it.
 constexpr int64_t kPatience = 5 * kSecond;
@@ -89,7 +90,7 @@ void Watch::hear(int64_t now) {
       stopped.store(true, std::memory_order_release);
     const bool isLoss = incoming.kind == Control::Kind::Loss;
     const bool isFailure = incoming.kind == Control::Kind::Failure;
-    // The last words of a rank that has been seen dead meanwhile tell why.
+    // The last message of a rank that has died since tells why.
     if (((isLoss || isFailure) && !due) || (isFailure && peers[from].dead)) {
       const bool own = incoming.text[0] == 0;
       reason = isLoss ? std::string(incoming.text)
@@ -169,7 +170,7 @@ void Watch::report(Control::Kind kind, const std::string &text, int64_t now, int
     return;
   reason = text;
   const int64_t speaks = speaker();
-  // A rank that is gone may have said why just before: its words are still on their way.
+  // A rank that is gone may have sent the reason just before: the message is still on its way.
   due = now + (speaks != world.rank ? patience : kind == Control::Kind::Loss ? kOwnWords : 0);
   if (speaks != world.rank)
     tell(speaks, kind, text);

@@ -9,7 +9,7 @@ namespace kedge::rt::tcp {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-/// Who listens at a port that is tried and is none of ours has this long to say nothing.
+/// How long a listener at a tried port may stay silent before it counts as not one of ours.
 constexpr int64_t kAnswer = 2'000 * kMillisecond;
 
 uint64_t hashOfJob(const std::string &text) {
@@ -119,7 +119,7 @@ private:
         fail("rank {} left while ranks met", rank);
   }
 
-  /// Rank 0's port is one of several: whoever answers rightly is it.
+  /// Rank 0's port is one of several: the one that answers with the right words.
   Socket findFirst(int32_t channel, int64_t &port) {
     std::string reason = "nobody answers";
     const int64_t begin = port ? port : place.port + (place.isTaken ? 1 : 0), end = port ? port : place.port + kPorts;

@@ -89,7 +89,8 @@ public:
     return (peer.control.hasEnded() || peer.data.hasEnded()) && !peer.saidFarewell;
   }
 
-  /// Everybody says farewell and hears it from all, so that nobody takes an end for a loss.
+  /// Every rank sends a farewell and waits for those of all others, so that none takes an orderly end for a lost
+  /// rank.
   void finish() override {
     closing = true; // heartbeats are heard no more
     for (size_t rank = 0; rank < peers.size(); ++rank)

@@ -17,8 +17,8 @@ defvar Exec_NamesState = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
 def Exec_ArenaOp : Exec_Op<"arena", []> {
   let summary = "The one allocation of the program, in bytes";
   let description = [{
-    The first `persistent` bytes hold state and scalars; the rest is shared by all functions. `reservations` are what
-    others take of the same memory.
+    The first `persistent` bytes hold states and scalars; the rest is shared by all functions. `reservations` are bytes
+    of the same memory that libraries and the driver take.
   }];
   let arguments = (ins Exec_Bytes:$bytes, Exec_Bytes:$persistent, I64Attr:$align,
     OptionalAttr<Exec_ReservationArrayAttr>:$reservations);
@@ -27,7 +27,7 @@ def Exec_ArenaOp : Exec_Op<"arena", []> {
 }
 
 def Exec_HostArenaOp : Exec_Op<"host_arena", []> {
-  let summary = "The program's allocation of host memory, in bytes: what is offloaded lies there";
+  let summary = "The program's allocation of host memory for offloaded values, in bytes";
   let description = [{ As exec.arena: states first, then what functions share. On the CPU a second mapping. }];
   let arguments = (ins Exec_Bytes:$bytes, Exec_Bytes:$persistent, I64Attr:$align);
   let assemblyFormat = "$bytes `persistent` $persistent `align` $align attr-dict";
@@ -69,7 +69,7 @@ def Exec_BufferOp : Exec_Op<"buffer", [Exec_NamesState]> {
 }
 
 def Exec_GradientOp : Exec_Op<"gradient", [Exec_NamesState]> {
-  let summary = "Where a parameter's gradient is whole: in `buffer`, after launch `after` (-1: at the start)";
+  let summary = "A parameter's gradient is complete in `buffer` after launch `after` (-1: at the start)";
   let arguments = (ins FlatSymbolRefAttr:$parameter, Index:$buffer, I64Attr:$after, TypeAttr:$type);
   let assemblyFormat = "$parameter $buffer `after` $after $type attr-dict";
   let hasVerifier = 1;
@@ -82,11 +82,11 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, Exec_LaunchInte
     runtime kernel with its `attrs`. Every byte that the kernel touches is in `reads`, `writes` or
     `workspace`.
 
-    Launches and copies of one `stream` run one after the other, in this order; 0 computes, 1 copies from host memory, 2
-    copies to it, 3 is that of collectives. A launch starts when the launches that record the events of `waits` are done, whatever their streams;
-    an event is recorded by one earlier launch of the function (`records`: this launch does when it is done). Before a
-    function starts everything is done, and it has ended when all of its streams have. Running launches one by one in
-    this order is always right: that is what a runtime without streams does.
+    Launches and copies of one `stream` run one after the other, in the order of this function. Stream 0 computes, 1 copies
+    from host memory, 2 copies to it, 3 runs collectives. A launch with `records` records that event when it is done. A
+    launch with `waits` starts when all of these events are recorded; each of them belongs to an earlier launch of the
+    function, on any stream. All work is done before a function starts, and a function ends when all of its streams have
+    ended. A runtime without streams runs the launches one by one in this order, with the same results.
 
     `recomputed` says why a launch runs again. On a GPU, `kernels` are what it launches, in order, and `flat` is the
     function and the number of elements of a launch that may join others.

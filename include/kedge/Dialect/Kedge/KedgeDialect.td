@@ -5,15 +5,15 @@ include "mlir/IR/OpBase.td"
 def Kedge_Dialect : Dialect {
   let name = "kedge";
   let cppNamespace = "::kedge";
-  let summary = "What ops of every level carry";
+  let summary = "Attributes of ops of every level";
   let description = [{
     Ops that compute something carry `kedge.place`: the module of the user's model and the part of the step that they
     belong to. Blocks, names of kernels and buffers, and reports come from it; locations are for diagnostics and may be
-    stripped. A sched.cluster whose results come from several places carries `kedge.result_places`, one a result.
+    stripped. A sched.cluster whose results come from several places carries `kedge.result_places`, one per result.
     kedge-verify-model, -step and -schedule say which op lacks its place.
 
-    `kedge.target` (on the module) is the target that a schedule was made for, cpu without it; `kedge.rows` numbers a launch
-    as tables of launches do; `kedge.saved` tells how far a file of --save-ir was compiled, and with which options.
+    `kedge.target` (on the module) is the target that a schedule was made for; without it, cpu. `kedge.rows` is a launch's
+    row in tables of launches. `kedge.saved` records how far a file of --save-ir was compiled, and with which options.
   }];
   let discardableAttrs = (ins "::mlir::StringAttr":$target, "::mlir::DenseI64ArrayAttr":$rows, "::mlir::DictionaryAttr":$saved);
   let useDefaultAttributePrinterParser = 1;

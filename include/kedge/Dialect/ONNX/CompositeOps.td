@@ -33,7 +33,7 @@ def ONNX_RMSNormalizationOp : ONNX_NormOp<"RMSNormalization", [FullPrecision]> {
 def ONNX_GroupNormalizationOp : ONNX_NormOp<"GroupNormalization", [FullPrecision]> {
   let summary = "Normalises each sample over groups of channels";
   let description = [{
-    `Scale` and `B` have one element a channel (opset 21) or one a group (opset 18). `Mean`, `InvStdDev` are
+    `Scale` and `B` have one element a channel (opset 21) or one per group (opset 18). `Mean`, `InvStdDev` are
     [N, num_groups].
   }];
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$Scale, ONNX_Tensor:$B, I64Attr:$num_groups,

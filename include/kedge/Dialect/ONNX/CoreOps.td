@@ -1,4 +1,4 @@
-// Values that every graph has: constants, and what import did not know.
+// Constants, identities, and operators that import does not know.
 #ifndef KEDGE_ONNX_CORE_OPS
 #define KEDGE_ONNX_CORE_OPS
 include "kedge/Dialect/ONNX/OnnxBase.td"
@@ -24,7 +24,7 @@ def ONNX_IdentityOp : ONNX_Op<"Identity", [View, Differentiable]> {
 
 def ONNX_UnsupportedOp : Op<ONNX_Dialect, "unsupported", []> {
   let summary = "An operator that import does not know";
-  let description = [{ Kept so that all of them are reported at once, with their places in the model. }];
+  let description = [{ Import keeps such nodes, so that all of them are reported at once with their names. }];
   let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$op_type, StrAttr:$domain, I64Attr:$version);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = "$op_type $domain $version `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";

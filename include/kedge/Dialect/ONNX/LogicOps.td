@@ -18,7 +18,7 @@ def ONNX_IsNaNOp : ONNX_Test<"IsNaN"> {
   let arguments = (ins ONNX_Tensor:$x);
 }
 def ONNX_IsInfOp : ONNX_Test<"IsInf"> {
-  let summary = "Whether x is an infinity of a sign that is asked for";
+  let summary = "Whether x is an infinity; each sign can be left out";
   let arguments = (ins ONNX_Tensor:$x, DefaultValuedAttr<BoolAttr, "true">:$detect_negative,
     DefaultValuedAttr<BoolAttr, "true">:$detect_positive);
 }
@@ -31,10 +31,10 @@ def ONNX_NotOp : ONNX_Unary<"Not"> { let summary = "Negation of bools"; }
 def ONNX_BitwiseAndOp : ONNX_Bits<"BitwiseAnd", "Bits of both">;
 def ONNX_BitwiseOrOp : ONNX_Bits<"BitwiseOr", "Bits of either">;
 def ONNX_BitwiseXorOp : ONNX_Bits<"BitwiseXor", "Bits that differ">;
-def ONNX_BitwiseNotOp : ONNX_Unary<"BitwiseNot"> { let summary = "All bits turned"; }
+def ONNX_BitwiseNotOp : ONNX_Unary<"BitwiseNot"> { let summary = "All bits flipped"; }
 def ONNX_BitShiftOp : ONNX_Binary<"BitShift"> {
   let summary = "a shifted by b bits";
-  let description = [{ By the width or more gives zero, or copies of the sign of signed integers shifted right. }];
+  let description = [{ A shift by the width of the type or more gives zero; signed integers shifted right give copies of the sign. }];
   let arguments = (ins ONNX_Tensor:$a, ONNX_Tensor:$b, BoolAttr:$left);
 }
 

@@ -54,7 +54,7 @@ def ONNX_SplitOp : ONNX_Op<"Split", [Differentiable]> {
 def ONNX_SliceOp : ONNX_Op<"Slice", [Clusterable, Differentiable]> {
   let summary = "Every `steps[i]`-th element of dim i from `starts[i]` up to, without, `ends[i]`";
   let description = [{
-    One entry a dimension. Starts are inside the dimension; an end of -(size + 1) of a negative step stands
+    One entry per dimension. Starts are inside the dimension; an end of -(size + 1) of a negative step stands
     for the place before the first element.
   }];
   let arguments = (ins ONNX_Tensor:$data, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$ends,

@@ -14,8 +14,8 @@ def Sched_Dialect : Dialect {
     `sched.iterations` and `sched.grain` the slices that it runs in (also on the function itself), `sched.workspace` bytes
     of scratch memory; on a GPU `sched.kernels` are its launches in order and `sched.flat` is the function and the number of
     elements of a launch that may join others. `sched.grid` is on a GPU's kernel. `sched.host` marks a state that lives in
-    host memory. `sched.recompute` (on the module) tells what kedge-choose-recompute chose, `sched.sequence` the launches
-    and `sched.offloadable` the values that kedge-insert-recompute is to run and to move (on functions).
+    host memory. `sched.recompute` (on the module) tells what kedge-choose-recompute chose. On functions, `sched.sequence` is
+    the order of launches that kedge-insert-recompute makes, and `sched.offloadable` the values that may move to host memory.
   }];
   let discardableAttrs = (ins "::mlir::StringAttr":$kernel, "::mlir::IntegerAttr":$iterations, "::mlir::IntegerAttr":$grain,
     "::mlir::IntegerAttr":$workspace, "::mlir::ArrayAttr":$kernels, "::mlir::DictionaryAttr":$flat, "::mlir::StringAttr":$grid,

@@ -15,11 +15,11 @@ def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]
   let description = [{
     Iterates over `domain`; `reduced` lists the dims that `sched.reduce` folds. `input_maps` and
     `output_maps` take domain indices to each tensor's indices. The body's arguments are the inputs'
-    scalars (16-bit floats as themselves: the body widens them), its yield the outputs' scalars; all
-    scalars are signless, bool is i1. An output whose map names no reduced dim is written once a fold, any
-    other once a point. The reduction tree depends on domain and body only.
-    A launch that runs again has a number of its own (`clone`), so that it is not merged with the first, and says why in
-    `recomputed`; so do library calls and fetches.
+    scalars (16-bit floats unchanged: the body widens them); it yields the outputs' scalars. All
+    integers are signless, bool is i1. An output whose map names no reduced dim is written once per fold, any
+    other once per point. The order of reductions depends on domain and body only.
+    A launch that is computed again has a number of its own (`clone`), so that it is not merged with the first, and
+    `recomputed` says why. The same holds for library calls and fetches.
 
     ```mlir
     %y = sched.cluster domain [8, 768] reduced [1] (%x)
@@ -73,8 +73,8 @@ def Sched_RandomOp : Sched_Op<"random", [Pure, Sched_InBody]> {
 def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let summary = "A call of a runtime kernel by name";
   let description = [{
-    `attrs` goes to the kernel as JSON; see runtime/calls/LibraryKernel.h. A `collective` takes part in what all ranks do
-    in one order, and may run beside what computes.
+    `attrs` goes to the kernel as JSON; see runtime/calls/LibraryKernel.h. All ranks run their `collective` calls in the
+    same order; such a call may run at the same time as launches that compute.
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
     OptionalAttr<I64Attr>:$clone, UnitAttr:$collective, OptionalAttr<StrAttr>:$recomputed);

@@ -38,7 +38,7 @@ def Train_ReduceGradOp : Train_Op<"ReduceGrad", [Clusterable]> {
 
 class Train_SoftmaxGrad<string mnemonic, string text> : Train_Op<mnemonic, [Clusterable]> {
   let summary = text;
-  let description = [{ Of the gradient and the forward result. }];
+  let description = [{ `grad` is the gradient of the forward result `y`. }];
   let arguments = (ins ONNX_Tensor:$grad, ONNX_Tensor:$y, I64Attr:$axis);
   let results = (outs ONNX_Tensor:$result);
 }
@@ -56,7 +56,7 @@ class Train_DropoutBase<string mnemonic, list<Trait> traits> : Train_Op<mnemonic
 }
 def Train_DropoutOp : Train_DropoutBase<"dropout", [DifferentiableOperands]> {
   let summary = "Zeroes elements with probability `ratio` and scales the others by 1 / (1 - ratio)";
-  let description = [{ `mask`, with `with_mask`: which elements were kept. }];
+  let description = [{ `mask` (if `with_mask`) is true where an element was kept. }];
   let arguments = !con(operandArguments, (ins DefaultValuedAttr<BoolAttr, "false">:$with_mask));
   let results = (outs ONNX_Tensor:$result, Optional<ONNX_Tensor>:$mask);
   let hasVerifier = 1;
@@ -70,8 +70,8 @@ def Train_DropoutGradOp : Train_DropoutBase<"dropout_grad", []> {
 def Train_RandomOp : Train_Op<"random", [Clusterable]> {
   let summary = "Random numbers: uniform in [a, a + b), or normal with mean a and standard deviation b";
   let description = [{
-    Keyed and counted as Dropout's, two numbers to an element of a normal distribution; the result has `shape` and
-    element type `dtype`.
+    Random numbers are keyed and counted as those of train.dropout; an element of a normal distribution takes two. The
+    result has the shape `shape` and the element type `dtype`.
   }];
   let arguments = (ins Train_Counter:$seed, Train_Counter:$step, Train_Counter:$row_base, StrAttr:$distribution,
     F64Attr:$a, F64Attr:$b, DenseI64ArrayAttr:$shape, TypeAttr:$dtype, I64Attr:$op_id,
@@ -83,7 +83,7 @@ def Train_RandomOp : Train_Op<"random", [Clusterable]> {
 def Train_StraightThroughOp : Train_Op<"straight_through", [Decomposable, DifferentiableOperands]> {
   let summary = "The value, with the gradient of `along`";
   let description = [{
-    What a step function (a rounding) computes keeps its value, and passes gradients as if it were `along`.
+    For step functions such as roundings, whose own gradient is zero: the result is `value`, the gradient goes to `along`.
   }];
   let arguments = (ins ONNX_Tensor:$value, ONNX_Tensor:$along);
   let results = (outs ONNX_Tensor:$result);

@@ -113,10 +113,10 @@ def Train_SwigluGradOp : Train_Op<"swiglu_grad", [Pointwise]> {
 def Train_RotaryOp : Train_Op<"rotary", [Clusterable, DifferentiableOperands, PrecisionTraits<"Widest", "2">]> {
   let summary = "Rotary embedding of the last dim";
   let description = [{
-    Elements pair up: i with i + D/2, or 2i with 2i + 1 when `interleaved`. Of a pair (a, b), a becomes
-    a cos - b sin, b becomes b cos + a sin. `cos`, `sin` broadcast to X; their last dim is D, or D/2 when both
-    of a pair share an angle. `partner` is X again: each point reads X twice. `inverse` is the transpose: the
-    gradient.
+    Element i and element i + D/2 are a pair, or 2i and 2i + 1 when `interleaved`. A pair (a, b) becomes
+    (a cos - b sin, b cos + a sin). `cos` and `sin` broadcast to X; their last dim is D, or D/2 when both
+    elements of a pair share an angle. `partner` is X again, since each point reads X twice. `inverse` applies the
+    transposed rotation, which is the gradient.
   }];
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$partner, ONNX_Tensor:$cos, ONNX_Tensor:$sin,
     DefaultValuedAttr<BoolAttr, "false">:$interleaved, DefaultValuedAttr<BoolAttr, "false">:$inverse);
@@ -154,7 +154,7 @@ def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSized
 }
 
 def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad", [AttrSizedOperandSegments]> {
-  let summary = "Gradients of train.Attention but for its mask's";
+  let summary = "Gradients of train.Attention with respect to Q, K and V";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
     ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random), AttentionAttrs,
     AttentionDropoutAttrs);
@@ -181,7 +181,7 @@ def Train_NllOp : Train_Op<"nll", [Clusterable]> {
 }
 def Train_NllGradOp : Train_TypedOp<"nll_grad", [Clusterable]> {
   let summary = "dScores of train.nll";
-  let description = [{ `dLosses` has one element, or one an item. }];
+  let description = [{ `dLosses` has one element, or one per item. }];
   let arguments = !con((ins ONNX_Tensor:$dLosses, ONNX_Tensor:$scores, ONNX_Tensor:$labels,
     Optional<ONNX_Tensor>:$weights), NllAttrs);
   let results = (outs ONNX_Tensor:$dScores);

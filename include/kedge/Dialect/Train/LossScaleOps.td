@@ -1,5 +1,5 @@
 // Dynamic loss scaling for f16 gradients (torch.amp.GradScaler; DeepSpeed's hysteresis and minimum by attributes).
-// The scale, its counters and the count of steps that were not skipped are states of rank 0: no host takes part.
+// The scale, its counters and the count of steps that were not skipped are states of rank 0: the host is not involved.
 #ifndef KEDGE_TRAIN_LOSS_SCALE_OPS
 #define KEDGE_TRAIN_LOSS_SCALE_OPS
 include "kedge/Dialect/Train/TrainBase.td"
@@ -25,9 +25,10 @@ def Train_NotFiniteOp : Train_Op<"not_finite", [Pointwise]> {
 def Train_UpdateScaleOp : Train_Op<"update_scale", [Pointwise]> {
   let summary = "The scale of the next step, its growth counter and its hysteresis";
   let description = [{
-    `found` > 0: counter 0; with hysteresis above 1 that sinks by one, else the scale is multiplied by `backoff`, not below
-    `minimum`. Otherwise the counter grows by one, and at `window` the scale is multiplied by `growth` (unless that
-    is infinite), the counter begins anew and the hysteresis is `hysteresis` again.
+    When `found` > 0, the counter becomes 0. If the hysteresis `left` is above 1 it decreases by one; otherwise the scale is
+    multiplied by `backoff`, but stays at least `minimum`. When `found` is 0, the counter increases by one. Once it reaches
+    `window`, the scale is multiplied by `growth` (unless the product is infinite), the counter becomes 0 and `left`
+    becomes `hysteresis`.
   }];
   let arguments = (ins ONNX_Tensor:$scale, ONNX_Tensor:$counter, ONNX_Tensor:$left, ONNX_Tensor:$found,
     F64Attr:$growth, F64Attr:$backoff, I64Attr:$window, I64Attr:$hysteresis, F64Attr:$minimum);

@@ -1,4 +1,4 @@
-// Gradients of gathers, slices, pads and resizing: each takes the result's gradient to the operand's, whose
+// Gradients of gathers, slices, pads and resizing: from the result's gradient to the gradient of the operand, whose
 // shape is `shape`.
 #ifndef KEDGE_TRAIN_MOVEMENT_GRADIENT_OPS
 #define KEDGE_TRAIN_MOVEMENT_GRADIENT_OPS
@@ -37,7 +37,7 @@ def Train_PadGradOp : Train_Op<"PadGrad"> {
 }
 
 def Train_ResizeGradOp : Train_Op<"ResizeGrad"> {
-  let summary = "The transposed resampling";
+  let summary = "dX of onnx.Resize: the transposed resampling";
   let arguments = (ins ONNX_Tensor:$dY, StrAttr:$mode, StrAttr:$coordinate_transformation_mode,
     StrAttr:$nearest_mode, F32Attr:$cubic_coeff_a, BoolAttr:$exclude_outside, F32Attr:$extrapolation_value,
     BoolAttr:$antialias, OptionalAttr<DenseF32ArrayAttr>:$scales, OptionalAttr<DenseF32ArrayAttr>:$roi,

@@ -1,4 +1,4 @@
-// What a TrainingInfoProto's algorithm is made of: ai.onnx.preview.training, version 1. One op a tensor.
+// What a TrainingInfoProto's algorithm is made of: ai.onnx.preview.training, version 1. One op per tensor.
 #ifndef KEDGE_TRAIN_ONNX_OPTIMIZER_OPS
 #define KEDGE_TRAIN_ONNX_OPTIMIZER_OPS
 include "kedge/Dialect/Train/TrainBase.td"

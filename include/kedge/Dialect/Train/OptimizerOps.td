@@ -48,8 +48,8 @@ def Train_MomentumOp : Train_Op<"momentum", [Pointwise, ComputesEachElement, All
 def Train_StochasticRoundOp : Train_Op<"stochastic_round", [Clusterable]> {
   let summary = "f32 to bf16, up or down by chance, so that the mean is exact";
   let description = [{
-    x goes to the bf16 value above it in magnitude with the share of the gap that it is beyond the one below. A value of
-    bf16, an infinity and NaN stay as they are. Random numbers are keyed by (seed, op_id) and counted by (step, element):
+    With l and u the bf16 neighbours of x, l nearer to zero, the result is u with probability (x - l) / (u - l), else l. What
+    bf16 holds exactly, infinities and NaN stay as they are. Random numbers are keyed by (seed, op_id) and counted by (step, element):
     a step that runs again rounds alike.
   }];
   let arguments = (ins ONNX_Tensor:$x, Train_Counter:$seed, Train_Counter:$step, I64Attr:$op_id);

@@ -33,7 +33,7 @@ def Train_StateOp : Op<Train_Dialect, "state", [Symbol]> {
 }
 
 def Train_FinalGradientOp : Op<Train_Dialect, "final_gradient", []> {
-  let summary = "Marks where a parameter's gradient is whole and not yet used up";
+  let summary = "Marks a parameter's complete gradient, before clipping and the update use it";
   let description = [{ Runs nothing: `--dump-gradients`, `--inject-gradient` and reports look here. }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, ONNX_Tensor:$gradient);
   let assemblyFormat = "$parameter $gradient attr-dict `:` type($gradient)";

@@ -4,7 +4,7 @@
 include "kedge/Dialect/ONNX/OnnxBase.td"
 include "kedge/Dialect/Train/TrainAttrs.td"
 
-/// Numbers that the host writes before a step: what is updated, drawn or counted by them has no other type.
+/// Tensors of one element that the host writes before a step.
 class Train_Rank0<code element, string summary>
     : Type<And<[ONNX_Tensor.predicate, CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0">,
                 CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType()." # element>]>,

@@ -5,11 +5,11 @@ include "mlir/IR/OpBase.td"
 def Tune_Dialect : Dialect {
   let name = "tune";
   let cppNamespace = "::kedge::tune";
-  let summary = "What fine-tuning says of states";
+  let summary = "Attributes of states for fine-tuning";
   let description = [{
     Attributes of a `train.state`: `tune.adapter` (a #tune.adapter: it is a factor of a low-rank adapter), `tune.encoding` (a
     #tune.encoding: it is part of a frozen weight in few bits), `tune.orthogonal` (a unit: Muon updates it), `tune.stored` (the
-    element type of its values in their file, where that is another than its own). `#tune.random` is a first value.
+    element type of its values in their file, if it differs from the state's). `#tune.random` is a first value.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

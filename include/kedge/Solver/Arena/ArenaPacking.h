@@ -20,7 +20,7 @@ struct PackOptions {
 };
 
 struct Packing {
-  std::vector<int64_t> offsets; ///< one a buffer, multiples of the alignment
+  std::vector<int64_t> offsets; ///< one per buffer, multiples of the alignment
   int64_t height = 0;           ///< largest offset + size
   int64_t load = 0;             ///< most bytes live at the same time
   int64_t lowerBound = 0;       ///< proven: no packing is lower; above `load` if a search proved more
