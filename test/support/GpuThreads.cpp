@@ -3,7 +3,6 @@
 #include "test/support/GpuMatrices.h"
 #include <algorithm>
 #include <cmath>
-#include <csetjmp>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -25,38 +24,52 @@ struct PendingCopy {
   int32_t bytes, given;
 };
 
-struct Fiber {
-  GpuThread self{};
-  State state = State::Ready;
-  ucontext_t context{}; ///< where it begins
-  jmp_buf place{};      ///< where it waits
-  bool begun = false;
-  int32_t value = 0, offset = 0, mode = 0;
-  int32_t *words = nullptr; ///< of a meeting for matrices, whose kind is `mode`
-  std::deque<std::vector<PendingCopy>> groups; ///< copies that are committed
-  std::vector<PendingCopy> copies;             ///< those that are not yet
-  bool outside = false; ///< a shuffle read a lane that does not exist
+/// Where a stack goes on. Only the compiler's own jumps write and read it: those of libc make a system call each under a
+/// sanitizer, and switching contexts makes two.
+using Place = void *[5];
+
+/// A stack on which threads of one number run, block after block.
+struct Stack {
+  std::unique_ptr<char[]> bytes = std::make_unique<char[]>(kStack);
+  Place place{};
+  bool begun = false; ///< else it has to be entered
 };
 
-/// Stacks are kept: blocks follow each other by the thousand.
-std::vector<std::unique_ptr<char[]>> &stacks() {
-  static std::vector<std::unique_ptr<char[]>> kept;
+std::deque<Stack> &stacks() {
+  static std::deque<Stack> kept;
   return kept;
 }
 
+struct Fiber {
+  GpuThread self{};
+  State state = State::Ready;
+  int32_t value = 0, offset = 0, mode = 0;
+  int32_t *words = nullptr; ///< of a meeting for matrices, whose kind is `mode`
+  std::vector<std::vector<PendingCopy>> groups; ///< copies that are committed
+  std::vector<PendingCopy> copies;              ///< those that are not yet
+};
+
 struct Scheduler {
   std::vector<Fiber> fibers;
-  jmp_buf main{};
+  Place main{};
   const std::function<void(GpuThread *)> *body = nullptr;
 };
 /// Of the block that runs now: fibers find their way back through it.
 Scheduler *current = nullptr;
 
+#define KEDGE_JUMPS __attribute__((noinline, no_sanitize("address", "undefined")))
+
+KEDGE_JUMPS void jump(Place &place) { __builtin_longjmp(place, 1); }
+
+/// Leaves a thread's stack until the thread is resumed.
+KEDGE_JUMPS void leave(Place &place) {
+  if (__builtin_setjmp(place) == 0)
+    jump(current->main);
+}
+
 void wait(GpuThread *thread, State state) {
-  Fiber &fiber = current->fibers[thread->number];
-  fiber.state = state;
-  if (_setjmp(fiber.place) == 0)
-    _longjmp(current->main, 1);
+  current->fibers[thread->number].state = state;
+  leave(stacks()[thread->number].place);
 }
 
 void waitAtBarrier(GpuThread *thread) { wait(thread, State::Barrier); }
@@ -91,7 +104,7 @@ void commitCopies(GpuThread *thread) {
 
 void waitForCopies(GpuThread *thread, int32_t groups) {
   Fiber &fiber = current->fibers[thread->number];
-  for (; fiber.groups.size() > static_cast<size_t>(groups); fiber.groups.pop_front())
+  for (; fiber.groups.size() > static_cast<size_t>(groups); fiber.groups.erase(fiber.groups.begin()))
     for (const PendingCopy &copy : fiber.groups.front()) {
       std::memcpy(copy.to, copy.from, copy.given);
       std::memset(copy.to + copy.given, 0, copy.bytes - copy.given);
@@ -105,33 +118,44 @@ float reciprocal(GpuThread *, float x) {
   return std::abs(inverse) < 0x1p-126f ? std::copysign(0.0f, x) : inverse;
 }
 
-void runFiber(unsigned number) {
-  Fiber &fiber = current->fibers[number];
-  (*current->body)(&fiber.self);
-  fiber.state = State::Done;
-  _longjmp(current->main, 1);
+/// Thread after thread of this number, of one block after the other.
+void runFibers(unsigned number) {
+  for (;;) {
+    GpuThread *self = &current->fibers[number].self;
+    (*current->body)(self);
+    wait(self, State::Done);
+  }
 }
 
-/// Lets a thread run until it waits. Jumps, because switching contexts costs two system calls each time.
-void resume(Scheduler &scheduler, Fiber &fiber) {
-  if (_setjmp(scheduler.main) != 0)
+KEDGE_JUMPS void enter(Stack &stack, size_t number) {
+  stack.begun = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack.bytes.get();
+  context.uc_stack.ss_size = kStack;
+  context.uc_link = nullptr; // left by a jump
+  makecontext(&context, reinterpret_cast<void (*)()>(runFibers), 1, static_cast<unsigned>(number));
+  setcontext(&context);
+}
+
+/// Lets a thread run until it waits or is done.
+KEDGE_JUMPS void resume(Scheduler &scheduler, size_t number) {
+  Stack &stack = stacks()[number];
+  if (__builtin_setjmp(scheduler.main) != 0)
     return;
-  if (fiber.begun)
-    _longjmp(fiber.place, 1);
-  fiber.begun = true;
-  setcontext(&fiber.context);
+  if (stack.begun)
+    jump(stack.place);
+  enter(stack, number);
 }
 
-void start(Scheduler &scheduler, size_t number) {
-  Fiber &fiber = scheduler.fibers[number];
-  if (stacks().size() <= number)
-    stacks().push_back(std::make_unique<char[]>(kStack));
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = stacks()[number].get();
-  fiber.context.uc_stack.ss_size = kStack;
-  fiber.context.uc_link = nullptr; // a thread leaves by a jump
-  makecontext(&fiber.context, reinterpret_cast<void (*)()>(runFiber), 1, static_cast<unsigned>(number));
-}
+/// At the end of a block, stacks that are left in the middle of a thread, by an error, are to be entered anew.
+struct BlockEnd {
+  const Scheduler &scheduler;
+  ~BlockEnd() {
+    for (size_t number = 0; number < scheduler.fibers.size(); ++number)
+      stacks()[number].begun &= scheduler.fibers[number].state == State::Done;
+  }
+};
 
 bool all(std::vector<Fiber> &fibers, size_t from, size_t to, State state) {
   auto isThere = [&](const Fiber &fiber) { return fiber.state == state; };
@@ -226,12 +250,13 @@ void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<voi
     return;
   }
   current = &scheduler;
-  for (size_t number = 0; number < order.size(); ++number)
-    start(scheduler, number);
+  while (stacks().size() < order.size())
+    stacks().emplace_back();
+  const BlockEnd end{scheduler};
   do {
     for (size_t number : order)
       if (scheduler.fibers[number].state == State::Ready)
-        resume(scheduler, scheduler.fibers[number]);
+        resume(scheduler, number);
     std::rotate(order.begin(), order.begin() + random() % order.size(), order.end());
     if (all(scheduler.fibers, 0, order.size(), State::Done))
       return;

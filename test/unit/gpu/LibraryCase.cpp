@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/Lower/Gpu/GpuCode.h"
 #include "runtime/calls/LibraryWork.h"
 #include "test/support/GpuSimulator.h"
 #include "test/unit/gpu/GuardedMemory.h"

@@ -1,5 +1,6 @@
 // What comes out of compileGpu beside the code.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/Ptxas.h"
 #include <gtest/gtest.h>
 
