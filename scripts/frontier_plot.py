@@ -35,7 +35,7 @@ def main():
     width = WIDTH * min(COLUMNS, len(arguments.reports))
     height = HEIGHT * -(-len(arguments.reports) // COLUMNS) + 24
     parts.append(f'<text x="{width / 2}" y="{height - 8}" font-size="11" text-anchor="middle">'
-                 "solid: plans that no other one beats; dashed: proven, no plan of that peak adds less</text>")
+                 "dashed: proven, no plan of that peak adds less time</text>")
     with open(arguments.output, "w") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
                    f'viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
