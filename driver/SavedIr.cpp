@@ -90,7 +90,6 @@ SavedIr SavedIr::of(const std::string &path) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
   return takeFrom(*parseIr(context, path), path);
 }
 

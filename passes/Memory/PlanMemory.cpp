@@ -69,8 +69,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       return;
     const std::vector<solver::Buffer> roomy = transientsOf(plan.buffers, /*onHost=*/false);
     const std::vector<solver::Buffer> tight = transientsOf(before, /*onHost=*/false);
-    const int64_t height = packed(roomy).height;
-    if (height > solver::maxLoad(tight, alignment) && height > packed(tight).height)
+    const int64_t height = packed(roomy, bytesLeft()).height;
+    if (height > solver::maxLoad(tight, alignment) && height > packed(tight, bytesLeft()).height)
       plan.buffers = std::move(before);
     else
       addStatistic("kedge-plan-memory", "buffers with room for collectives", held);
@@ -85,15 +85,15 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   }
 
   /// Packing takes seconds in large models, so equal sets of buffers are packed once.
-  const solver::Packing &packed(const std::vector<solver::Buffer> &transients) {
+  const solver::Packing &packed(const std::vector<solver::Buffer> &transients, int64_t good) {
     for (const auto &[buffers, packing] : packings)
       if (buffers == transients)
         return packing;
     solver::PackOptions options;
     options.align = alignment;
-    options.good = bytesLeft();
+    options.good = good;
     solver::Packing packing = solver::packArena(transients, options);
-    if (packing.height > options.good && options.good > 0) {
+    if (good > 0 && packing.height > good) {
       options.good = 0;
       if (solver::Packing lower = solver::packArena(transients, options); lower.height < packing.height)
         packing = std::move(lower);
@@ -101,7 +101,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     return packings.emplace_back(transients, std::move(packing)).second;
   }
 
-  /// What the budget leaves for transient buffers; 0: there is no budget.
+  /// What the budget leaves for the device's transient buffers; 0: there is no budget.
   int64_t bytesLeft() {
     DictionaryAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation());
     auto budget = facts ? facts.getAs<IntegerAttr>("budget_bytes") : IntegerAttr();
@@ -125,7 +125,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     const std::vector<solver::Buffer> transients = transientsOf(plan.buffers, onHost);
     if (onHost && transients.empty())
       return 0;
-    const solver::Packing &packing = packed(transients);
+    const solver::Packing &packing = packed(transients, onHost ? 0 : bytesLeft());
     size_t next = 0;
     for (PlannedBuffer &buffer : plan.buffers)
       if (!buffer.persistent() && buffer.host == onHost)
