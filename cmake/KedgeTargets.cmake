@@ -17,8 +17,8 @@ if(KEDGE_PRECOMPILED_HEADERS)
     <mlir/IR/OpImplementation.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>)
 endif()
 
-# kedge_sees_mlir(NAME): the target's files work on graphs and start from the precompiled headers, whose flags they take.
-function(kedge_sees_mlir name)
+# kedge_reuse_headers(NAME FROM): the target's files start from FROM's precompiled headers, whose flags they take.
+function(kedge_reuse_headers name from)
   target_compile_options(${name} PRIVATE ${KEDGE_GRAPH_OPTIMIZATION})
   if(KEDGE_PRECOMPILED_HEADERS)
     # As libraries are compiled; CMake would give an executable -fPIE.
@@ -27,8 +27,13 @@ function(kedge_sees_mlir name)
       set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${name} PRIVATE -fPIC)
     endif()
-    target_precompile_headers(${name} REUSE_FROM kedge_precompiled)
+    target_precompile_headers(${name} REUSE_FROM ${from})
   endif()
+endfunction()
+
+# kedge_sees_mlir(NAME): the target's files work on graphs.
+function(kedge_sees_mlir name)
+  kedge_reuse_headers(${name} kedge_precompiled)
 endfunction()
 
 # kedge_mlir_library(NAME [DEPENDS generated-headers...] [LINK libs...])

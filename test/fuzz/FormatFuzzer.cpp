@@ -64,9 +64,8 @@ void read(char kind, const Folder &folder, const uint8_t *data, size_t size) {
 }
 
 std::vector<uint8_t> seed(char kind, const std::string &text) {
-  std::vector<uint8_t> bytes{static_cast<uint8_t>(kind)};
-  bytes.insert(bytes.end(), text.begin(), text.end());
-  return bytes;
+  const std::string whole = kind + text;
+  return {whole.begin(), whole.end()};
 }
 
 std::string withLength(const std::string &header, size_t data) {

@@ -15,7 +15,7 @@ using namespace kedge;
 static ObjectFiles compiled(std::vector<test::HostKernel> kernels) {
   ObjectFiles objects;
   for (test::HostKernel &kernel : kernels) {
-    auto made = lower::compileKernels(*kernel.module, lower::KernelTarget::host(), 1);
+    auto made = lower::compileKernels(*kernel.module, lower::KernelTarget::host(), 0);
     if (failed(made))
       fail("kernel {} is not compiled for the host", kernel.name);
     std::move(made->begin(), made->end(), std::back_inserter(objects));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs programs of unit tests, as many at a time as there are processors, and prints what each said: run.py PROGRAM..."""
+"""Runs programs of unit tests, one more at a time than there are processors (those of ranks mostly wait for each other), and
+prints what each said: run.py PROGRAM..."""
 import concurrent.futures
 import os
 import subprocess
@@ -14,7 +15,7 @@ def run(program):
     return done.returncode == 0
 
 
-with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as workers:
     passed = list(workers.map(run, sys.argv[1:]))
 failed = [os.path.basename(program) for program, fine in zip(sys.argv[1:], passed, strict=True) if not fine]
 if failed:

@@ -35,7 +35,7 @@ protected:
 
   /// Three ranks of two rows each.
   RunResult three(const std::string &arguments, const std::string &environment = "") {
-    return runCommand(torchrun(3, KEDGE_TINY_PROGRAM " ranks:3:2 " + (kLineData + arguments) + " --threads 1 --comm-timeout 2",
+    return runCommand(torchrun(3, tinyProgram() + " ranks:3:2 " + (kLineData + arguments) + " --threads 1 --comm-timeout 2",
                                "KEDGE_STUB_GPUS=3 " + environment));
   }
   /// One message in all, and a code other than 0.
@@ -76,7 +76,7 @@ TEST_F(CudaRanks, ACheckpointGoesOnToTheBit) {
 }
 
 TEST_F(CudaRanks, CollectivesAreRecordedInGraphsOfTheirOwnStream) {
-  const auto result = runCommand(torchrun(2, "KEDGE_STUB_LOG=calls$r.txt " KEDGE_TINY_PROGRAM " ranks:2:3 --threads 1 --steps 9" +
+  const auto result = runCommand(torchrun(2, "KEDGE_STUB_LOG=calls$r.txt " + tinyProgram() + " ranks:2:3 --threads 1 --steps 9" +
                                                  std::string(kLineData), "KEDGE_STUB_GPUS=2"));
   ASSERT_EQ(result.code, 0) << result.err;
   std::map<std::string, int> counts; // by call, up to its type
@@ -111,7 +111,7 @@ TEST_F(CudaRanks, ARankThatGoesEndsAll) {
   // The last rank ends itself when it has run for a while; the others are in a collective on their GPUs, or about to be.
   for (const auto &[signal, words] : {std::pair{"KILL", "rank 2 is gone"}, std::pair{"STOP", "rank 2 has not been heard of for 2 s"}}) {
     const std::string program = "sh -c \"if [ $r = 2 ]; then sleep 3; kill -" + std::string(signal) +
-                                " \\$\\$; fi & exec " KEDGE_TINY_PROGRAM " ranks:3:2 --steps 100000000 --threads 1 --comm-timeout 2" +
+                                " \\$\\$; fi & exec " + tinyProgram() + " ranks:3:2 --steps 100000000 --threads 1 --comm-timeout 2" +
                                 kLineData + "\" > /dev/null";
     const RunResult result = runCommand(torchrun(3, program, "KEDGE_STUB_GPUS=3"));
     EXPECT_NE(result.code, 124) << "it did not end";
@@ -135,7 +135,7 @@ TEST_F(CudaRanks, RanksOnOneGpuAreRefused) {
 }
 
 TEST_F(CudaRanks, AProgramForOthersIsRefusedOnce) {
-  const RunResult result = runCommand(torchrun(2, KEDGE_TINY_PROGRAM " ranks:3:2 --steps 2" + std::string(kLineData), "KEDGE_STUB_GPUS=2"));
+  const RunResult result = runCommand(torchrun(2, tinyProgram() + " ranks:3:2 --steps 2" + std::string(kLineData), "KEDGE_STUB_GPUS=2"));
   expectOneError(result, {"--ranks must contain the world size"});
 }
 

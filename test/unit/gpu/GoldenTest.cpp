@@ -83,8 +83,9 @@ TEST_P(GoldenKernels, OfLibraryCallsEqualTheCpu) {
     std::string text;
     llvm::raw_string_ostream(text) << call.getKernel() << call.getAttrs() << call->getOperandTypes() << " -> "
                                    << call->getResultTypes();
-    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, lower::gpu::Convolutions::Generated) && seen.insert(text).second)
+    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, lower::gpu::Convolutions::Generated) && seen.insert(text).second) {
       EXPECT_EQ(compareWithCpu(call, optionsOf(call)), "") << text;
+    }
   });
 }
 

@@ -177,8 +177,9 @@ TEST(GpuConvolution, Assembles) {
       for (std::string type : {"f32", "f64"})
         if (type == "f32" || arch == "sm_80")
           for (const std::string &call : shape.calls(type))
-            if (call.starts_with("onnx.Conv ") || call.starts_with("train.ConvGrad"))
+            if (call.starts_with("onnx.Conv ") || call.starts_with("train.ConvGrad")) {
               EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
+            }
   for (std::string arch : {"sm_80", "sm_90"})
     for (const std::string &call : {pointwise.calls("bf16")[0], resnet.calls("bf16")[2], resnet.calls("f16")[3]})
       EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;

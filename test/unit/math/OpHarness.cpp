@@ -84,8 +84,9 @@ static SmallVector<Value> gradientsOf(OpBuilder &builder, Value result, Value gr
   resultGrads[cast<OpResult>(result).getResultNumber()] = grad;
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   EXPECT_TRUE(differentiable);
-  if (differentiable)
+  if (differentiable) {
     EXPECT_TRUE(succeeded(differentiable.buildGradient(builder, resultGrads, operandGrads)));
+  }
   EXPECT_EQ(operandGrads.size(), op->getNumOperands());
   return operandGrads;
 }

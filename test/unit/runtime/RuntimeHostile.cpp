@@ -101,14 +101,14 @@ TEST_F(RuntimeHostile, PipesAndDevicesAreNotWaitedFor) {
 
 TEST_F(RuntimeHostile, ClosedAndFullOutputs) {
   // A closed standard error is no reason to write progress into the log.
-  EXPECT_EQ(runCommand("sh -c '" KEDGE_TINY_PROGRAM " " + std::string(kFlags) + "--steps 3 --log log.jsonl 0<&- 1>&- 2>&-'").code, 0);
+  EXPECT_EQ(runCommand("sh -c '" + tinyProgram() + " " + std::string(kFlags) + "--steps 3 --log log.jsonl 0<&- 1>&- 2>&-'").code, 0);
   EXPECT_EQ(readLog("log.jsonl").size(), 3u);
   const std::string evaluates = "line --steps 0 --eval-data x=x.npy --eval-data labels=y.npy";
-  RunResult result = runCommand("sh -c '" KEDGE_TINY_PROGRAM " " + evaluates + " >/dev/full'");
+  RunResult result = runCommand("sh -c '" + tinyProgram() + " " + evaluates + " >/dev/full'");
   EXPECT_EQ(result.code, 1);
   EXPECT_NE(result.err.find("standard output takes no more text: No space left on device"), std::string::npos) << result.err;
   // Progress that nobody sees ends the run with a checkpoint.
-  result = runCommand("bash -c '" KEDGE_TINY_PROGRAM " " + std::string(kFlags) +
+  result = runCommand("bash -c '" + tinyProgram() + " " + std::string(kFlags) +
                       "--steps 10000 --checkpoint-dir ck 2> >(exec 0<&-; sleep 1); echo $?'");
   EXPECT_EQ(result.out, "1\n");
   EXPECT_TRUE(fs::exists(path("ck"))) << result.err;
@@ -119,7 +119,7 @@ TEST_F(RuntimeHostile, DataThatShrinks) {
   std::vector<float> x(3 << 20, 0.5f), y(2 << 20, 0.5f);
   writeNpy<float>("x.npy", "<f4", {1 << 20, 3}, x);
   writeNpy<float>("y.npy", "<f4", {1 << 20, 2}, y);
-  const RunResult result = runCommand("bash -c '" KEDGE_TINY_PROGRAM " " + std::string(kFlags) +
+  const RunResult result = runCommand("bash -c '" + tinyProgram() + " " + std::string(kFlags) +
                                       "--steps 100000000 --shuffle 1 --checkpoint-dir ck & sleep 0.3; truncate -s 1000 x.npy; wait $!; echo $?'");
   EXPECT_EQ(result.out, "1\n");
   EXPECT_NE(result.err.find("'x.npy' cannot be read any more: it has become shorter"), std::string::npos) << result.err;
@@ -133,7 +133,7 @@ TEST_F(RuntimeHostile, LoopsOnDataEndOnSignals) {
   writeNpy<float>("y.npy", "<f4", {1 << 20, 2}, y);
   const std::string data = "--threads 1 --eval-data x=x.npy --eval-data labels=y.npy ";
   for (const std::string &loop : {data + "--steps 0", data + "--steps 0 --predict y=p.npy"}) {
-    const RunResult result = runCommand("bash -c '" KEDGE_TINY_PROGRAM " line " + loop + " & sleep 0.05; kill -TERM $!; wait $!; echo $?'");
+    const RunResult result = runCommand("bash -c '" + tinyProgram() + " line " + loop + " & sleep 0.05; kill -TERM $!; wait $!; echo $?'");
     EXPECT_EQ(result.out, "143\n") << loop << result.err;
     EXPECT_FALSE(fs::exists(path("p.npy")));
   }

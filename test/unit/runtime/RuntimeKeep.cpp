@@ -35,7 +35,7 @@ protected:
   }
   /// Starts a run and kills it after `milliseconds`.
   void killAfter(const std::string &arguments, int milliseconds) {
-    std::string command = "cd '" + path("") + "' && exec " KEDGE_TINY_PROGRAM " " + arguments + " >/dev/null 2>&1";
+    std::string command = "cd '" + path("") + "' && exec " + tinyProgram() + " " + arguments + " >/dev/null 2>&1";
     const pid_t child = fork();
     if (child == 0) {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);

@@ -30,7 +30,7 @@ public:
     dup2(open("out.txt", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
     dup2(open("err.txt", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
     const std::string command =
-        "exec mpirun --allow-run-as-root --oversubscribe -np 3 " KEDGE_TINY_PROGRAM " ranks:3:2 --threads 1 " + arguments;
+        "exec mpirun --allow-run-as-root --oversubscribe -np 3 " + tinyProgram() + " ranks:3:2 --threads 1 " + arguments;
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(98);
   }

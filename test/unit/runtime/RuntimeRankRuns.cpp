@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 class RuntimeRankRuns : public RuntimeTest {
 protected:
   static std::string rank(int ranks, const std::string &arguments) {
-    return "-np " + std::to_string(ranks) + " " KEDGE_TINY_PROGRAM " " + arguments;
+    return "-np " + std::to_string(ranks) + " " + tinyProgram() + " " + arguments;
   }
   RunResult mpirun(const std::string &processes, const std::string &environment = "") {
     return runCommand(environment + " timeout 120 mpirun --allow-run-as-root --oversubscribe " + processes);
@@ -174,7 +174,7 @@ TEST_F(RuntimeRankRuns, BadStartsAreToldOnce) {
 TEST_F(RuntimeRankRuns, ACheckpointThatOneRankCannotWriteIsNone) {
   writeLineData(12);
   const std::string flags = kLineData + std::string("--threads 1 --steps 4 --checkpoint-dir ck");
-  const std::string limited = "-np 1 sh -c 'ulimit -f 0; exec " KEDGE_TINY_PROGRAM " ranks:3:2 " + flags + "'";
+  const std::string limited = "-np 1 sh -c 'ulimit -f 0; exec " + tinyProgram() + " ranks:3:2 " + flags + "'";
   const RunResult result = mpirun(rank(2, "ranks:3:2 " + flags) + " : " + limited);
   expectOneError(result, "rank 2: no checkpoint of step 4");
   EXPECT_TRUE(fs::is_empty(path("ck")));

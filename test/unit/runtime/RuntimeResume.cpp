@@ -19,7 +19,7 @@ class RuntimeResume : public RuntimeTest {
 protected:
   /// Starts the tiny program and sends `signal` once the log holds `lines` lines. Returns what waitpid says.
   int interrupt(std::vector<std::string> arguments, size_t lines, int signal) {
-    arguments.insert(arguments.begin(), KEDGE_TINY_PROGRAM);
+    arguments.insert(arguments.begin(), tinyProgram());
     std::vector<char *> argv;
     for (std::string &argument : arguments)
       argv.push_back(argument.data());

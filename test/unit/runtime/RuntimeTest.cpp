@@ -19,7 +19,7 @@ void RuntimeTest::SetUp() {
 void RuntimeTest::TearDown() { std::filesystem::remove_all(folder); }
 
 RunResult RuntimeTest::run(const std::string &arguments, const std::string &environment) {
-  return runCommand(environment + " " + KEDGE_TINY_PROGRAM + " " + arguments);
+  return runCommand(environment + " " + tinyProgram() + " " + arguments);
 }
 
 RunResult RuntimeTest::runCommand(const std::string &command) {

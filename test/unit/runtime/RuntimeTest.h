@@ -7,6 +7,9 @@
 
 namespace kedge::test {
 
+/// Where the tests' programs are: on the CPU in kedge-unit-runtime, on the GPU device in kedge-unit-cuda.
+std::string tinyProgram();
+
 struct RunResult {
   int code = 0; ///< 128 + signal when it was killed
   std::string out, err;

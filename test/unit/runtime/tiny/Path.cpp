@@ -1,0 +1,7 @@
+#include "RuntimeTest.h"
+
+namespace kedge::test {
+
+std::string tinyProgram() { return KEDGE_TINY_PROGRAM; }
+
+} // namespace kedge::test
