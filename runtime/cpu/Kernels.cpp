@@ -8,6 +8,7 @@ void registerCpuKernels() {
   registerCollectives();
   cpu::registerAttentionGrad();
   cpu::registerAttention();
+  cpu::registerAveragePool();
   cpu::registerConv();
   cpu::registerFill();
   cpu::registerGather();
@@ -15,9 +16,9 @@ void registerCpuKernels() {
   cpu::registerGridSample();
   cpu::registerIntegerProducts();
   cpu::registerMatMul();
+  cpu::registerMaxPool();
   cpu::registerMovement();
   cpu::registerPad();
-  cpu::registerPool();
   cpu::registerRecurrent();
   cpu::registerResize();
   cpu::registerScaledProduct();

@@ -5,6 +5,7 @@ namespace kedge::rt::cpu {
 
 void registerAttentionGrad();
 void registerAttention();
+void registerAveragePool();
 void registerConv();
 void registerFill();
 void registerGather();
@@ -12,9 +13,9 @@ void registerGatherGrad();
 void registerGridSample();
 void registerIntegerProducts();
 void registerMatMul();
+void registerMaxPool();
 void registerMovement();
 void registerPad();
-void registerPool();
 void registerRecurrent();
 void registerResize();
 void registerScaledProduct();

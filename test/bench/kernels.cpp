@@ -1,4 +1,4 @@
-// GFLOP/s of products, convolutions and attention through makeKernel, as programs call them.
+// GFLOP/s of products, convolutions, pools and attention through makeKernel, as programs call them.
 // kedge-bench-kernels --benchmark_filter=Attention
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/exec/Executor.h"
@@ -116,7 +116,7 @@ void Convolution(benchmark::State &state) {
                                               benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// Of MobileNetV2 and ResNet-50 at four images: depthwise, pointwise, and ones with strides.
+/// Of MobileNetV2, ResNet-50 and the U-Net at four images: depthwise, pointwise, and ones with strides.
 void convolutions(benchmark::internal::Benchmark *bench) {
   for (int64_t kind : {0, 1, 2}) {
     for (auto [channels, size, stride] : {std::tuple{96, 112, 2}, {144, 56, 1}, {192, 28, 1}, {576, 14, 1}, {960, 7, 1}})
@@ -126,12 +126,44 @@ void convolutions(benchmark::internal::Benchmark *bench) {
     bench->Args({kind, 4, 16, 96, 1, 112, 1, 1});
     bench->Args({kind, 4, 96, 576, 1, 14, 1, 1});
     bench->Args({kind, 4, 960, 160, 1, 7, 1, 1});
-    bench->Args({kind, 4, 64, 64, 1, 56, 3, 1});
+    for (auto [channels, filters, size] : {std::tuple{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {512, 512, 7},
+                                           {64, 32, 224}, {32, 32, 224}, {128, 64, 112}, {256, 128, 56}, {512, 256, 28}})
+      bench->Args({kind, 4, channels, filters, 1, size, 3, 1});
     bench->Args({kind, 4, 128, 128, 1, 56, 3, 2});
     bench->Args({kind, 4, 256, 512, 1, 56, 1, 2});
   }
 }
 BENCHMARK(Convolution)->Apply(convolutions)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+/// args: 0 forward, 1 forward with indices, 2 gradient; batch, channels, size, kernel, stride, pad.
+void MaxPool(benchmark::State &state) {
+  const int64_t kind = state.range(0), n = state.range(1), channels = state.range(2), size = state.range(3);
+  const int64_t kernel = state.range(4), stride = state.range(5), pad = state.range(6);
+  const int64_t out = (size + 2 * pad - kernel) / stride + 1;
+  const TensorDesc x = f32({n, channels, size, size}), y = f32({n, channels, out, out});
+  const TensorDesc places{DType::I64, y.shape};
+  const nlohmann::json attrs = {{"kernel_shape", {kernel, kernel}}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
+  const LibraryCall calls[] = {{"onnx.MaxPool", attrs, {x}, {y}},
+                               {"onnx.MaxPool", attrs, {x}, {y, places}},
+                               {"train.MaxPoolGrad", attrs, {y, x}, {x}}};
+  measure(state, calls[kind], static_cast<double>(y.elements() * kernel * kernel));
+  size_t bytes = 0;
+  for (const auto *operands : {&calls[kind].inputs, &calls[kind].outputs})
+    for (const TensorDesc &desc : *operands)
+      bytes += desc.bytes();
+  state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// VGG's and U-Net's, ResNet's, the spatial pyramid of detectors, and one of few results.
+void pools(benchmark::internal::Benchmark *bench) {
+  for (int64_t kind : {0, 1, 2}) {
+    bench->Args({kind, 4, 64, 224, 2, 2, 0});
+    bench->Args({kind, 4, 64, 112, 3, 2, 1});
+    bench->Args({kind, 4, 256, 20, 5, 1, 2});
+    bench->Args({kind, 4, 512, 14, 2, 2, 0});
+  }
+}
+BENCHMARK(MaxPool)->Apply(pools)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 } // namespace
 } // namespace kedge::rt
