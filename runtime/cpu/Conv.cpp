@@ -3,6 +3,7 @@
 // a convolution and a gradient of the weight. Depthwise ones are stencils
 // (ConvDepthwise.cpp), gradients of strided ones several products (ConvStrided.cpp).
 #include "runtime/calls/Types.h"
+#include "runtime/cpu/ConvBands.h"
 #include "runtime/cpu/ConvDepthwise.h"
 #include "runtime/cpu/ConvPanels.h"
 #include "runtime/cpu/ConvStrided.h"
@@ -42,10 +43,6 @@ template <typename S> struct RowFinish {
     }
   }
 };
-
-/// Images of so few places are columns of one product, which packs the filters once: as products of their own they would
-/// take as long to pack as to multiply, and fill half of a tile.
-constexpr int64_t kSmallPlane = 256;
 
 /// Y = W * X + B, or dX = W^T dY (+ B): for every image and group a product of the filters with columns that
 /// are positions of the result's space. S: element type; E: type in the tile's panels.
@@ -296,6 +293,9 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     return makeDepthwise(call, c, roles, bias, threads);
   if (back && c.stride != Space{1, 1, 1})
     return makeStridedBack(call, c, roles.result, roles.filter, bias, threads);
+  // Machines with dot products of bf16 multiply that type faster, and a plan holds for all machines.
+  if (roles.kind == ConvRoles::Kind::Filter && isBanded(c) && call.outputs[0].type != DType::BF16)
+    return makeBandedFilterGradient(call, c, roles.image, roles.result, threads);
   auto make = [&]<typename S, typename E>(TypeTag<S>, TypeTag<E>) -> Pointer {
     if (roles.kind == ConvRoles::Kind::Filter)
       return std::make_unique<WeightProduct<S, E>>(c, roles.image, roles.result, threads);

@@ -40,7 +40,7 @@ public:
 
   static bool fits(const ConvShape &c) {
     return c.stride == Space{1, 1, 1} && c.in == c.out && c.kernel[0] <= kMostTaps && c.kernel[1] <= kMostTaps &&
-           c.kernel[2] <= kMostTaps && maskedRows();
+           c.kernel[2] <= kMostTaps && c.taps() <= MaskedTaps::kMost && maskedRows();
   }
 
   /// `back`: for the gradient, whose taps look in the opposite direction.
@@ -59,10 +59,17 @@ public:
     }
   }
 
-  uint32_t at(const Space &tap) const { return mask_[0][tap[0]] & mask_[1][tap[1]] & mask_[2][tap[2]]; }
-  /// Distance from a place to the place that the tap reads.
-  int64_t distance(const Space &tap) const {
-    return (shift(0, tap[0]) * c_.in[1] + shift(1, tap[1])) * c_.in[2] + shift(2, tap[2]);
+  /// All taps in their order.
+  MaskedTaps taps() const {
+    MaskedTaps all;
+    all.count = 0;
+    for (int64_t d = 0; d < c_.kernel[0]; ++d)
+      for (int64_t h = 0; h < c_.kernel[1]; ++h)
+        for (int64_t w = 0; w < c_.kernel[2]; ++w, ++all.count) {
+          all.distance[all.count] = (shift(0, d) * c_.in[1] + shift(1, h)) * c_.in[2] + shift(2, w);
+          all.mask[all.count] = mask_[0][d] & mask_[1][h] & mask_[2][w];
+        }
+    return all;
   }
 
 private:

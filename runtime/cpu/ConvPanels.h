@@ -6,6 +6,9 @@
 namespace kedge::rt::cpu {
 
 constexpr int64_t kMostColumns = 32; // columns of a tile, at most
+/// Images of so few places are columns of one product, which packs the filters once: as products of their own they would
+/// take as long to pack as to multiply, and fill half of a tile.
+constexpr int64_t kSmallPlane = 256;
 
 /// Packs a panel with `count` elements in each row of k, padded to `width`. fill(p, list) writes the rows in the
 /// order of p. For tiles with 16-bit panels it writes to a separate matrix, which `pack` (packA or packB) then packs.
@@ -78,7 +81,8 @@ template <typename S> struct PanelRows {
   }
 };
 
-/// Packs a panel of kMaskedLanes columns by NeighbourMasks: one tap for all channels, then the next tap.
+/// Packs a panel of kMaskedLanes columns by NeighbourMasks. Rows are written in their order: the hardware fetches what is written
+/// ahead, too.
 inline void packNeighbours(const ConvShape &c, bool back, float *dst, const PanelRows<float> &rows, int64_t k0, int64_t length) {
   const MaskedRows copy = maskedRows();
   const int64_t plane = c.inSize(), taps = c.taps();
@@ -88,13 +92,7 @@ inline void packNeighbours(const ConvShape &c, bool back, float *dst, const Pane
       masks.add(rows.segments[end]);
     const Segment &first = rows.segments[begin];
     const float *lane0 = rows.images[begin] + ((first.d * c.in[1] + first.h) * c.in[2] + first.w - first.at);
-    TapRow tap(c.kernel, k0 % taps);
-    for (int64_t p = 0; p < std::min(taps, length); ++p) {
-      const int64_t channel = k0 / taps + tap.channel;
-      copy((length - p + taps - 1) / taps, lane0 + channel * plane + masks.distance(tap.tap), plane, masks.at(tap.tap),
-           dst + p * kMaskedLanes, taps * kMaskedLanes, begin > 0);
-      tap.next(c.kernel);
-    }
+    copy(masks.taps(), k0 % taps, length, lane0 + k0 / taps * plane, plane, dst, begin > 0);
   }
 }
 

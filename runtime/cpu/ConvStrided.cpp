@@ -42,28 +42,33 @@ ResidueClass classOf(const ConvShape &c, const Space &residue) {
   return found;
 }
 
-/// Sums of a tile to their positions in X, the bias of their row added, rounded once.
+/// Sums of a tile to their positions in X, the bias of their row added, rounded once. Images follow each other in the columns.
 template <typename S> struct PlaceFinish {
   using T = Compute<S>;
   const ResidueClass &at;
   const ConvShape &whole;
   const S *bias; ///< of the rows; null: none
-  S *result;
+  S *result;     ///< of the first image
 
   static void tile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
                    int64_t columns) {
     const PlaceFinish &f = *static_cast<const PlaceFinish *>(context);
-    Segment segments[kMostColumns];
-    const int64_t count = cutRows(f.at.c.out, column, columns, segments);
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t s = 0; s < count; ++s)
-        f.put(row + i, segments[s], sums + i * stride + segments[s].at);
+    const int64_t positions = f.at.c.outSize();
+    int64_t image = column / positions, position = column % positions;
+    for (int64_t length; columns > 0; columns -= length, sums += length, position = 0, ++image) {
+      length = std::min(columns, positions - position);
+      Segment segments[kMostColumns];
+      const int64_t count = cutRows(f.at.c.out, position, length, segments);
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t s = 0; s < count; ++s)
+          f.put(image, row + i, segments[s], sums + i * stride + segments[s].at);
+    }
   }
 
-  void put(int64_t row, const Segment &s, const T *sums) const {
+  void put(int64_t image, int64_t row, const Segment &s, const T *sums) const {
     const Space &size = whole.in, &step = whole.stride;
     const int64_t d = at.place[0] + s.d * step[0], h = at.place[1] + s.h * step[1], w = at.place[2] + s.w * step[2];
-    S *to = result + ((row * size[0] + d) * size[1] + h) * size[2] + w;
+    S *to = result + (((image * whole.groupChannels() + row) * size[0] + d) * size[1] + h) * size[2] + w;
     const T add = bias ? static_cast<T>(bias[row]) : T(0);
     for (int64_t j = 0; j < s.length; ++j)
       to[j * step[2]] = static_cast<S>(sums[j] + add);
@@ -77,7 +82,8 @@ template <typename S, typename E> class StridedBack final : public LibraryKernel
 public:
   StridedBack(const ConvShape &c, int results, int weights, int bias, int threads)
       : c_(c), results_(results), weights_(weights), bias_(bias), threads_(threads),
-        spread_(c.batch * c.groups >= threads) {
+        joined_(c.groups == 1 && c.batch > 1 && c.inSize() <= kSmallPlane * c.stride[0] * c.stride[1] * c.stride[2]),
+        spread_(!joined_ && c.batch * c.groups >= threads) {
     const int team = spread_ ? 1 : threads;
     for (int64_t d = 0; d < c.stride[0]; ++d)
       for (int64_t h = 0; h < c.stride[1]; ++h)
@@ -86,8 +92,8 @@ public:
           if (at.c.outSize() == 0)
             continue;
           classes_.push_back(at);
-          plans_.push_back(planGemm<E>(rows(), at.c.outSize(), at.depth(), team, true));
-          planBytes_ = std::max(planBytes_, alignedBytes(gemmWorkspaceBytes<S>(rows(), at.c.outSize(), at.depth(), team, true)));
+          plans_.push_back(planGemm<E>(rows(), places(at), at.depth(), team, true));
+          planBytes_ = std::max(planBytes_, alignedBytes(gemmWorkspaceBytes<S>(rows(), places(at), at.depth(), team, true)));
         }
   }
 
@@ -96,7 +102,7 @@ public:
   KernelWork work() const override { return c_.work(rows()); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
-    const int64_t jobs = c_.batch * c_.groups;
+    const int64_t jobs = joined_ ? 1 : c_.batch * c_.groups;
     if (!spread_) {
       for (int64_t job = 0; job < jobs; ++job)
         one(in, out, job, static_cast<char *>(workspace));
@@ -109,7 +115,9 @@ public:
 
 private:
   int64_t rows() const { return c_.groupChannels(); }
+  int64_t places(const ResidueClass &at) const { return at.c.outSize() * (joined_ ? c_.batch : 1); } ///< columns of a product
 
+  /// All images, or a group of one.
   void one(Inputs in, Outputs out, int64_t job, char *scratch) const {
     const int64_t group = job % c_.groups;
     const S *gradient = static_cast<const S *>(in[results_]) + job * c_.groupFilters() * c_.outSize();
@@ -132,7 +140,7 @@ private:
     auto right = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
       packPlaces<false>(at.c, dst, width, gradient, column, columns, k0, length);
     };
-    gemmBlocked<E>(plan, left, right, static_cast<T *>(nullptr), at.c.outSize(), GemmStart::Zero,
+    gemmBlocked<E>(plan, left, right, static_cast<T *>(nullptr), places(at), GemmStart::Zero,
                    static_cast<const T *>(nullptr), &finish, workspace);
   }
 
@@ -140,8 +148,8 @@ private:
   void startPlaces(const ResidueClass &at, const PlaceFinish<S> &context) const {
     const T zeros[kMostColumns] = {};
     for (int64_t row = 0; row < rows(); ++row)
-      for (int64_t column = 0; column < at.c.outSize(); column += kMostColumns)
-        PlaceFinish<S>::tile(&context, zeros, 0, row, column, 1, std::min(kMostColumns, at.c.outSize() - column));
+      for (int64_t column = 0; column < places(at); column += kMostColumns)
+        PlaceFinish<S>::tile(&context, zeros, 0, row, column, 1, std::min(kMostColumns, places(at) - column));
   }
 
   /// Rows are channels, k runs over (filter, tap of the class).
@@ -164,6 +172,7 @@ private:
 
   ConvShape c_;
   int results_, weights_, bias_, threads_;
+  bool joined_; ///< one product of all images for each class
   bool spread_; ///< every thread takes whole images
   std::vector<ResidueClass> classes_;
   std::vector<GemmPlan> plans_;

@@ -9,6 +9,12 @@ int64_t evenBlock(int64_t size, int64_t most, int64_t unit) {
   return std::max(unit, ((size + parts - 1) / parts + unit - 1) / unit * unit);
 }
 
+int64_t blocksOf(int64_t size, int64_t block) { return (size + block - 1) / block; }
+
+/// A product on one thread that packs all of A first may take so narrow blocks of B that they stay in the L2.
+constexpr size_t kMostKeptA = 1280 << 10;
+constexpr int64_t kColumnsBesideA = 320;
+
 template <typename E>
 GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
   // Blocks of float are sized for an L2 of 1 MiB (a block of A). Panels of bf16 go deeper, so their blocks are narrower.
@@ -25,6 +31,10 @@ GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int t
   plan.nBlock = evenBlock(n, columns, tile.columns);
   plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
   plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * plan.kBlock);
+  plan.blocksA = blocksOf(m, plan.mBlock) * blocksOf(k, plan.kBlock);
+  plan.keepsA = plan.threads == 1 && n > 2 * kColumnsBesideA && plan.panelABytes * plan.blocksA <= kMostKeptA;
+  if (plan.keepsA)
+    plan.nBlock = evenBlock(n, kColumnsBesideA, tile.columns);
   plan.panelBBytes = alignedBytes(sizeof(E) * plan.nBlock * plan.kBlock);
   if (finishes && k > plan.kBlock)
     plan.sumBytes = alignedBytes(sizeof(typename TileSum<E>::type) * m * plan.nBlock);

@@ -15,8 +15,11 @@ struct GemmPlan {
   int64_t kBlock, nBlock, mBlock;
   int threads;
   size_t panelABytes, panelBBytes; ///< one thread's block of A; one buffer of packed B
+  int64_t blocksA;                 ///< blocks of A in all
+  bool keepsA;                     ///< one thread, which packs all of A first
   size_t sumBytes;                 ///< for sums of nBlock columns between two blocks of k
-  size_t workspaceBytes() const { return panelBBytes * 2 + panelABytes * threads + sumBytes; }
+  size_t bytesA() const { return panelABytes * (keepsA ? blocksA : threads); }
+  size_t workspaceBytes() const { return panelBBytes * 2 + bytesA() + sumBytes; }
 };
 
 /// threads: size of the team; 1 inside a parallel region. `finishes`: results go to a GemmFinish.
@@ -66,8 +69,9 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
   }
 
-  E *packedA(int64_t member) const {
-    return reinterpret_cast<E *>(workspace + 2 * plan.panelBBytes + member * plan.panelABytes);
+  /// The block of A of a member of the team, or with keepsA the block of that number.
+  E *packedA(int64_t number) const {
+    return reinterpret_cast<E *>(workspace + 2 * plan.panelBBytes + number * plan.panelABytes);
   }
   E *packedB(int64_t buffer) const { return reinterpret_cast<E *>(workspace + buffer * plan.panelBBytes); }
 
@@ -123,8 +127,10 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
         packColumns(packedB(0), 0, at.panels, at);
         for (int64_t row = 0; row < plan.m; row += plan.mBlock) {
           const int64_t rows = std::min(plan.mBlock, plan.m - row);
-          packRows(packedA(0), row, rows, at);
-          multiply(packedA(0), row, rows, packedB(0), 0, at.panels, at);
+          E *packed = packedA(plan.keepsA ? row / plan.mBlock * depthBlocks + depth : 0);
+          if (column == 0 || !plan.keepsA)
+            packRows(packed, row, rows, at);
+          multiply(packed, row, rows, packedB(0), 0, at.panels, at);
         }
       }
   }
@@ -172,7 +178,7 @@ void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int
                  const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
   char *base = static_cast<char *>(workspace);
   if (finish) {
-    c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.threads * plan.panelABytes);
+    c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.bytesA());
     ldc = plan.nBlock;
   }
   const GemmJob<E, PackA, PackB, Sum> job{plan, packA, packB, c, ldc, start, bias, finish, base};

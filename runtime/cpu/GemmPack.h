@@ -2,6 +2,7 @@
 // source elements are widened here for the float tile.
 #pragma once
 #include "runtime/cpu/NarrowRows.h"
+#include "runtime/cpu/TurnedRows.h"
 #include "runtime/format/Float16.h"
 #include <algorithm>
 #include <cstdint>
@@ -139,6 +140,8 @@ void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) 
   }
   if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
     if (src.columnStride == 1) {
+      if (const TurnedRows turned = turnedRows())
+        return turned(dst, width, src.base, src.rowStride, lanes, k);
       int64_t wholeLanes = lanes / 4 * 4, wholeK = k / 4 * 4;
       for (int64_t p = 0; p < wholeK; p += 4)
         for (int64_t i = 0; i < wholeLanes; i += 4)

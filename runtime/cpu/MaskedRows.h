@@ -7,9 +7,17 @@ namespace kedge::rt::cpu {
 
 constexpr int kMaskedLanes = 32;
 
-/// Copies `rows` rows of 32 floats, `fromStep` and `toStep` apart. to[j] = from[j] if bit j of the mask
-/// is set; other elements of `from` are not read. They become 0 or, with `joins`, keep their value.
-using MaskedRows = void (*)(int64_t rows, const float *from, int64_t fromStep, uint32_t mask, float *to, int64_t toStep, bool joins);
+/// What the taps of a convolution read for kMaskedLanes places of a plane.
+struct MaskedTaps {
+  static constexpr int64_t kMost = 128;
+  int64_t count;
+  int64_t distance[kMost]; ///< from the first place to what the tap reads for it
+  uint32_t mask[kMost];    ///< bits of the places whose neighbour exists
+};
+
+/// Writes `rows` rows of kMaskedLanes floats, for one tap after the other beginning with `tap`, then for the next plane. to[j] is the
+/// plane's neighbour of place j, or 0 or, with `joins`, what it was; elements without a bit in the mask are not read.
+using MaskedRows = void (*)(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *place, int64_t plane, float *to, bool joins);
 
 /// Null if the machine has no masked loads.
 MaskedRows maskedRows();

@@ -87,6 +87,29 @@ const Case kCases[] = {
     {{2, 3, 4, 5, 6}, {4, 3, 3, 3, 3}, 1, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}},
 };
 
+// Gradients of filters from bands: blocks of channels that are not full, 64 of them together, dilations, pads that differ, one
+// dimension, and an image of more than one band.
+const Case kBanded[] = {
+    {{2, 33, 6, 30}, {5, 33, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+    {{1, 128, 2, 50}, {3, 128, 3, 3}, 1, {1, 1}, {1, 0, 1, 2}, {1, 1}},
+    {{2, 24, 9, 60}, {14, 24, 2, 3}, 1, {1, 1}, {0, 3, 1, 1}, {3, 2}},
+    {{3, 24, 100}, {7, 24, 5}, 1, {1}, {3, 0}, {1}},
+    {{1, 24, 64, 58}, {1, 24, 2, 2}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+};
+
+TEST(KernelConv, GradientsOfFiltersFromBands) {
+  for (cpu::Isa isa : isasOfThisMachine()) {
+    ForcedIsa forced(isa);
+    for (const Case &c : kBanded) {
+      SCOPED_TRACE(::testing::Message() << c.attrs().dump() << " isa " << static_cast<int>(isa));
+      check<float>(c, 1e-5);
+    }
+    check<double>(kBanded[0], 1e-13);
+    check<Float16>(kBanded[1], 1e-5);
+    check<BFloat16>(kBanded[1], 1e-5);
+  }
+}
+
 TEST(KernelConv, ForwardAndGradients) {
   for (const Case &c : kCases) {
     SCOPED_TRACE(c.attrs().dump());
