@@ -1,6 +1,8 @@
 #include "kedge/Analysis/Reservations.h"
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Analysis/PersistentRegion.h"
 #include "kedge/Dialect/Dist/DistAttrs.h"
+#include "runtime/exec/Executor.h"
 
 namespace kedge::analysis {
 namespace {
@@ -32,6 +34,12 @@ int64_t sumOf(const std::vector<Reservation> &reservations) {
   for (const Reservation &reservation : reservations)
     sum += reservation.bytes;
   return sum;
+}
+
+int teamOf(int threads) { return threads > 0 ? threads : rt::physicalCores(); }
+
+int64_t heldBytes(mlir::ModuleOp module, int threads) {
+  return persistentBytes(module) + sumOf(reservationsOf(module, teamOf(threads)));
 }
 
 } // namespace kedge::analysis

@@ -101,7 +101,7 @@ void drive(llvm::ArrayRef<ObjectFile> objects, const LinkJob &job, const std::st
   SmallString<128> folder;
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
     fail("no temporary folder for linking: {}", error.message());
-  auto cleanup = llvm::make_scope_exit([&] { fs::remove_directories(folder); });
+  llvm::scope_exit cleanup([&] { fs::remove_directories(folder); });
   std::vector<std::unique_ptr<TemporaryFile>> temporary;
   auto note = [&](StringRef file) { temporary.push_back(std::make_unique<TemporaryFile>(file.str())); };
   note(folder);
@@ -131,7 +131,7 @@ void drive(llvm::ArrayRef<ObjectFile> objects, const LinkJob &job, const std::st
   path::append(log, "log");
   note(log);
   note(linked);
-  auto discard = llvm::make_scope_exit([&] { fs::remove(linked); });
+  llvm::scope_exit discard([&] { fs::remove(linked); });
   runDriver(driver, command, log);
   if (std::error_code error = fs::rename(linked, output))
     fail("{}: cannot be written: {}", output, error.message());

@@ -16,7 +16,7 @@ struct PlannedBuffer {
   int64_t first = 0, last = 0;
   int64_t offset = 0;
   bool host = false;          ///< in the arena of host memory
-  train::BindingAttr binding; ///< what is outside the function; null for what lives inside
+  train::BindingAttr binding = {}; ///< what is outside the function; null for what lives inside
   int64_t room = 0;           ///< launches before `first` in which its bytes are free already: what fills it may start early
 
   /// Whether it keeps its content between functions.

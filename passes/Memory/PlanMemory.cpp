@@ -11,7 +11,6 @@
 #include "kedge/Solver/Arena/ArenaPacking.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
-#include "runtime/exec/Executor.h"
 #include <deque>
 
 namespace kedge::memory {
@@ -34,7 +33,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     packings.clear(); // of another module, with another alignment perhaps
     target = targetOf(getOperation()).str();
     alignment = analysis::arenaAlignment(getOperation());
-    auto workspaceOf = [team = teamSize()](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspaceOf = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
     region.emplace(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())
@@ -107,12 +106,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     auto budget = facts ? facts.getAs<IntegerAttr>("budget_bytes") : IntegerAttr();
     if (!budget)
       return 0;
-    const int64_t persistent = analysis::persistentBytes(getOperation()) +
-                               analysis::sumOf(analysis::reservationsOf(getOperation(), teamSize()));
-    return std::max<int64_t>(0, budget.getInt() - persistent);
+    return std::max<int64_t>(0, budget.getInt() - analysis::heldBytes(getOperation(), threads));
   }
-
-  int teamSize() const { return threads > 0 ? threads.getValue() : rt::physicalCores(); }
 
   void placePersistent(FunctionPlan &plan, function_ref<bool(train::BindingAttr)> wanted) {
     for (PlannedBuffer &buffer : plan.buffers)
@@ -174,7 +169,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   ArrayAttr reservations(Builder &builder) {
     SmallVector<Attribute> list;
-    for (const analysis::Reservation &entry : analysis::reservationsOf(getOperation(), threads > 0 ? threads.getValue() : rt::physicalCores()))
+    for (const analysis::Reservation &entry : analysis::reservationsOf(getOperation(), analysis::teamOf(threads)))
       list.push_back(exec::ReservationAttr::get(&getContext(), entry.name, entry.bytes, entry.source));
     return builder.getArrayAttr(list);
   }

@@ -15,8 +15,6 @@
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Rematerialize/Policies.h"
 #include "runtime/io/Error.h"
-#include "runtime/exec/Executor.h"
-#include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::remat {
 #define GEN_PASS_DEF_CHOOSERECOMPUTE
@@ -28,13 +26,13 @@ using namespace mlir;
 /// One function and the sequence it will run.
 struct Choice {
   Graph graph;
-  Blocks blocks;
-  std::vector<int> sequence;
+  Blocks blocks = {};
+  std::vector<int> sequence = {};
   int64_t bytes = 0, unconstrained = 0; ///< packed transient bytes
   int64_t smallest = 0;                 ///< packed transient bytes of the smallest plan known
   double seconds = 0, added = 0, lowerBound = 0;
   int64_t peakLowerBound = 0;
-  std::vector<std::vector<int>> plans; ///< to choose from, by rising cost; found once
+  std::vector<std::vector<int>> plans = {}; ///< to choose from, by rising cost; found once
   bool changed() const { return sequence != graph.problem.order; }
 };
 
@@ -78,7 +76,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       if (!function.isExternal() && !function.isPrivate())
         choices.push_back(begin(function));
     Reference reference = referenceOf(choices);
-    int64_t persistent = persistentBytes();
+    int64_t persistent = analysis::heldBytes(getOperation(), threads);
     std::optional<int64_t> limit = limitBytes(persistent, reference);
     std::optional<int64_t> left;
     if (limit)
@@ -109,17 +107,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       reference.transient = std::max(reference.transient, choice.unconstrained);
       reference.seconds += trains(choice) ? choice.seconds : 0;
     }
-    reference.peak = persistentBytes() + reference.transient;
+    reference.peak = analysis::heldBytes(getOperation(), threads) + reference.transient;
     return reference;
   }
-
-  /// Held all the time, whatever is recomputed.
-  int64_t persistentBytes() {
-    return analysis::persistentBytes(getOperation()) +
-           analysis::sumOf(analysis::reservationsOf(getOperation(), team()));
-  }
-
-  int team() const { return threads > 0 ? threads.getValue() : rt::physicalCores(); }
 
   Choice begin(func::FuncOp function) {
     Choice choice{graphOf(function)};
@@ -137,7 +127,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   Graph graphOf(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
     auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
-    auto workspace = [team = team()](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspace = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
     GraphCosts costs{seconds, transfer, workspace};
     FailureOr<Graph> graph = buildGraph(function, &costs);
     if (failed(graph))

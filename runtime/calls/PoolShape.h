@@ -11,10 +11,12 @@ struct PoolShape {
 
   int64_t inSize() const { return in[0] * in[1] * in[2]; }
   int64_t outSize() const { return out[0] * out[1] * out[2]; }
+  double windows() const { return static_cast<double>(planes * outSize()); }
+  double taps() const { return windows() * static_cast<double>(kernel[0] * kernel[1] * kernel[2]); }
   /// One operation for every tap of every window.
-  KernelWork work() const {
-    return irregularWork(static_cast<double>(planes * outSize()) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]));
-  }
+  KernelWork work() const { return irregularWork(taps()); }
+  /// Windows of a row at once, in vectors: two comparisons and two choices for every tap.
+  KernelWork workByRows() const { return {KernelWork::Kind::Vector, 4 * taps(), 0, {}, {}, 0}; }
 };
 
 /// x: the tensor that the windows slide over. y: one element for each window. Reads kernel_shape, strides, pads, dilations.

@@ -37,7 +37,7 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
   PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
   bool includePad = boolAttr(call, "count_include_pad", false);
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return planeGradient<S>(p, threads, 0, [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
+    return planeGradient<S>(p, threads, 0, p.work(), [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
       using T = Compute<S>;
       const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
       forWindows(windows, [&](const Window &o) {

@@ -97,7 +97,7 @@ void maxima(const RowMaxima<S> &rows, const S *x, const Windows::Range &d, const
 template <typename S> Pointer maxPoolByRows(const PoolShape &p, Indices indices, int threads) {
   RowMaxima<S> rows(p);
   const size_t threadBytes = alignedBytes(rows.scratchBytes());
-  return closure(threadBytes * threads, p.work(), [=, rows = std::move(rows)](Inputs in, Outputs out, void *workspace) {
+  return closure(threadBytes * threads, p.workByRows(), [=, rows = std::move(rows)](Inputs in, Outputs out, void *workspace) {
     forPlanes(p, threads, [&](int64_t plane, int slot) {
       const auto line = rows.lineIn(static_cast<char *>(workspace) + slot * threadBytes);
       const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
@@ -126,7 +126,7 @@ Pointer makeMaxPool(const LibraryCall &call, int threads) {
 }
 
 template <typename S> Pointer gradientByWindows(const PoolShape &p, int threads) {
-  return planeGradient<S>(p, threads, 0, [p, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
+  return planeGradient<S>(p, threads, 0, p.work(), [p, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
     const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
     const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
     forWindows(windows, [&](const Window &o) {
@@ -139,7 +139,8 @@ template <typename S> Pointer gradientByWindows(const PoolShape &p, int threads)
 template <typename S> Pointer gradientByRows(const PoolShape &p, int threads) {
   RowMaxima<S> rows(p);
   const size_t bytes = rows.scratchBytes();
-  return planeGradient<S>(p, threads, bytes, [p, rows = std::move(rows)](Inputs in, int64_t plane, auto *sums, char *scratch) {
+  // Choosing is cheap beside adding to a place of dX for each window.
+  return planeGradient<S>(p, threads, bytes, irregularWork(p.windows()), [p, rows = std::move(rows)](Inputs in, int64_t plane, auto *sums, char *scratch) {
     const auto line = rows.lineIn(scratch);
     const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
     const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();

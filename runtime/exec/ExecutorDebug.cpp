@@ -12,19 +12,19 @@ namespace {
 
 using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
 
-/// `width`: elements of a row that count; 0: all.
+/// `width`: elements of a row that count, and are counted; 0: all.
 std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what, bool nanAlone = false,
                               int64_t width = 0) {
   if (!isFloat(desc.type))
     return std::nullopt;
-  const int64_t count = desc.elements();
-  for (int64_t i = 0; i < count; ++i) {
-    if (width != 0 && i % desc.shape.back() >= width)
-      continue; // between rows lies what nobody has written
-    const double value = loadAsDouble(desc.type, data, i);
-    if (nanAlone ? std::isnan(value) : !std::isfinite(value))
-      return NonFinite{what, -1, i, value};
-  }
+  const int64_t length = desc.shape.empty() ? 1 : desc.shape.back(), rows = length == 0 ? 0 : desc.elements() / length;
+  const int64_t counted = width != 0 ? width : length; // between rows lies what nobody has written
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < counted; ++column) {
+      const double value = loadAsDouble(desc.type, data, row * length + column);
+      if (nanAlone ? std::isnan(value) : !std::isfinite(value))
+        return NonFinite{what, -1, row * counted + column, value};
+    }
   return std::nullopt;
 }
 

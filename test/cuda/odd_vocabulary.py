@@ -1,4 +1,4 @@
-"""A hidden layer and 1001 classes, with data for 96 rows: odd_vocabulary.py FOLDER."""
+"""A hidden layer and 1001 classes, with data for 96 rows, and the same with logits of class 7 that overflow: odd_vocabulary.py FOLDER."""
 import pathlib
 import sys
 
@@ -11,10 +11,22 @@ folder, random = pathlib.Path(sys.argv[1]), numpy.random.default_rng(1)
 weights = {"w": (WIDTH, WIDTH), "head": (WIDTH, CLASSES), "bias": (CLASSES,)}
 nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Tanh", ["h"], ["t"]),
          helper.make_node("MatMul", ["t", "head"], ["l"]), helper.make_node("Add", ["l", "bias"], ["logits"])]
-graph = helper.make_graph(
-    nodes, "classes", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, WIDTH])],
-    [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [ROWS, CLASSES])],
-    [numpy_helper.from_array((random.standard_normal(shape) / 4).astype(numpy.float32), name) for name, shape in weights.items()])
-onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), folder / "model.onnx")
-numpy.save(folder / "x.npy", random.standard_normal((4 * ROWS, WIDTH)).astype(numpy.float32))
+arrays = {name: (random.standard_normal(shape) / 4).astype(numpy.float32) for name, shape in weights.items()}
+
+
+def save(name):
+    graph = helper.make_graph(
+        nodes, "classes", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, WIDTH])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [ROWS, CLASSES])],
+        [numpy_helper.from_array(array, name) for name, array in arrays.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), folder / name)
+
+
+save("model.onnx")
+arrays["head"][:, 7] = 3e38
+save("overflows.onnx")
+x = random.standard_normal((4 * ROWS, WIDTH)).astype(numpy.float32)
+numpy.save(folder / "x.npy", x)
+x[:5] = 0  # these rows' logits do not overflow
+numpy.save(folder / "late.npy", x)
 numpy.save(folder / "labels.npy", random.integers(0, CLASSES, 4 * ROWS))

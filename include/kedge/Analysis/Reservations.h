@@ -26,4 +26,10 @@ std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads);
 
 int64_t sumOf(const std::vector<Reservation> &reservations);
 
+/// Threads of a program, given a pass's option of that name: 0 is this machine's cores.
+int teamOf(int threads);
+
+/// Bytes that the device holds all the time, whatever is recomputed: states, scalars, results, constants, and reservations.
+int64_t heldBytes(mlir::ModuleOp module, int threads);
+
 } // namespace kedge::analysis
