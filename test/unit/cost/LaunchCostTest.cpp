@@ -118,12 +118,17 @@ TEST_F(LaunchCostTest, GatherReadsOnlyWhatItTakes) {
 }
 
 TEST_F(LaunchCostTest, PoolsGoThroughEveryTap) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32> {
-    %y = sched.library "onnx.MaxPool"(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]}
-        : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
-    return %y : tensor<2x3x4x4xf32> })");
-  EXPECT_EQ(cost.kind, WorkKind::Irregular);
-  EXPECT_EQ(cost.flops, 2.0 * 3 * 16 * 9);
+  const auto costOf = [&](const std::string &kernel) {
+    return costOfLast("func.func @f(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32> { %y = sched.library \"" + kernel +
+                      "\"(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]} : (tensor<2x3x8x8xf32>) -> "
+                      "tensor<2x3x4x4xf32> return %y : tensor<2x3x4x4xf32> }");
+  };
+  const LaunchCost average = costOf("onnx.AveragePool"), largest = costOf("onnx.MaxPool");
+  EXPECT_EQ(average.kind, WorkKind::Irregular);
+  EXPECT_EQ(average.flops, 2.0 * 3 * 16 * 9);
+  // Rows of results at once: two comparisons and two choices for every tap.
+  EXPECT_EQ(largest.kind, WorkKind::Moving);
+  EXPECT_EQ(largest.flops, 4 * average.flops);
 }
 
 TEST_F(LaunchCostTest, RecurrentNetworksCountEveryGate) {
