@@ -162,8 +162,10 @@ bool isBanded(const ConvShape &c) {
   const bool isFlat = c.in[0] == 1 && c.kernel[0] == 1 && c.out[0] == 1 && c.pad[0] == 0;
   // Short rows and few channels would multiply too many zeros.
   const bool isFull = 12 * (c.kernel[2] - 1) * c.dilation[2] <= c.out[2] && c.channels >= 24;
-  return isFlat && isFull && c.groups == 1 && c.stride == Space{1, 1, 1} && c.taps() > 1 && c.batch * c.outSize() > 0 &&
-         c.filters > 0 && c.pad[1] >= 0 && c.pad[2] >= 0;
+  // With more filters packing is little of the work, and the sums of all channels would take much memory.
+  const bool isFew = c.filters > 0 && c.filters < 256;
+  return isFlat && isFull && isFew && c.groups == 1 && c.stride == Space{1, 1, 1} && c.taps() > 1 && c.batch * c.outSize() > 0 &&
+         c.pad[1] >= 0 && c.pad[2] >= 0;
 }
 
 std::unique_ptr<LibraryKernel> makeBandedFilterGradient(const LibraryCall &call, const ConvShape &c, int x, int dy, int threads) {
