@@ -19,7 +19,8 @@ constexpr int64_t kOwnWords = kSecond / 2;
 /// The loss of a rank is reported with the collective that waits for it: a rank that computes has this long to reach
 /// one.
 constexpr int64_t kNextCollective = kSecond;
-/// How long a rank waits for another to speak for it.
+/// How long a rank waits for another to speak for it: a machine with more ranks than cores may give that one no time for a
+/// second. If the other is lost meanwhile, it does not wait so long.
 constexpr int64_t kPatience = 5 * kSecond;
 
 uint64_t hashOf(const char *text) {
@@ -130,13 +131,14 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
       continue;
     peer.gone = true;
     peer.dead = died || lost;
+    if (due && speaker() == world.rank) // the one that would have spoken for this rank is gone as well
+      due = std::min(*due, now + kOwnWords);
     const std::string what =
         died   ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
         : lost ? fmt::format("rank {} is gone: its connection has ended", rank)
              : fmt::format("rank {} has not been heard of for {} s (--comm-timeout)", rank, static_cast<double>(timeout) / 1e9);
     const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
-    report(Control::Kind::Loss, fmt::format("{}; rank {} was {}; the last checkpoint is whole", what, world.rank, where), now,
-           kSecond);
+    report(Control::Kind::Loss, fmt::format("{}; rank {} was {}; the last checkpoint is whole", what, world.rank, where), now);
   }
 }
 
@@ -155,7 +157,7 @@ void Watch::takeOwn(int64_t now) {
     return;
   if (!own->empty() && speaker() == world.rank)
     due.reset(); // its own words before those of others
-  report(Control::Kind::Failure, *own, now, kPatience);
+  report(Control::Kind::Failure, *own, now);
 }
 
 int64_t Watch::speaker() const {
@@ -165,13 +167,13 @@ int64_t Watch::speaker() const {
   return world.rank;
 }
 
-void Watch::report(Control::Kind kind, const std::string &text, int64_t now, int64_t patience) {
+void Watch::report(Control::Kind kind, const std::string &text, int64_t now) {
   if (due)
     return;
   reason = text;
   const int64_t speaks = speaker();
   // A rank that is gone may have sent the reason just before: the message is still on its way.
-  due = now + (speaks != world.rank ? patience : kind == Control::Kind::Loss ? kOwnWords : 0);
+  due = now + (speaks != world.rank ? kPatience : kind == Control::Kind::Loss ? kOwnWords : 0);
   if (speaks != world.rank)
     tell(speaks, kind, text);
 }

@@ -68,8 +68,8 @@ private:
   void beat(int64_t now);
   void judge(int64_t now, const std::function<const char *()> &waitingFor);
   void takeOwn(int64_t now);
-  /// Called when the job ends: prints the reason, or lets the speaker do so and prints it if it has not after `patience`.
-  void report(Control::Kind kind, const std::string &text, int64_t now, int64_t patience);
+  /// Called when the job ends: prints the reason, or lets the speaker do so and prints it if it has not after a while.
+  void report(Control::Kind kind, const std::string &text, int64_t now);
   void sayAndStop();
   void tell(int64_t rank, Control::Kind kind, const std::string &text);
   int64_t speaker() const;
