@@ -7,6 +7,7 @@
 #include "runtime/cpu/ConvDepthwise.h"
 #include "runtime/cpu/ConvPanels.h"
 #include "runtime/cpu/ConvStrided.h"
+#include "runtime/cpu/ConvWinograd.h"
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
@@ -293,6 +294,8 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     return makeDepthwise(call, c, roles, bias, threads);
   if (back && c.stride != Space{1, 1, 1})
     return makeStridedBack(call, c, roles.result, roles.filter, bias, threads);
+  if (roles.kind != ConvRoles::Kind::Filter && call.outputs[0].type == DType::F32 && isWinograd(c, back))
+    return makeWinograd(c, back, back ? roles.result : roles.image, roles.filter, bias, threads);
   // Machines with dot products of bf16 multiply that type faster, and a plan holds for all machines.
   if (roles.kind == ConvRoles::Kind::Filter && isBanded(c) && call.outputs[0].type != DType::BF16)
     return makeBandedFilterGradient(call, c, roles.image, roles.result, threads);

@@ -1,3 +1,4 @@
+#include "runtime/cpu/ConvWinograd.h"
 #include "test/unit/kernels/KernelTest.h"
 
 namespace kedge::rt::test {
@@ -41,26 +42,38 @@ template <typename F> void forEachProduct(const Case &c, F &&f) {
   });
 }
 
-template <typename T> void check(const Case &c, double tolerance) {
-  DType type = dtypeOf<T>();
-  Array x = Array::random<T>(c.x, 1), w = Array::random<T>(c.w, 2), dy = Array::random<T>(c.y(), 3);
-  Array bias = Array::random<T>({c.w[0]}, 4), transposedBias = Array::random<T>({c.x[1]}, 5);
-  std::vector<double> xs = x.doubles(), ws = w.doubles(), dys = dy.doubles();
-  std::vector<double> y(dys.size()), dx(xs.size()), dw(ws.size());
+/// Operands, and what a convolution and its gradients should be.
+struct Expected {
+  Array x, w, dy, bias, transposedBias;
+  std::vector<double> y, dx, dw, yBiased, dxBiased;
+};
+
+template <typename T> Expected expectedOf(const Case &c) {
+  Expected e{Array::random<T>(c.x, 1), Array::random<T>(c.w, 2), Array::random<T>(c.y(), 3), Array::random<T>({c.w[0]}, 4),
+             Array::random<T>({c.x[1]}, 5), {}, {}, {}, {}, {}};
+  const std::vector<double> xs = e.x.doubles(), ws = e.w.doubles(), dys = e.dy.doubles();
+  e.y.resize(dys.size()), e.dx.resize(xs.size()), e.dw.resize(ws.size());
   forEachProduct(c, [&](int64_t xi, int64_t wi, int64_t yi) {
-    y[yi] += xs[xi] * ws[wi], dx[xi] += dys[yi] * ws[wi], dw[wi] += dys[yi] * xs[xi];
+    e.y[yi] += xs[xi] * ws[wi], e.dx[xi] += dys[yi] * ws[wi], e.dw[wi] += dys[yi] * xs[xi];
   });
-  expectNear(runKernel1("onnx.Conv", c.attrs(), {x, w}, dy.desc), y, tolerance);
-  expectNear(runKernel1("train.ConvTransposeGradInput", c.attrs(), {x, w}, dy.desc), y, tolerance);
-  expectNear(runKernel1("train.ConvGradInput", c.attrs(), {dy, w}, x.desc), dx, tolerance);
-  expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {dy, w}, x.desc), dx, tolerance);
-  expectNear(runKernel1("train.ConvGradWeight", c.attrs(), {x, dy}, w.desc), dw, 4 * tolerance);
-  expectNear(runKernel1("train.ConvTransposeGradWeight", c.attrs(), {dy, x}, w.desc), dw, 4 * tolerance);
-  forEachIndex(dy.desc.shape, [&](const Shape &i) { y[flatten(dy.desc.shape, i)] += bias.doubles()[i[1]]; });
-  forEachIndex(c.x, [&](const Shape &i) { dx[flatten(c.x, i)] += transposedBias.doubles()[i[1]]; });
-  expectNear(runKernel1("onnx.Conv", c.attrs(), {x, w, bias}, {type, c.y()}), y, tolerance);
-  expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {dy, w, transposedBias}, x.desc), dx, tolerance);
+  e.yBiased = e.y, e.dxBiased = e.dx;
+  forEachIndex(c.y(), [&](const Shape &i) { e.yBiased[flatten(c.y(), i)] += e.bias.doubles()[i[1]]; });
+  forEachIndex(c.x, [&](const Shape &i) { e.dxBiased[flatten(c.x, i)] += e.transposedBias.doubles()[i[1]]; });
+  return e;
 }
+
+void expectKernels(const Case &c, const Expected &e, double tolerance) {
+  expectNear(runKernel1("onnx.Conv", c.attrs(), {e.x, e.w}, e.dy.desc), e.y, tolerance);
+  expectNear(runKernel1("train.ConvTransposeGradInput", c.attrs(), {e.x, e.w}, e.dy.desc), e.y, tolerance);
+  expectNear(runKernel1("train.ConvGradInput", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
+  expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
+  expectNear(runKernel1("train.ConvGradWeight", c.attrs(), {e.x, e.dy}, e.w.desc), e.dw, 4 * tolerance);
+  expectNear(runKernel1("train.ConvTransposeGradWeight", c.attrs(), {e.dy, e.x}, e.w.desc), e.dw, 4 * tolerance);
+  expectNear(runKernel1("onnx.Conv", c.attrs(), {e.x, e.w, e.bias}, e.dy.desc), e.yBiased, tolerance);
+  expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w, e.transposedBias}, e.x.desc), e.dxBiased, tolerance);
+}
+
+template <typename T> void check(const Case &c, double tolerance) { expectKernels(c, expectedOf<T>(c), tolerance); }
 
 const Case kCases[] = {
     {{1, 1, 5}, {1, 1, 3}, 1, {1}, {0, 0}, {1}},
@@ -107,6 +120,31 @@ TEST(KernelConv, GradientsOfFiltersFromBands) {
     check<double>(kBanded[0], 1e-13);
     check<Float16>(kBanded[1], 1e-5);
     check<BFloat16>(kBanded[1], 1e-5);
+  }
+}
+
+// With fewer multiplications: rows of odd length, images that begin in the middle of a panel or a vector, pads of zero to two that
+// differ, several blocks, more channels than a part of a panel, a result that is smaller than its source.
+const Case kTransformed[] = {
+    {{3, 17, 9, 30}, {19, 17, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+    {{1, 400, 8, 16}, {16, 400, 3, 3}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+    {{2, 16, 15, 35}, {21, 16, 3, 3}, 1, {1, 1}, {2, 0, 1, 2}, {1, 1}},
+    {{5, 20, 13, 14}, {16, 20, 3, 3}, 1, {1, 1}, {0, 2, 2, 1}, {1, 1}},
+    {{1, 16, 40, 46}, {17, 16, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+};
+
+TEST(KernelConv, WithFewerMultiplications) {
+  for (const Case &c : kTransformed) {
+    const Array x = Array::random<float>(c.x, 1), w = Array::random<float>(c.w, 2), y = Array::random<float>(c.y(), 3);
+    const LibraryCall call{"onnx.Conv", c.attrs(), {x.desc, w.desc}, {y.desc}};
+    for (const bool back : {false, true})
+      ASSERT_TRUE(cpu::isWinograd(cpu::readConv(call, x.desc, w.desc, y.desc), back)) << c.attrs().dump();
+    const Expected expected = expectedOf<float>(c);
+    for (cpu::Isa isa : isasOfThisMachine()) {
+      SCOPED_TRACE(::testing::Message() << c.attrs().dump() << " isa " << static_cast<int>(isa));
+      ForcedIsa forced(isa);
+      expectKernels(c, expected, c.x[1] > 100 ? 3e-5 : 1e-5); // long sums
+    }
   }
 }
 

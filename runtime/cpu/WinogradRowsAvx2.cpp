@@ -1,0 +1,7 @@
+#include "runtime/cpu/WinogradRows.inc"
+
+namespace kedge::rt::cpu {
+
+WinogradRows winogradRowsAvx2() { return makeWinograd<32>(); }
+
+} // namespace kedge::rt::cpu

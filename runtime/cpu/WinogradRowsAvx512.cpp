@@ -1,0 +1,7 @@
+#include "runtime/cpu/WinogradRows.inc"
+
+namespace kedge::rt::cpu {
+
+WinogradRows winogradRowsAvx512() { return makeWinograd<64>(); }
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,7 @@
+#include "runtime/cpu/WinogradRows.inc"
+
+namespace kedge::rt::cpu {
+
+WinogradRows winogradRowsBase() { return makeWinograd<16>(); }
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,64 @@
+// Which rank reports that another is lost: one only, however late it gets time to.
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/messages/Watch.h"
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace kedge::test {
+namespace {
+
+using namespace rt::messages;
+
+/// Nothing arrives; ranks are lost when the test says so.
+class SilentMessages final : public Messages {
+public:
+  void start() override {}
+  Request send(int64_t, int, const void *, size_t) override { return nullptr; }
+  Request receive(int64_t, int, void *, size_t) override { return this; }
+  bool test(Request &request) override { return !request; }
+  bool testAll(Request *, size_t) override { return false; }
+  void cancel(Request &request) override { request = nullptr; }
+  bool isLost(int64_t rank) const override { return lost[rank]; }
+  void finish() override {}
+
+  bool lost[3] = {};
+};
+
+/// Rank 1 of three, of which each should be heard of once in ten minutes.
+class RuntimeWatch : public testing::Test {
+protected:
+  void tickFor(double seconds) {
+    const int64_t end = rt::steadyNanoseconds() + static_cast<int64_t>(seconds * 1e9);
+    while (rt::steadyNanoseconds() < end && !watch.hasStopped()) {
+      watch.tick([] { return "dist.all_reduce"; });
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  SilentMessages messages;
+  Watch watch{messages, rt::World{1, 3}, 600};
+};
+
+TEST_F(RuntimeWatch, AnotherRankHasTimeToSpeakForAll) {
+  watch.begin({Watch::Place{}, Watch::Place{}, Watch::Place{}});
+  messages.lost[2] = true;
+  testing::internal::CaptureStderr();
+  tickFor(2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_FALSE(watch.hasStopped());
+}
+
+TEST_F(RuntimeWatch, ItSpeaksWhenTheOtherIsLostToo) {
+  watch.begin({Watch::Place{}, Watch::Place{}, Watch::Place{}});
+  messages.lost[2] = true;
+  testing::internal::CaptureStderr();
+  tickFor(0.5);
+  messages.lost[0] = true;
+  tickFor(2.5);
+  EXPECT_TRUE(watch.hasStopped());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "kedge: error: rank 2 is gone: its connection has ended; rank 1 was in "
+                                                    "dist.all_reduce; the last checkpoint is whole\n");
+}
+
+} // namespace
+} // namespace kedge::test
