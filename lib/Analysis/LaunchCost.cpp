@@ -109,6 +109,7 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
     cost.repeatedFlops = work.flops * 2 / 5;
   cost.specialFunctions = work.specialFunctions;
   cost.extent = work.extent;
+  cost.shortcut = work.shortcut;
   cost.bytesRead = work.bytesRead.value_or(bytesOf(op.getInputs()));
   cost.bytesWritten = work.bytesWritten.value_or(bytesOf(op.getOutputs()));
   return cost;
@@ -146,7 +147,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     return peak * (isNarrow ? device.narrowAttentionEfficiency : device.attentionEfficiency) * saturation(cost.extent, device.attentionHalfKeys);
   peak *= saturation(cost.flops, device.halfRateFlops);
   if (cost.kind == WorkKind::Convolution)
-    return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels);
+    return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels) *
+           (device.isProcessor() ? cost.shortcut : 1);
   return peak * device.matmulEfficiency;
 }
 

@@ -30,6 +30,8 @@ struct KernelWork {
   /// A size that decides how close to the peak rate it runs. Attention: keys that a query sees
   /// on average. Convolution: channels of the result, which share the bytes read from the image.
   double extent = 0;
+  /// FLOPs of the definition for each that a processor runs: above 1 where transforms save multiplications.
+  double shortcut = 1;
 };
 
 class LibraryKernel {

@@ -296,6 +296,8 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     return makeStridedBack(call, c, roles.result, roles.filter, bias, threads);
   if (roles.kind != ConvRoles::Kind::Filter && call.outputs[0].type == DType::F32 && isWinograd(c, back))
     return makeWinograd(c, back, back ? roles.result : roles.image, roles.filter, bias, threads);
+  if (roles.kind == ConvRoles::Kind::Filter && call.outputs[0].type == DType::F32 && isWinogradFilter(c))
+    return makeWinogradFilter(c, roles.image, roles.result, threads);
   // Machines with dot products of bf16 multiply that type faster, and a plan holds for all machines.
   if (roles.kind == ConvRoles::Kind::Filter && isBanded(c) && call.outputs[0].type != DType::BF16)
     return makeBandedFilterGradient(call, c, roles.image, roles.result, threads);

@@ -58,7 +58,7 @@ public:
         filterFloats_(kWinogradProducts * (task_.depth + kBehindWinograd) * (task_.rows + kMostRows)) {}
 
   size_t workspaceBytes() const override { return alignedBytes(sizeof(float) * filterFloats_) + ownBytes() * threads_; }
-  KernelWork work() const override { return c_.work(task_.rows); }
+  KernelWork work() const override { return winogradWork(c_, task_.rows, 4 * kPanel * task_.panels); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     float *filters = static_cast<float *>(workspace);
@@ -253,6 +253,16 @@ private:
 
 } // namespace
 
+KernelWork winogradWork(const ConvShape &c, int64_t resultChannels, int64_t computedPlaces) {
+  // Transforming 16 tiles of a channel takes as long as multiplying them with so many filters, and the results of a filter as
+  // long as its products with so many channels. Measured: docs/rationale/cpu-convolutions.md.
+  constexpr double kChannel = 16, kFilter = 8, kSaved = 36.0 / 16;
+  const double transforms = kChannel / static_cast<double>(c.filters) + kFilter / static_cast<double>(c.channels);
+  KernelWork work = c.work(resultChannels);
+  work.shortcut = kSaved / (1 + transforms) * static_cast<double>(c.batch * c.outSize()) / static_cast<double>(computedPlaces);
+  return work;
+}
+
 bool isWinograd(const ConvShape &c, bool back) {
   constexpr int64_t kFewest = 16; // channels: with fewer, transforms are most of the work
   const bool isFlat = c.in[0] == 1 && c.out[0] == 1 && c.pad[0] == 0 && c.kernel == Space{1, 3, 3};
@@ -260,9 +270,10 @@ bool isWinograd(const ConvShape &c, bool back) {
   const bool isPadded = c.pad[1] >= 0 && c.pad[1] <= 2 && c.pad[2] >= 0 && c.pad[2] <= 2;
   if (!isFlat || !isDense || !isPadded || c.channels < kFewest || c.filters < kFewest || c.batch * c.outSize() * c.inSize() == 0)
     return false;
-  // Of the places that are computed, those that exist.
   const Task task(c, back);
-  return static_cast<double>(c.batch * task.high * task.wide) >= 0.6 * static_cast<double>(4 * kPanel * task.panels);
+  // For few tiles filters are most of the work, whose transforms are 16/9 as large. Of the computed places most should exist.
+  constexpr int64_t kFewestPanels = 4;
+  return task.panels >= kFewestPanels && static_cast<double>(c.batch * task.high * task.wide) >= 0.6 * static_cast<double>(4 * kPanel * task.panels);
 }
 
 std::unique_ptr<LibraryKernel> makeWinograd(const ConvShape &c, bool back, int source, int weights, int bias, int threads) {

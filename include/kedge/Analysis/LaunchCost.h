@@ -21,6 +21,7 @@ struct LaunchCost {
   double bytesWritten = 0;
   double bytesUpdated = 0; ///< the part of those written that overwrites old values of states
   double extent = 0; ///< rt::KernelWork::extent
+  double shortcut = 1; ///< rt::KernelWork::shortcut
   double repeatedFlops = 0; ///< FLOPs of 16-bit attention that GPUs compute twice, so that each sum has one owner
 
   bool product() const { return kind > WorkKind::Irregular; }

@@ -126,19 +126,22 @@ TEST(KernelConv, GradientsOfFiltersFromBands) {
 // With fewer multiplications: rows of odd length, images that begin in the middle of a panel or a vector, pads of zero to two that
 // differ, several blocks, more channels than a part of a panel, a result that is smaller than its source.
 const Case kTransformed[] = {
-    {{3, 17, 9, 30}, {19, 17, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
-    {{1, 400, 8, 16}, {16, 400, 3, 3}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+    {{3, 40, 9, 30}, {52, 40, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+    {{1, 390, 22, 24}, {16, 390, 3, 3}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
     {{2, 16, 15, 35}, {21, 16, 3, 3}, 1, {1, 1}, {2, 0, 1, 2}, {1, 1}},
-    {{5, 20, 13, 14}, {16, 20, 3, 3}, 1, {1, 1}, {0, 2, 2, 1}, {1, 1}},
+    {{5, 70, 13, 14}, {31, 70, 3, 3}, 1, {1, 1}, {0, 2, 2, 1}, {1, 1}},
     {{1, 16, 40, 46}, {17, 16, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
 };
 
 TEST(KernelConv, WithFewerMultiplications) {
+  int64_t filters = 0;
   for (const Case &c : kTransformed) {
     const Array x = Array::random<float>(c.x, 1), w = Array::random<float>(c.w, 2), y = Array::random<float>(c.y(), 3);
     const LibraryCall call{"onnx.Conv", c.attrs(), {x.desc, w.desc}, {y.desc}};
+    const cpu::ConvShape shape = cpu::readConv(call, x.desc, w.desc, y.desc);
     for (const bool back : {false, true})
-      ASSERT_TRUE(cpu::isWinograd(cpu::readConv(call, x.desc, w.desc, y.desc), back)) << c.attrs().dump();
+      ASSERT_TRUE(cpu::isWinograd(shape, back)) << c.attrs().dump();
+    filters += cpu::isWinogradFilter(shape);
     const Expected expected = expectedOf<float>(c);
     for (cpu::Isa isa : isasOfThisMachine()) {
       SCOPED_TRACE(::testing::Message() << c.attrs().dump() << " isa " << static_cast<int>(isa));
@@ -146,6 +149,7 @@ TEST(KernelConv, WithFewerMultiplications) {
       expectKernels(c, expected, c.x[1] > 100 ? 3e-5 : 1e-5); // long sums
     }
   }
+  EXPECT_EQ(filters, 3);
 }
 
 TEST(KernelConv, ForwardAndGradients) {
