@@ -91,6 +91,7 @@ public:
           const ResidueClass at = classOf(c, {d, h, w});
           if (at.c.outSize() == 0)
             continue;
+          hasGaps_ |= isGap(at);
           classes_.push_back(at);
           plans_.push_back(planGemm<E>(rows(), places(at), at.depth(), team, true));
           planBytes_ = std::max(planBytes_, alignedBytes(gemmWorkspaceBytes<S>(rows(), places(at), at.depth(), team, true)));
@@ -124,6 +125,8 @@ private:
     const S *weights = static_cast<const S *>(in[weights_]) + group * c_.groupFilters() * rows() * c_.taps();
     const S *bias = bias_ < 0 ? nullptr : static_cast<const S *>(in[bias_]) + group * rows();
     S *result = static_cast<S *>(out[0]) + job * rows() * c_.inSize();
+    if (hasGaps_ && !bias)
+      std::fill_n(result, rows() * c_.inSize() * (joined_ ? c_.batch : 1), S(0));
     for (size_t i = 0; i < classes_.size(); ++i)
       product(classes_[i], plans_[i], gradient, weights, bias, result, scratch);
   }
@@ -131,8 +134,8 @@ private:
   void product(const ResidueClass &at, const GemmPlan &plan, const S *gradient, const S *weights, const S *bias, S *result,
                void *workspace) const {
     const PlaceFinish<S> context{at, c_, bias, result};
-    if (at.depth() == 0 || at.c.inSize() == 0)
-      return startPlaces(at, context);
+    if (isGap(at))
+      return bias ? startPlaces(at, context) : void();
     const GemmFinish<T> finish{PlaceFinish<S>::tile, &context};
     auto left = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
       packWeights(at, dst, width, weights, row, rows, k0, length);
@@ -144,7 +147,9 @@ private:
                    static_cast<const T *>(nullptr), &finish, workspace);
   }
 
-  /// Positions that no tap meets.
+  /// Positions that no tap meets: whole rows of zeros, unless there is a bias.
+  static bool isGap(const ResidueClass &at) { return at.depth() == 0 || at.c.inSize() == 0; }
+
   void startPlaces(const ResidueClass &at, const PlaceFinish<S> &context) const {
     const T zeros[kMostColumns] = {};
     for (int64_t row = 0; row < rows(); ++row)
@@ -174,6 +179,7 @@ private:
   int results_, weights_, bias_, threads_;
   bool joined_; ///< one product of all images for each class
   bool spread_; ///< every thread takes whole images
+  bool hasGaps_ = false; ///< classes without taps
   std::vector<ResidueClass> classes_;
   std::vector<GemmPlan> plans_;
   size_t planBytes_ = 0;

@@ -45,8 +45,12 @@ void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, i
   int64_t first = w >= 0 ? 0 : std::min(s.length, (-w + step - 1) / step);
   int64_t last = w >= c.in[2] ? first : std::clamp((c.in[2] - w + step - 1) / step, first, s.length);
   std::fill_n(dst, first, T(0));
-  for (int64_t i = first; i < last; ++i)
-    dst[i] = static_cast<T>(row[w + i * step]);
+  if (step == 2) // a constant, so that vectors are used
+    for (int64_t i = first; i < last; ++i)
+      dst[i] = static_cast<T>(row[w + 2 * i]);
+  else
+    for (int64_t i = first; i < last; ++i)
+      dst[i] = static_cast<T>(row[w + i * step]);
   std::fill_n(dst + last, s.length - last, T(0));
 }
 

@@ -88,6 +88,20 @@ TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
   EXPECT_EQ(flops("train.ConvGradWeight", x, y, w), expected);
 }
 
+TEST_F(LaunchCostTest, FewerMultiplicationsAreAProcessorsAlone) {
+  const std::string image = "tensor<4x64x56x56xf32>", filters = "tensor<64x64x3x3xf32>";
+  const LaunchCost cost = costOfLast("func.func @f(%x: " + image + ", %w: " + filters + ") -> " + image +
+                                     " { %y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1]} : (" + image + ", " +
+                                     filters + ") -> " + image + " return %y : " + image + " }");
+  EXPECT_EQ(cost.flops, 2.0 * 4 * 64 * 56 * 56 * 64 * 9);
+  EXPECT_GT(cost.shortcut, 1.4);
+  EXPECT_LT(cost.shortcut, 36.0 / 16);
+  LaunchCost plain = cost;
+  plain.shortcut = 1;
+  EXPECT_GT(secondsOf(plain, loadDevice("cpu")), 1.3 * secondsOf(cost, loadDevice("cpu")));
+  EXPECT_EQ(secondsOf(plain, loadDevice("h100")), secondsOf(cost, loadDevice("h100")));
+}
+
 TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {
   LaunchCost cost = costOfLast("func.func @f(%x: tensor<2x8x5x5xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> {"
                                "%y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1], group = 8 : i64} : "
