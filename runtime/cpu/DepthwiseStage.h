@@ -11,7 +11,8 @@
 
 namespace kedge::rt::cpu::depthwise {
 
-inline int64_t floorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+/// A division takes as long as several vectors of a small plane.
+inline int64_t floorDiv(int64_t a, int64_t b) { return b == 1 ? a : a >= 0 ? a / b : -((b - 1 - a) / b); }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
 
 /// Taps along one dimension: tap t reads the plane of residue residues[phase[t]], at distance `shift[t]`.
@@ -49,40 +50,60 @@ template <typename T> void zero(T *dst, int64_t count) {
     dst[i] = T(0);
 }
 
-/// dst[j] = src[j * step].
-template <typename S, typename T> void copyEach(const S *src, int64_t step, int64_t count, T *dst) {
+/// dst[r * dstPitch + j] = src[r * srcPitch + j * step].
+template <typename S, typename T>
+void copyEach(int64_t rows, int64_t width, const S *src, int64_t srcPitch, int64_t step, T *dst, int64_t dstPitch) {
+  if constexpr (std::is_same_v<S, T>)
+    if (step <= 2)
+      return (step == 1 ? stencilRows<T>().copy : stencilRows<T>().everySecond)(rows, width, src, srcPitch, dst, dstPitch);
   if (step == 1)
-    return convertRows(1, count, src, 0, dst, 0);
-  if (step == 2) {
-    for (int64_t j = 0; j < count; ++j)
-      dst[j] = static_cast<T>(src[2 * j]);
-    return;
-  }
-  for (int64_t j = 0; j < count; ++j)
-    dst[j] = static_cast<T>(src[j * step]);
+    return convertRows(rows, width, src, srcPitch, dst, dstPitch);
+  for (int64_t r = 0; r < rows; ++r, src += srcPitch, dst += dstPitch)
+    for (int64_t j = 0; j < width; ++j)
+      dst[j] = static_cast<T>(src[j * step]);
 }
 
-/// Sets the `count` elements of dst to the places first + j * step of a plane; 0 outside of it.
-template <typename S, typename T>
-void stagePlane(const S *src, const Space &size, const Space &first, const Space &step, const Space &count, T *dst) {
-  const Inside ds(size[0], first[0], step[0], count[0]), hs(size[1], first[1], step[1], count[1]),
-      ws(size[2], first[2], step[2], count[2]);
-  const int64_t plane = count[1] * count[2], width = ws.end - ws.begin, behind = count[2] - ws.end;
-  std::fill_n(dst, ds.begin * plane, T(0));
-  for (int64_t d = ds.begin; d < ds.end; ++d) {
+/// Which of some places are inside a plane, for each axis.
+struct InsidePlane {
+  Inside d, h, w;
+  InsidePlane(const Space &size, const Space &first, const Space &step, const Space &count)
+      : d(size[0], first[0], step[0], count[0]), h(size[1], first[1], step[1], count[1]), w(size[2], first[2], step[2], count[2]) {}
+};
+
+/// Zeros for all places that are not inside.
+template <typename T> void stageMargins(const InsidePlane &in, const Space &count, T *dst) {
+  const int64_t plane = count[1] * count[2];
+  std::fill_n(dst, in.d.begin * plane, T(0));
+  for (int64_t d = in.d.begin; d < in.d.end; ++d) {
     T *to = dst + d * plane;
-    std::fill_n(to, hs.begin * count[2], T(0));
-    to += hs.begin * count[2];
-    for (int64_t h = hs.begin; h < hs.end; ++h, to += count[2]) {
-      zero(to, ws.begin);
-      if (width > 0)
-        copyEach(src + offset(size, first[0] + d * step[0], first[1] + h * step[1], first[2] + ws.begin * step[2]), step[2],
-                 width, to + ws.begin);
-      zero(to + ws.end, behind);
+    std::fill_n(to, in.h.begin * count[2], T(0));
+    for (int64_t h = in.h.begin; h < in.h.end; ++h) {
+      zero(to + h * count[2], in.w.begin);
+      zero(to + h * count[2] + in.w.end, count[2] - in.w.end);
     }
-    std::fill_n(to, (count[1] - hs.end) * count[2], T(0));
+    std::fill_n(to + in.h.end * count[2], (count[1] - in.h.end) * count[2], T(0));
   }
-  std::fill_n(dst + ds.end * plane, (count[0] - ds.end) * plane, T(0));
+  std::fill_n(dst + in.d.end * plane, (count[0] - in.d.end) * plane, T(0));
+}
+
+/// Sets the `count` elements of dst to the places first + j * step of a plane; 0 outside of it, which dst has unless it is `fresh`.
+template <typename S, typename T>
+void stagePlane(const S *src, const Space &size, const Space &first, const Space &step, const Space &count, bool fresh, T *dst) {
+  const InsidePlane in(size, first, step, count);
+  if (fresh)
+    stageMargins(in, count, dst);
+  if (in.w.end == in.w.begin)
+    return;
+  for (int64_t d = in.d.begin; d < in.d.end; ++d)
+    copyEach(in.h.end - in.h.begin, in.w.end - in.w.begin,
+             src + offset(size, first[0] + d * step[0], first[1] + in.h.begin * step[1], first[2] + in.w.begin * step[2]),
+             step[1] * size[2], step[2], dst + offset(count, d, in.h.begin, in.w.begin), count[2]);
+}
+
+/// Whether the gaps between rows are worth computing, so that all rows are one.
+inline bool isOneRow(int64_t width, int64_t pitch) {
+  constexpr int64_t kShort = 64;
+  return width <= kShort && pitch <= (width + kStencilLanes - 1) / kStencilLanes * kStencilLanes;
 }
 
 /// The common part of forward, gradient of the image and gradient of the filter. S: element type.
@@ -115,7 +136,7 @@ protected:
   int64_t phases() const { return axes_[0].phases() * axes_[1].phases() * axes_[2].phases(); }
 
   /// Copies what results from `begin` on read of the image's plane, one plane for each phase.
-  void stageImage(const S *image, const Space &begin, const Space &count, T *dst) const {
+  void stageImage(const S *image, const Space &begin, const Space &count, bool fresh, T *dst) const {
     Space first;
     for (int64_t d : axes_[0].residues)
       for (int64_t h : axes_[1].residues)
@@ -123,7 +144,7 @@ protected:
           const Space residue{d, h, w};
           for (size_t i = 0; i < 3; ++i)
             first[i] = begin[i] * c_.stride[i] + residue[i] - c_.pad[i];
-          stagePlane(image, c_.in, first, c_.stride, count, dst);
+          stagePlane(image, c_.in, first, c_.stride, count, fresh, dst);
           dst += volume(count);
         }
   }
@@ -137,6 +158,42 @@ protected:
           const int64_t plane = (d.phase[i] * h.phases() + h.phase[j]) * w.phases() + w.phase[k];
           *from++ = image + plane * volume(count) + offset(count, d.shift[i], h.shift[j], w.shift[k]);
         }
+  }
+
+  /// Calls use(d, taps) for `depth` planes, where `first` are the taps of plane 0.
+  template <typename Use> void eachPlane(const T *const *first, int64_t count, int64_t depth, int64_t plane, Use use) const {
+    if (depth <= 0)
+      return;
+    use(0, first);
+    const T *from[kMostDepthwiseTaps];
+    for (int64_t d = 1; d < depth; ++d) {
+      for (int64_t t = 0; t < count; ++t)
+        from[t] = first[t] + d * plane;
+      use(d, from);
+    }
+  }
+
+  /// Elements of a line that sumRows needs for rows of a plane.
+  int64_t lineOf(const Space &results) const {
+    const int64_t pitch = results[2] + reach_[2];
+    return kIsNarrow<S> || isOneRow(results[2], pitch) ? results[1] * pitch : 0;
+  }
+
+  /// Sums of the taps for the rows of a plane of results.
+  void sumRows(const StencilTaps<T> &taps, const T *weights, T start, T *line, S *to, int64_t toPitch) const {
+    if constexpr (!kIsNarrow<S>)
+      if (!isOneRow(taps.width, taps.pitch))
+        return rows_.sums(taps, weights, start, to, toPitch);
+    sumLine(taps, weights, start, line);
+    copyEach(taps.rows, taps.width, line, taps.pitch, 1, to, toPitch);
+  }
+
+  /// The same in rows as far apart as those that are read; what lies between them may be written.
+  void sumLine(const StencilTaps<T> &taps, const T *weights, T start, T *line) const {
+    if (isOneRow(taps.width, taps.pitch))
+      rows_.sums({taps.count, taps.from, 0, 1, (taps.rows - 1) * taps.pitch + taps.width}, weights, start, line, 0);
+    else
+      rows_.sums(taps, weights, start, line, taps.pitch);
   }
 
   static void widen(const S *weights, int64_t count, T *wide) { convertRows(1, count, weights, 0, wide, 0); }
