@@ -1,10 +1,12 @@
 // Convolutions and their gradients as products with an implicit im2col matrix: rows of it are read from the
 // image while panels are packed. onnx.ConvTranspose is the gradient of a convolution, and its gradients are
-// a convolution and a gradient of the weight. Depthwise ones are stencils
-// (ConvDepthwise.cpp), gradients of strided ones several products (ConvStrided.cpp).
+// a convolution and a gradient of the weight. Other files have what can be computed faster: depthwise ones
+// (ConvDepthwise), 3x3 (ConvWinograd), gradients of strided ones (ConvStrided), and gradients of filters of
+// which there are few (ConvDots) or that read long rows (ConvBands).
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/ConvBands.h"
 #include "runtime/cpu/ConvDepthwise.h"
+#include "runtime/cpu/ConvDots.h"
 #include "runtime/cpu/ConvPanels.h"
 #include "runtime/cpu/ConvStrided.h"
 #include "runtime/cpu/ConvWinograd.h"
@@ -298,6 +300,9 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     return makeWinograd(c, back, back ? roles.result : roles.image, roles.filter, bias, threads);
   if (roles.kind == ConvRoles::Kind::Filter && call.outputs[0].type == DType::F32 && isWinogradFilter(c))
     return makeWinogradFilter(c, roles.image, roles.result, threads);
+  const bool isWhole = call.outputs[0].type == DType::F32 || call.outputs[0].type == DType::F64;
+  if (roles.kind == ConvRoles::Kind::Filter && isWhole && isDots(c))
+    return makeDotFilterGradient(call, c, roles.image, roles.result, threads);
   // Machines with dot products of bf16 multiply that type faster, and a plan holds for all machines.
   if (roles.kind == ConvRoles::Kind::Filter && isBanded(c) && call.outputs[0].type != DType::BF16)
     return makeBandedFilterGradient(call, c, roles.image, roles.result, threads);

@@ -124,7 +124,16 @@ void convolutions(benchmark::internal::Benchmark *bench) {
     bench->Args({kind, 4, 192, 192, 192, 28, 5, 1});
     bench->Args({kind, 4, 96, 96, 96, 56, 7, 1});
     bench->Args({kind, 4, 16, 96, 1, 112, 1, 1});
+    bench->Args({kind, 4, 144, 24, 1, 56, 1, 1});
+    bench->Args({kind, 4, 192, 32, 1, 28, 1, 1});
+    bench->Args({kind, 4, 384, 64, 1, 14, 1, 1});
     bench->Args({kind, 4, 96, 576, 1, 14, 1, 1});
+    bench->Args({kind, 4, 3, 32, 1, 224, 3, 2});
+    bench->Args({kind, 4, 3, 64, 1, 224, 3, 1});
+    bench->Args({kind, 4, 3, 96, 1, 224, 4, 4});
+    bench->Args({kind, 4, 32, 16, 1, 112, 1, 1});
+    bench->Args({kind, 4, 3, 64, 1, 224, 7, 2});
+    bench->Args({kind, 4, 64, 256, 1, 56, 1, 1});
     bench->Args({kind, 4, 960, 160, 1, 7, 1, 1});
     for (auto [channels, filters, size] : {std::tuple{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {512, 512, 7},
                                            {64, 32, 224}, {32, 32, 224}, {128, 64, 112}, {256, 128, 56}, {512, 256, 28}})

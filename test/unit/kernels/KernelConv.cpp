@@ -1,3 +1,4 @@
+#include "runtime/cpu/ConvDots.h"
 #include "runtime/cpu/ConvWinograd.h"
 #include "test/unit/kernels/KernelTest.h"
 
@@ -21,6 +22,11 @@ struct Case {
     return {{"group", group}, {"strides", strides}, {"pads", pads}, {"dilations", dilations}};
   }
 };
+
+cpu::ConvShape shapeOf(const Case &c) {
+  const TensorDesc x{DType::F32, c.x}, w{DType::F32, c.w}, y{DType::F32, c.y()};
+  return cpu::readConv({"onnx.Conv", c.attrs(), {x, w}, {y}}, x, w, y);
+}
 
 /// f(x place, w place, y place) for every product of the convolution.
 template <typename F> void forEachProduct(const Case &c, F &&f) {
@@ -89,6 +95,10 @@ const Case kCases[] = {
     {{2, 2, 9}, {2, 1, 4}, 2, {1}, {3, 0}, {1}},
     {{1, 2, 5, 6, 7}, {2, 1, 3, 2, 3}, 2, {2, 1, 1}, {1, 1, 3, 1, 0, 3}, {1, 2, 2}},
     {{2, 3, 6, 5}, {3, 1, 1, 1}, 3, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+    {{2, 3, 5, 1}, {3, 1, 3, 1}, 3, {2, 2}, {1, 0, 1, 0}, {1, 1}},
+    {{3, 2, 14, 15}, {2, 1, 3, 3}, 2, {2, 2}, {1, 1, 0, 1}, {1, 1}},
+    {{2, 2, 5, 6, 37}, {4, 1, 3, 3, 3}, 2, {2, 1, 2}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}},
+    {{2, 3, 40, 33}, {3, 1, 3, 3}, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, // more places than a chain of sums
     {{0, 2, 5}, {2, 1, 2}, 2, {1}, {0, 0}, {1}},
     {{2, 20, 7, 9}, {30, 20, 1, 1}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
     {{0, 2, 5}, {3, 2, 2}, 1, {1}, {0, 0}, {1}},
@@ -136,9 +146,7 @@ const Case kTransformed[] = {
 TEST(KernelConv, WithFewerMultiplications) {
   int64_t filters = 0;
   for (const Case &c : kTransformed) {
-    const Array x = Array::random<float>(c.x, 1), w = Array::random<float>(c.w, 2), y = Array::random<float>(c.y(), 3);
-    const LibraryCall call{"onnx.Conv", c.attrs(), {x.desc, w.desc}, {y.desc}};
-    const cpu::ConvShape shape = cpu::readConv(call, x.desc, w.desc, y.desc);
+    const cpu::ConvShape shape = shapeOf(c);
     for (const bool back : {false, true})
       ASSERT_TRUE(cpu::isWinograd(shape, back)) << c.attrs().dump();
     filters += cpu::isWinogradFilter(shape);
@@ -150,6 +158,25 @@ TEST(KernelConv, WithFewerMultiplications) {
     }
   }
   EXPECT_EQ(filters, 3);
+}
+
+// Dot products of planes: rows of filters and columns that fill no tile, pieces of a plane, steps, one dimension.
+const Case kFew[] = {
+    {{2, 3, 47, 51}, {7, 3, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},  {{1, 4, 130, 70}, {13, 4, 2, 2}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+    {{2, 33, 46, 46}, {9, 33, 1, 1}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}}, {{1, 5, 92, 92}, {40, 5, 1, 1}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+    {{9, 2, 2100}, {3, 2, 4}, 1, {1}, {3, 0}, {1}},
+};
+
+TEST(KernelConv, GradientsOfFiltersFromDots) {
+  for (const Case &c : kFew) {
+    ASSERT_TRUE(cpu::isDots(shapeOf(c))) << c.attrs().dump();
+    for (cpu::Isa isa : isasOfThisMachine()) {
+      SCOPED_TRACE(::testing::Message() << c.attrs().dump() << " isa " << static_cast<int>(isa));
+      ForcedIsa forced(isa);
+      check<float>(c, 2e-5); // sums of up to 19,000 products
+      check<double>(c, 1e-13);
+    }
+  }
 }
 
 TEST(KernelConv, ForwardAndGradients) {
