@@ -279,7 +279,7 @@ private:
   int64_t rows_, columns_, depth_;
   bool spread_;
   GemmPlan plan_;
-  size_t planBytes_, sumBytes_, rowsBytes_;
+  size_t planBytes_, rowsBytes_;
 };
 
 using Pointer = std::unique_ptr<LibraryKernel>;

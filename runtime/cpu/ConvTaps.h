@@ -1,6 +1,7 @@
 // Reads rows of the im2col matrix from an image.
 #pragma once
 #include "runtime/calls/ConvShape.h"
+#include "runtime/cpu/StencilRows.h"
 #include <algorithm>
 
 namespace kedge::rt::cpu {
@@ -22,6 +23,20 @@ inline int64_t cutRows(const Space &space, int64_t begin, int64_t count, Segment
   return n;
 }
 
+/// For the margins of rows, which are short: without a call.
+template <typename T> void zero(T *dst, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    dst[i] = T(0);
+}
+
+/// dst[i] = src[2 * i]
+template <typename S, typename T> void readSecond(const S *src, int64_t count, T *dst) {
+  if constexpr (std::is_same_v<S, T> && std::is_floating_point_v<T>)
+    return stencilRows<T>().everySecond(1, count, src, 0, dst, 0);
+  for (int64_t i = 0; i < count; ++i)
+    dst[i] = static_cast<T>(src[2 * i]);
+}
+
 /// Sets dst[i] to X at the place that tap (td, th, tw) reads for output position segment + i; 0 in the padding.
 template <typename S, typename T>
 void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw,
@@ -36,22 +51,23 @@ void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, i
   int64_t w = s.w * c.stride[2] + tw * c.dilation[2] - c.pad[2], step = c.stride[2];
   if (step == 1) { // no divisions, which take as long as a short row
     const int64_t first = std::clamp<int64_t>(-w, 0, s.length), last = std::clamp(c.in[2] - w, first, s.length);
-    std::fill_n(dst, first, T(0));
+    zero(dst, first);
     for (int64_t i = first; i < last; ++i)
       dst[i] = static_cast<T>(row[w + i]);
-    std::fill_n(dst + last, s.length - last, T(0));
-    return;
+    return zero(dst + last, s.length - last);
   }
-  int64_t first = w >= 0 ? 0 : std::min(s.length, (-w + step - 1) / step);
-  int64_t last = w >= c.in[2] ? first : std::clamp((c.in[2] - w + step - 1) / step, first, s.length);
-  std::fill_n(dst, first, T(0));
-  if (step == 2) // a constant, so that vectors are used
-    for (int64_t i = first; i < last; ++i)
-      dst[i] = static_cast<T>(row[w + 2 * i]);
-  else
-    for (int64_t i = first; i < last; ++i)
-      dst[i] = static_cast<T>(row[w + i * step]);
-  std::fill_n(dst + last, s.length - last, T(0));
+  if (step == 2) {
+    const int64_t first = w >= 0 ? 0 : std::min(s.length, (1 - w) / 2), last = std::clamp((c.in[2] - w + 1) >> 1, first, s.length);
+    zero(dst, first);
+    readSecond(row + w + 2 * first, last - first, dst + first);
+    return zero(dst + last, s.length - last);
+  }
+  const int64_t first = w >= 0 ? 0 : std::min(s.length, (-w + step - 1) / step);
+  const int64_t last = w >= c.in[2] ? first : std::clamp((c.in[2] - w + step - 1) / step, first, s.length);
+  zero(dst, first);
+  for (int64_t i = first; i < last; ++i)
+    dst[i] = static_cast<T>(row[w + i * step]);
+  zero(dst + last, s.length - last);
 }
 
 /// Sets dst[i] to dY at the output position for which tap (td, th,
@@ -70,11 +86,10 @@ void readTapBack(const ConvShape &c, const S *image, const Segment &s, int64_t t
   int64_t w = s.w + c.pad[2] - tw * c.dilation[2], step = c.stride[2];
   if (step == 1) {
     int64_t first = std::clamp<int64_t>(-w, 0, s.length), last = std::clamp(c.out[2] - w, first, s.length);
-    std::fill_n(dst, first, T(0));
+    zero(dst, first);
     for (int64_t i = first; i < last; ++i)
       dst[i] = static_cast<T>(row[w + i]);
-    std::fill_n(dst + last, s.length - last, T(0));
-    return;
+    return zero(dst + last, s.length - last);
   }
   for (int64_t i = ((-w) % step + step) % step; i < s.length; i += step)
     if (w + i >= 0 && (w + i) / step < c.out[2])

@@ -4,8 +4,7 @@
 namespace kedge::rt::cpu {
 
 const FewBitRows &fewBitRows() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<fewBitRowsAvx512>() : isa == Isa::Avx2 ? madeBy<fewBitRowsAvx2>() : madeBy<fewBitRowsBase>();
+  return madeForIsa<fewBitRowsAvx512, fewBitRowsAvx2, fewBitRowsBase>();
 }
 
 } // namespace kedge::rt::cpu

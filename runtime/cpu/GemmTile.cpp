@@ -4,13 +4,11 @@
 namespace kedge::rt::cpu {
 
 template <> const GemmTile<float> &gemmTile<float>() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<gemmTileAvx512F32>() : isa == Isa::Avx2 ? madeBy<gemmTileAvx2F32>() : madeBy<gemmTileBaseF32>();
+  return madeForIsa<gemmTileAvx512F32, gemmTileAvx2F32, gemmTileBaseF32>();
 }
 
 template <> const GemmTile<double> &gemmTile<double>() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<gemmTileAvx512F64>() : isa == Isa::Avx2 ? madeBy<gemmTileAvx2F64>() : madeBy<gemmTileBaseF64>();
+  return madeForIsa<gemmTileAvx512F64, gemmTileAvx2F64, gemmTileBaseF64>();
 }
 
 template <> const GemmTile<uint16_t> &gemmTile<uint16_t>() {

@@ -26,4 +26,10 @@ template <auto make> const auto &madeBy() {
   return table;
 }
 
+/// The result of one of three functions, by activeIsa.
+template <auto avx512, auto avx2, auto base> const auto &madeForIsa() {
+  const Isa isa = activeIsa();
+  return isa >= Isa::Avx512 ? madeBy<avx512>() : isa == Isa::Avx2 ? madeBy<avx2>() : madeBy<base>();
+}
+
 } // namespace kedge::rt::cpu

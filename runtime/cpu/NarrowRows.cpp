@@ -5,8 +5,7 @@ namespace kedge::rt::cpu {
 namespace {
 
 const NarrowRowsOfBoth &rowsOfThisMachine() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<narrowRowsAvx512>() : isa == Isa::Avx2 ? madeBy<narrowRowsAvx2>() : madeBy<narrowRowsBase>();
+  return madeForIsa<narrowRowsAvx512, narrowRowsAvx2, narrowRowsBase>();
 }
 
 } // namespace

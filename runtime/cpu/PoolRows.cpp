@@ -4,13 +4,11 @@
 namespace kedge::rt::cpu {
 
 template <> const PoolRows<float> &poolRows<float>() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<poolRowsAvx512F32>() : isa == Isa::Avx2 ? madeBy<poolRowsAvx2F32>() : madeBy<poolRowsBaseF32>();
+  return madeForIsa<poolRowsAvx512F32, poolRowsAvx2F32, poolRowsBaseF32>();
 }
 
 template <> const PoolRows<double> &poolRows<double>() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<poolRowsAvx512F64>() : isa == Isa::Avx2 ? madeBy<poolRowsAvx2F64>() : madeBy<poolRowsBaseF64>();
+  return madeForIsa<poolRowsAvx512F64, poolRowsAvx2F64, poolRowsBaseF64>();
 }
 
 } // namespace kedge::rt::cpu

@@ -4,13 +4,11 @@
 namespace kedge::rt::cpu {
 
 const WinogradRows &winogradRows() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<winogradRowsAvx512>() : isa == Isa::Avx2 ? madeBy<winogradRowsAvx2>() : madeBy<winogradRowsBase>();
+  return madeForIsa<winogradRowsAvx512, winogradRowsAvx2, winogradRowsBase>();
 }
 
 const WinogradLanes &winogradLanes() {
-  const Isa isa = activeIsa();
-  return isa >= Isa::Avx512 ? madeBy<winogradLanesAvx512>() : isa == Isa::Avx2 ? madeBy<winogradLanesAvx2>() : madeBy<winogradLanesBase>();
+  return madeForIsa<winogradLanesAvx512, winogradLanesAvx2, winogradLanesBase>();
 }
 
 } // namespace kedge::rt::cpu

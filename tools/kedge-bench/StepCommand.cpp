@@ -1,5 +1,6 @@
 // kedge-bench step: what scripts that time PyTorch print, for a compiled program.
 #include "Commands.h"
+#include "ProcessorPeak.h"
 #include "SyntheticData.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
@@ -99,6 +100,7 @@ void step(const StepFlags &options) {
   double compileSeconds = runProcess(compile, folder.path / "compile.txt").seconds;
   // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before the model.
   int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder.path / "plan.json").peakBytes;
+  const double peak = multiplyAddRate(options.threads);
   const size_t warmUp = 3, steps = static_cast<size_t>(options.steps) + warmUp;
   const bench::SyntheticInputs inputs = bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder.path, options.vocabulary);
   std::vector<std::string> command{program.string(), "--steps", std::to_string(steps), "--threads",
@@ -121,6 +123,11 @@ void step(const StepFlags &options) {
               {"threads", options.threads}, {"compile_seconds", compileSeconds}};
   if (inputs.tokens)
     result["tokens_per_second"] = static_cast<double>(inputs.tokens) / median;
+  // By the definitions of the operators: kernels with fewer multiplications can be above the peak.
+  const double flops = plan.at("flops").get<double>();
+  result["flops"] = flops;
+  result["fp32_peak_flops_per_second"] = peak;
+  result["fp32_peak_share"] = flops / median / peak;
   result["parameters"] = plan.at("state_bytes").at("parameters").get<int64_t>() / int64_t(sizeof(float));
   fmt::print("{}\n", result.dump());
 }

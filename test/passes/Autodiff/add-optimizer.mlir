@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --kedge-add-optimizer="optimizer=sgd momentum=0.9 clip-norm=1" | FileCheck %s
+// RUN: kedge-opt %s --kedge-add-optimizer="optimizer=sgd momentum=0.9 clip-norm=1" --split-input-file | FileCheck %s
 
 // CHECK: train.state parameter @w tensor<3xf32>
 // CHECK: train.state momentum @w.momentum tensor<3xf32> from unit {of = @w}
@@ -15,4 +15,19 @@ func.func @step(%x: tensor<3xf32> {train.binding = #train.binding<input "x">}, %
     -> (tensor<3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
   %0 = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
+}
+
+// -----
+
+// The norm reads rows of 256 numbers or more where there are such: [64, 3, 3, 3] leaves 64 sums.
+// CHECK-LABEL: func.func @step
+// CHECK: train.final_gradient @filter %[[G:.*]] :
+// CHECK: %[[ROWS:.*]] = onnx.Reshape %[[G]] {{.*}} -> tensor<64x27xf32>
+// CHECK: onnx.ReduceSumSquare %[[ROWS]] {axes = array<i64: 1>{{.*}} -> tensor<64xf32>
+train.state parameter @filter tensor<64x3x3x3xf32>
+func.func @step(%x: tensor<64x3x3x3xf32> {train.binding = #train.binding<input "x">},
+                   %w: tensor<64x3x3x3xf32> {train.binding = #train.binding<state @filter>})
+    -> (tensor<64x3x3x3xf32> {train.binding = #train.binding<gradient @filter>}) attributes {train.kind = #train.kind<step>} {
+  %0 = onnx.Mul %x, %w : (tensor<64x3x3x3xf32>, tensor<64x3x3x3xf32>) -> tensor<64x3x3x3xf32>
+  return %0 : tensor<64x3x3x3xf32>
 }
