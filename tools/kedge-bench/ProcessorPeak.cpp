@@ -1,5 +1,4 @@
 #include "ProcessorPeak.h"
-#include "runtime/cpu/Isa.h"
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -9,7 +8,7 @@
 namespace kedge::bench {
 namespace {
 
-constexpr int64_t kSteps = 2'000'000;
+constexpr int64_t kLoopSteps = 2'000'000;
 constexpr int kSums = 12; ///< independent, so that none waits for itself
 
 // A macro, as vectors of a function that is inlined into one for another instruction set are split before.
@@ -17,7 +16,7 @@ constexpr int kSums = 12; ///< independent, so that none waits for itself
   typedef float Vector __attribute__((vector_size(Bytes))); \
   Vector sums[kSums] = {}; \
   const Vector factor = Vector{} + 0.5f, term = Vector{} + 1.0f; \
-  for (int64_t step = 0; step < kSteps; ++step) \
+  for (int64_t step = 0; step < kLoopSteps; ++step) \
     _Pragma("GCC unroll 12") for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * factor + term; \
   for (int i = 1; i < kSums; ++i) \
     sums[0] += sums[i]; \
@@ -36,9 +35,9 @@ struct Loop {
 
 Loop loopOfThisMachine() {
 #if defined(__x86_64__)
-  if (rt::cpu::activeIsa() >= rt::cpu::Isa::Avx512)
+  if (__builtin_cpu_supports("avx512f"))
     return {addsOfAvx512, 16};
-  if (rt::cpu::activeIsa() == rt::cpu::Isa::Avx2)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return {addsOfAvx2, 8};
 #endif
   return {addsOfBase, 4};
@@ -70,7 +69,7 @@ double multiplyAddRate(int threads) {
   double least = secondsOf(loop, threads);
   for (int run = 1; run < kRuns; ++run)
     least = std::min(least, secondsOf(loop, threads));
-  return 2.0 * static_cast<double>(kSteps * kSums) * loop.lanes * threads / least;
+  return 2.0 * static_cast<double>(kLoopSteps * kSums) * loop.lanes * threads / least;
 }
 
 } // namespace kedge::bench

@@ -100,7 +100,7 @@ void step(const StepFlags &options) {
   double compileSeconds = runProcess(compile, folder.path / "compile.txt").seconds;
   // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before the model.
   int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder.path / "plan.json").peakBytes;
-  const double peak = multiplyAddRate(options.threads);
+  const double peak = bench::multiplyAddRate(options.threads);
   const size_t warmUp = 3, steps = static_cast<size_t>(options.steps) + warmUp;
   const bench::SyntheticInputs inputs = bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder.path, options.vocabulary);
   std::vector<std::string> command{program.string(), "--steps", std::to_string(steps), "--threads",
