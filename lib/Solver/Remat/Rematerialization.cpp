@@ -11,11 +11,11 @@
 namespace kedge::solver {
 namespace {
 
-/// Work that a whole front takes by default: about five seconds on one core, less for less than 150 nodes.
+/// Work that a whole front takes by default: about five seconds on one core, less for less than 250 nodes.
 /// Where layers are solved once, more nodes need hardly more of it.
 int64_t defaultEffort(const RematModel &model, bool folded) {
   int64_t nodes = model.nodeCount;
-  return std::min(400'000 * nodes, 50'000'000 + (folded ? 2'000 : 10'000) * nodes);
+  return std::min(400'000 * nodes, folded ? 50'000'000 + 2'000 * nodes : 100'000'000 + 10'000 * nodes);
 }
 
 /// Share of the work for the few layers that stand for all.
