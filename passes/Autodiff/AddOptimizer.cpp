@@ -114,14 +114,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
-    Value found = splat(builder, loc, real, 0.0);
-    for (const Trained &one : trained) {
-      builder.enter(gradientPlace(one));
-      Value flag = anyNotFinite(builder, ownPart(builder, one.gradient));
-      builder.enter(updateOf("optimizer"));
-      found = onnx::MaxOp::create(builder, loc, found, flag);
-    }
-    found = overRanks(builder, found, "max");
+    Value found = overRanks(builder, foldOfAll<AnyNotFinite>(builder, loc, trained), "max");
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
@@ -145,19 +138,22 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return scalar(function, "item_scale");
   }
 
-  /// Root of the sum of squares: each tensor, then tensors in the order of the module, then ranks.
+  /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then ranks.
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
-    Value total;
+    Value total = overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), "sum");
+    return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
+  }
+
+  /// What each gradient leaves is made beside it, the rest with the optimizer's scalars. Without gradients it is zero.
+  template <typename Fold> Value foldOfAll(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained) {
+    Fold fold;
     for (const Trained &one : trained) {
       builder.enter(gradientPlace(one));
-      Value squares = sumOfSquares(builder, ownPart(builder, one.gradient));
-      builder.enter(updateOf("optimizer"));
-      total = total ? onnx::AddOp::create(builder, loc, total, squares).getResult() : squares;
+      fold.add(builder, ownPart(builder, one.gradient));
     }
-    if (!total)
-      return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
-    total = overRanks(builder, total, "sum");
-    return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
+    builder.enter(updateOf("optimizer"));
+    Value all = fold.join(builder, loc);
+    return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
   }
 
   /// What this rank looks at of a gradient that is alike on all of them.

@@ -34,22 +34,81 @@ template <typename First, typename Rest> Value foldRows(OpBuilder &builder, Valu
     return rows;
   return Rest::create(builder, loc, rows, llvm::to_vector(llvm::seq<int64_t>(0, last)), false);
 }
+
+/// Biases and the like are kept as they are until all gradients are there: a launch costs more than their bytes.
+bool isShort(Value gradient) { return rankOf(gradient) <= 1 && elementCount(shapeOf(gradient)) <= 16384; }
+
+/// Pieces of one launch: a kernel for GPUs looks its piece up among them.
+constexpr size_t kPieces = 256;
+
+Value asRow(OpBuilder &builder, Value values) {
+  if (rankOf(values) == 1)
+    return values;
+  return onnx::ReshapeOp::create(builder, values.getLoc(), values, ArrayRef<int64_t>{elementCount(shapeOf(values))});
+}
+
+Value asF32(OpBuilder &builder, Value values) {
+  if (elementOf(values) == builder.getF32Type())
+    return values;
+  return onnx::CastOp::create(builder, values.getLoc(), values, TypeAttr::get(builder.getF32Type()));
+}
+
 } // namespace
 
 Value sumOfSquares(OpBuilder &builder, Value gradient) {
-  Location loc = gradient.getLoc();
-  gradient = inLongRows(builder, gradient);
-  if (elementOf(gradient) != builder.getF32Type())
-    gradient = onnx::CastOp::create(builder, loc, gradient, TypeAttr::get(builder.getF32Type()));
+  gradient = asF32(builder, inLongRows(builder, gradient));
   if (rankOf(gradient) == 0)
-    return onnx::MulOp::create(builder, loc, gradient, gradient);
+    return onnx::MulOp::create(builder, gradient.getLoc(), gradient, gradient);
   return foldRows<onnx::ReduceSumSquareOp, onnx::ReduceSumOp>(builder, gradient);
 }
 
-Value anyNotFinite(OpBuilder &builder, Value gradient) {
-  gradient = inLongRows(builder, gradient);
-  Value flags = train::NotFiniteOp::create(builder, gradient.getLoc(), gradient);
-  return rankOf(gradient) == 0 ? flags : foldRows<onnx::ReduceMaxOp, onnx::ReduceMaxOp>(builder, flags);
+void GradientFold::add(OpBuilder &builder, Value gradient) {
+  if (isShort(gradient))
+    shortRows[elementOf(gradient)].push_back(asRow(builder, gradient));
+  else
+    folded.push_back(asRow(builder, foldLast(builder, inLongRows(builder, gradient))));
+}
+
+Value GradientFold::join(OpBuilder &builder, Location loc) {
+  Value total;
+  auto take = [&](ArrayRef<Value> rows, auto &&fold) {
+    for (; !rows.empty(); rows = rows.drop_front(std::min(kPieces, rows.size()))) {
+      ArrayRef<Value> pieces = rows.take_front(kPieces);
+      Value row = pieces.size() == 1 ? pieces[0] : Value(onnx::ConcatOp::create(builder, loc, ValueRange(pieces), 0));
+      Value one = fold(row);
+      total = total ? combine(builder, total, one) : one;
+    }
+  };
+  for (auto &[type, rows] : shortRows)
+    take(rows, [&](Value row) { return foldLast(builder, row); });
+  take(folded, [&](Value row) { return foldAgain(builder, row); });
+  return total;
+}
+
+Value SumOfSquares::foldLast(OpBuilder &builder, Value values) const {
+  values = asF32(builder, values);
+  return onnx::ReduceSumSquareOp::create(builder, values.getLoc(), values, ArrayRef<int64_t>{rankOf(values) - 1}, false);
+}
+
+Value SumOfSquares::foldAgain(OpBuilder &builder, Value row) const {
+  return onnx::ReduceSumOp::create(builder, row.getLoc(), row, ArrayRef<int64_t>{0}, false);
+}
+
+Value SumOfSquares::combine(OpBuilder &builder, Value a, Value b) const {
+  return onnx::AddOp::create(builder, a.getLoc(), a, b);
+}
+
+Value AnyNotFinite::foldLast(OpBuilder &builder, Value values) const {
+  Value flags = train::NotFiniteOp::create(builder, values.getLoc(), values);
+  return onnx::ReduceMaxOp::create(builder, values.getLoc(), flags, ArrayRef<int64_t>{rankOf(values) - 1}, false);
+}
+
+Value AnyNotFinite::foldAgain(OpBuilder &builder, Value row) const {
+  return onnx::ReduceMaxOp::create(builder, row.getLoc(), row, ArrayRef<int64_t>{0}, false);
+}
+
+Value AnyNotFinite::combine(OpBuilder &builder, Value a, Value b) const {
+  return onnx::MaxOp::create(builder, a.getLoc(), a, b);
 }
 
 } // namespace kedge::autodiff

@@ -1,12 +1,45 @@
-// What a gradient boils down to before its update: the sum of its squares, and whether all of it is finite.
+// What gradients boil down to before the updates: the sum of their squares, and whether all of them are finite.
 #pragma once
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace kedge::autodiff {
 
-/// A scalar in f32: rows first, then the tensor.
+/// The sum of one tensor's squares, a scalar in f32: rows first, then the tensor.
 mlir::Value sumOfSquares(mlir::OpBuilder &builder, mlir::Value gradient);
-/// 1 when any element is infinite or no number, else 0; rows first.
-mlir::Value anyNotFinite(mlir::OpBuilder &builder, mlir::Value gradient);
+
+/// A fold over all gradients in few launches, however many gradients there are: short vectors are joined to one row, which
+/// is folded once. Of a large one each row is folded where the gradient is made, and these results are joined to one row, too.
+/// The order of terms is that of `add`.
+class GradientFold {
+public:
+  virtual ~GradientFold() = default;
+  void add(mlir::OpBuilder &builder, mlir::Value gradient);
+  /// A scalar in f32; null if nothing was added.
+  mlir::Value join(mlir::OpBuilder &builder, mlir::Location loc);
+
+private:
+  /// The fold of the last dimension.
+  virtual mlir::Value foldLast(mlir::OpBuilder &builder, mlir::Value values) const = 0;
+  /// A scalar of what foldLast left.
+  virtual mlir::Value foldAgain(mlir::OpBuilder &builder, mlir::Value row) const = 0;
+  virtual mlir::Value combine(mlir::OpBuilder &builder, mlir::Value a, mlir::Value b) const = 0;
+
+  llvm::MapVector<mlir::Type, llvm::SmallVector<mlir::Value>> shortRows; ///< gradients by element type
+  llvm::SmallVector<mlir::Value> folded;
+};
+
+class SumOfSquares : public GradientFold {
+  mlir::Value foldLast(mlir::OpBuilder &builder, mlir::Value values) const override;
+  mlir::Value foldAgain(mlir::OpBuilder &builder, mlir::Value row) const override;
+  mlir::Value combine(mlir::OpBuilder &builder, mlir::Value a, mlir::Value b) const override;
+};
+
+/// 1 when any element is infinite or no number, else 0.
+class AnyNotFinite : public GradientFold {
+  mlir::Value foldLast(mlir::OpBuilder &builder, mlir::Value values) const override;
+  mlir::Value foldAgain(mlir::OpBuilder &builder, mlir::Value row) const override;
+  mlir::Value combine(mlir::OpBuilder &builder, mlir::Value a, mlir::Value b) const override;
+};
 
 } // namespace kedge::autodiff

@@ -259,33 +259,33 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   let summary = "Turn gradients into new parameters";
   let description = [{
     Adds the updates after the backward pass of @step, or to @update. First gradients are corrected for the number of
-    items that are not ignored. Then follow the global norm, clipping and the optimizer. The norm is summed for each tensor,
-    in a fixed order. Creates the symbols of the optimizer's state. After kedge-scale-loss, gradients are first divided by
-    the scale; a step with a gradient that is not finite keeps all states and changes only the scale. A function with
-    `train.training_info` updates its variables itself and is not changed. With several ranks, gradients are sums over all
-    ranks already (kedge-reduce-gradients), and each rank adds its own part to the norm. Statistics: parameters, state
-    bytes.
+    items that are not ignored. Then follow the global norm, clipping and the optimizer. The norm is summed by rows of
+    each tensor, then over tensors in a fixed order; vectors are joined first. Creates the symbols of the optimizer's
+    state. After kedge-scale-loss, gradients are first divided by the scale; a step with a gradient that is not finite
+    keeps all states and changes only the scale. A function with `train.training_info` updates its variables itself and
+    is not changed. With several ranks, gradients are sums over all ranks already (kedge-reduce-gradients), and each
+    rank adds its own part to the norm. Statistics: parameters, state bytes.
 
     Example: `--kedge-add-optimizer=optimizer=sgd`
     ```mlir
-    train.state parameter @w tensor<f32>
-    func.func @step(%x: tensor<f32> {train.binding = #train.binding<input "x">}, %w: tensor<f32> {train.binding = #train.binding<state @w>})
-        -> (tensor<f32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
-      %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      return %g : tensor<f32>
+    train.state parameter @w tensor<3xf32>
+    func.func @step(%x: tensor<3xf32> {train.binding = #train.binding<input "x">}, %w: tensor<3xf32> {train.binding = #train.binding<state @w>})
+        -> (tensor<3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
+      %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      return %g : tensor<3xf32>
     }
     ```
     becomes
     ```mlir
     func.func @step(%x: ..., %w: ..., %decay: ... "weight_decay">}, %lr: ... "lr">}) -> (... "grad_norm">}, ... @w>}) attributes {train.kind = #train.kind<step>} {
-      %g = onnx.Mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      train.final_gradient @w %g : tensor<f32>
+      %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      train.final_gradient @w %g : tensor<3xf32>
       %scale = onnx.Constant dense<1.000000e+00> : tensor<f32>
-      %square = onnx.Mul %g, %g {kedge.place = #update_w} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %square = onnx.ReduceSumSquare %g {axes = array<i64: 0>, kedge.place = #update_optimizer} : (tensor<3xf32>) -> tensor<f32>
       %root = onnx.Sqrt %square {kedge.place = #update_optimizer} : (tensor<f32>) -> tensor<f32>
       %norm = onnx.Mul %root, %scale {kedge.place = #update_optimizer} : ...
       %new = train.sgd %w, %g, %scale, %decay, %lr {decay = true, kedge.place = #update_w, ...} : ...
-      return %norm, %new : tensor<f32>, tensor<f32>
+      return %norm, %new : tensor<f32>, tensor<3xf32>
     }
     ```
   }];

@@ -148,9 +148,9 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   let description = [{
     Moves ops that lead only to new state up: to just after their last operand is made, and after the last reader of the
     state that they replace. So live ranges of gradients end early. Of the ops that also lead to results, such as the norm
-    of all gradients, moves those whose result has at most 1/64 of the bytes that they read. Ops that read gradients
-    which ranks have reduced wait until the next reduction has begun. Ops that make a rank's part of an argument for a single reader stand
-    right before that reader. Statistic: ops moved.
+    of all gradients, moves those whose result has at most 1/64 of the bytes that they read, and concatenations. Ops that read
+    gradients which ranks have reduced wait until the next reduction has begun. Ops that make a rank's part of an argument for
+    a single reader stand right before that reader. Statistic: ops moved.
 
     Example:
     ```mlir

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Support/Statistics.h"
@@ -25,6 +26,12 @@ bool boilsDown(Operation &op) {
   return made <= std::max(scalarBytes, largest / ratio);
 }
 
+/// Pieces that one launch joins, such as the sums that the norm of all gradients is made of, hold as many bytes apart as together.
+bool joins(Operation &op) {
+  auto library = dyn_cast<sched::LibraryOp>(op);
+  return library && library.getKernel() == onnx::ConcatOp::getOperationName();
+}
+
 /// Ops whose results lead to nothing but new state and results of the function, through ops of the same kind.
 SmallVector<Operation *> tailOps(func::FuncOp function) {
   llvm::SetVector<Operation *> tail;
@@ -42,7 +49,7 @@ SmallVector<Operation *> tailOps(func::FuncOp function) {
     bool toState = llvm::all_of(op.getUses(), endsAsState);
     if (toState)
       onlyState.insert(&op);
-    if (toState || isa<sched::ViewOp>(op) || boilsDown(op))
+    if (toState || isa<sched::ViewOp>(op) || boilsDown(op) || joins(op))
       tail.insert(&op);
   }
   return llvm::to_vector(llvm::reverse(tail));

@@ -31,3 +31,35 @@ func.func @step(%x: tensor<64x3x3x3xf32> {train.binding = #train.binding<input "
   %0 = onnx.Mul %x, %w : (tensor<64x3x3x3xf32>, tensor<64x3x3x3xf32>) -> tensor<64x3x3x3xf32>
   return %0 : tensor<64x3x3x3xf32>
 }
+
+// -----
+
+// The norm of many gradients takes few launches: vectors are joined to one row, and so are the sums that others leave.
+// CHECK-LABEL: func.func @step
+// CHECK: train.final_gradient @w %[[W:.*]] :
+// CHECK: train.final_gradient @b %[[B:.*]] :
+// CHECK: train.final_gradient @v %[[V:.*]] :
+// CHECK: train.final_gradient @c %[[C:.*]] :
+// CHECK-DAG: %[[WROWS:.*]] = onnx.ReduceSumSquare %[[W]] {{.*}} -> tensor<64xf32>
+// CHECK-DAG: %[[VROWS:.*]] = onnx.ReduceSumSquare %[[V]] {{.*}} -> tensor<32xf32>
+// CHECK: %[[SHORT:.*]] = onnx.Concat %[[B]], %[[C]]
+// CHECK: onnx.ReduceSumSquare %[[SHORT]] {{.*}} -> tensor<f32>
+// CHECK: %[[SUMS:.*]] = onnx.Concat %[[WROWS]], %[[VROWS]]
+// CHECK: onnx.ReduceSum %[[SUMS]] {{.*}} -> tensor<f32>
+// CHECK-NOT: onnx.ReduceSum
+// CHECK: onnx.Sqrt
+train.state parameter @w tensor<64x128xf32>
+train.state parameter @b tensor<64xf32>
+train.state parameter @v tensor<32x96xf32>
+train.state parameter @c tensor<96xf32>
+func.func @step(%w: tensor<64x128xf32> {train.binding = #train.binding<state @w>}, %b: tensor<64xf32> {train.binding = #train.binding<state @b>},
+                %v: tensor<32x96xf32> {train.binding = #train.binding<state @v>}, %c: tensor<96xf32> {train.binding = #train.binding<state @c>})
+    -> (tensor<64x128xf32> {train.binding = #train.binding<gradient @w>}, tensor<64xf32> {train.binding = #train.binding<gradient @b>},
+        tensor<32x96xf32> {train.binding = #train.binding<gradient @v>}, tensor<96xf32> {train.binding = #train.binding<gradient @c>})
+    attributes {train.kind = #train.kind<step>} {
+  %0 = onnx.Neg %w : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = onnx.Neg %b : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = onnx.Neg %v : (tensor<32x96xf32>) -> tensor<32x96xf32>
+  %3 = onnx.Neg %c : (tensor<96xf32>) -> tensor<96xf32>
+  return %0, %1, %2, %3 : tensor<64x128xf32>, tensor<64xf32>, tensor<32x96xf32>, tensor<96xf32>
+}

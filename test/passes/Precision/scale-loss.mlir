@@ -8,7 +8,7 @@
 // CHECK: %[[LOSS:.*]] = train.scale_loss %{{.*}}, %[[SCALE:[a-z0-9]+]]
 // CHECK: onnx.Mul %{{.*}}, %[[SCALE]]
 // CHECK: %[[FLAGS:.*]] = train.not_finite
-// CHECK: %[[FOUND:.*]] = onnx.Max
+// CHECK: %[[FOUND:.*]] = onnx.ReduceMax %[[FLAGS]]
 // CHECK: %[[SKIPPED:.*]] = onnx.Greater %[[FOUND]]
 // CHECK: train.update_scale %[[SCALE]], {{.*}}window = 8
 // CHECK: train.count_step
