@@ -135,8 +135,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
-  if (!target.gpu)
-    functions.addPass(schedule::createUnpackInProducts());
+  functions.addPass(target.gpu ? schedule::createPairFloat8Casts() : schedule::createUnpackInProducts());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters({target.gpu}));
   if (target.gpu) {

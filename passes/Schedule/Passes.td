@@ -31,6 +31,32 @@ def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
+def PairFloat8Casts : Pass<"kedge-pair-float8-casts", "mlir::func::FuncOp"> {
+  let summary = "Write a matrix of 8-bit floats and its transpose in one kernel";
+  let description = [{
+    For GPUs, behind kedge-decompose. Tensor cores of 8-bit floats read both operands along the summed dim. So most tensors
+    are wanted as they are by one product, and transposed by another. A cast whose result is transposed becomes one op with
+    both results, which reads the wide tensor once. Statistic: casts paired.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<32x16xbf16>, %s: tensor<f32>) -> (tensor<32x16xf8E4M3FN>, tensor<16x32xf8E4M3FN>) {
+      %0 = train.float8_cast %x, %s {to = f8E4M3FN} : (tensor<32x16xbf16>, tensor<f32>) -> tensor<32x16xf8E4M3FN>
+      %1 = onnx.Transpose %0 {perm = array<i64: 1, 0>} : (tensor<32x16xf8E4M3FN>) -> tensor<16x32xf8E4M3FN>
+      return %0, %1 : tensor<32x16xf8E4M3FN>, tensor<16x32xf8E4M3FN>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<32x16xbf16>, %s: tensor<f32>) -> (tensor<32x16xf8E4M3FN>, tensor<16x32xf8E4M3FN>) {
+      %result, %transposed = train.float8_cast_both %x, %s {to = f8E4M3FN} : (tensor<32x16xbf16>, tensor<f32>) -> (tensor<32x16xf8E4M3FN>, tensor<16x32xf8E4M3FN>)
+      return %result, %transposed : tensor<32x16xf8E4M3FN>, tensor<16x32xf8E4M3FN>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
 def UnpackInProducts : Pass<"kedge-unpack-in-products", "mlir::func::FuncOp"> {
   let summary = "Let products read weights in few bits as they are stored";
   let description = [{

@@ -9,6 +9,13 @@ using namespace kedge::train;
 
 namespace {
 double largestOf(Type float8) { return APFloat::getLargest(cast<FloatType>(float8).getFloatSemantics()).convertToDouble(); }
+
+/// x * scale within the range of the type; the store rounds it.
+Value clamped(ClusterBodyBuilder &b, ValueRange v, Type float8) {
+  const double largest = largestOf(float8);
+  auto number = [&](double value) { return b.constant(v[0].getType(), value); };
+  return b.minimum(b.maximum(b.mul(v[0], v[1]), number(-largest)), number(largest));
+}
 } // namespace
 
 LogicalResult RowMaximaOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -57,9 +64,28 @@ LogicalResult Float8CastOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 }
 
 void Float8CastOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
-  const double largest = largestOf(getTo());
-  auto number = [&](double value) { return b.constant(v[0].getType(), value); };
-  results.push_back(b.minimum(b.maximum(b.mul(v[0], v[1]), number(-largest)), number(largest)));
+  results.push_back(clamped(b, v, getTo()));
+}
+
+LogicalResult Float8CastBothOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  if (rankOf(adaptor.getX()) != 2)
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(adaptor.getX());
+  types.append({RankedTensorType::get(shape, adaptor.getTo()), RankedTensorType::get({shape[1], shape[0]}, adaptor.getTo())});
+  return success();
+}
+
+void Float8CastBothOp::describeCluster(ClusterSpec &spec) {
+  MLIRContext *context = getContext();
+  AffineMap all = AffineMap::getMultiDimIdentityMap(2, context);
+  spec.domain = llvm::to_vector(shapeOf(getX()));
+  spec.reduced.assign(2, false);
+  spec.inputMaps = {all, AffineMap::get(2, 0, context)};
+  spec.outputMaps = {all, AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, context)};
+}
+
+void Float8CastBothOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  results.append(2, clamped(b, v, getTo()));
 }
 
 /// A GPU's tensor cores read both operands along the summed dim.

@@ -165,24 +165,26 @@ void planSplits(const ClusterNest &nest, GpuPlan &plan) {
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
 }
 
-/// A dim to turn inputs around in: only where nothing is folded, for tensors that do not fit a cache line or two.
+/// A dim to turn tensors around in: only where nothing is folded, for tensors that do not fit a cache line or two.
 std::optional<unsigned> chooseTile(const ClusterNest &nest, unsigned lanesDim) {
   if (nest.passes || nest.sizes[lanesDim] < GpuPlan::kTileRows)
     return std::nullopt;
-  for (const Access &input : nest.inputs)
-    for (unsigned d = 0; d < nest.rank(); ++d)
-      if (d != lanesDim && input.linear && input.coefficients[d] == 1 && input.coefficients[lanesDim] > 1 &&
-          nest.sizes[d] >= GpuPlan::kTileRows)
-        return d;
+  for (const auto *accesses : {&nest.inputs, &nest.outputs})
+    for (const Access &access : *accesses)
+      for (unsigned d = 0; d < nest.rank(); ++d)
+        if (d != lanesDim && access.linear && access.coefficients[d] == 1 && access.coefficients[lanesDim] > 1 &&
+            nest.sizes[d] >= GpuPlan::kTileRows)
+          return d;
   return std::nullopt;
 }
 
-/// Shared memory for all inputs that a tile turns around.
+/// Shared memory for all tensors that a tile turns around.
 bool tilesFit(const ClusterNest &nest, const GpuPlan &plan) {
   int64_t bytes = 0;
-  for (const Access &input : nest.inputs)
-    if (plan.isTransposed(input))
-      bytes += GpuPlan::kTile * (GpuPlan::kTile + 1) * std::max(1u, input.element.getIntOrFloatBitWidth() / 8) + 16;
+  for (const auto *accesses : {&nest.inputs, &nest.outputs})
+    for (const Access &access : *accesses)
+      if (plan.isTransposed(access))
+        bytes += GpuPlan::kTile * (GpuPlan::kTile + 1) * std::max(1u, access.element.getIntOrFloatBitWidth() / 8) + 16;
   return bytes <= kSharedBytes;
 }
 
@@ -230,8 +232,8 @@ bool kedge::lower::gpu::wantsStages(const ClusterNest &nest, const GpuPlan &plan
   return blocks < kManyBlocks / 2 && plan.units / plan.team >= kLongFold;
 }
 
-bool GpuPlan::isTransposed(const Access &input) const {
-  return tileDim && input.linear && input.coefficients[*tileDim] == 1 && input.coefficients[lanesDim] > 1;
+bool GpuPlan::isTransposed(const Access &access) const {
+  return tileDim && access.linear && access.coefficients[*tileDim] == 1 && access.coefficients[lanesDim] > 1;
 }
 
 std::array<int64_t, 3> GpuPlan::block() const {

@@ -26,14 +26,14 @@ struct GpuPlan {
   /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as if it were
   /// reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.
   bool walksRows = false;
-  /// Parallel dim that inputs are contiguous along while they stride over the lanes: a block takes a tile of kTile
-  /// elements of each of the two dims, and such inputs pass through shared memory. A group is then a tile.
+  /// Parallel dim that tensors are contiguous along while they stride over the lanes: a block takes a tile of kTile
+  /// elements of each of the two dims, and such tensors pass through shared memory. A group is then a tile.
   std::optional<unsigned> tileDim;
   bool wideIndex = false;    ///< positions need 64 bits
 
   static constexpr int64_t kTile = 32, kTileRows = 8; ///< threads of a block along the lanes, and across
-  /// Whether an input is one of those that tiles turn around.
-  bool isTransposed(const Access &input) const;
+  /// Whether a tensor is one of those that tiles turn around.
+  bool isTransposed(const Access &access) const;
   int64_t tilesOf(int64_t size) const { return (size + kTile - 1) / kTile; }
 
   int64_t blockSize() const { return team * groupsPerBlock; }

@@ -67,6 +67,11 @@ Value ThreadMemory::inputAddress(unsigned input, const Values &indices) {
   return gpuMemory(ops, access.element).address(kernel.getArgument(input), offset(access, indices, 0));
 }
 
+Value ThreadMemory::outputAddress(unsigned output, const Values &indices) {
+  const Access &access = nest.outputs[output];
+  return gpuMemory(ops, access.element).address(kernel.getArgument(nest.inputs.size() + output), offset(access, indices, 0));
+}
+
 ThreadMemory::Values ThreadMemory::load(unsigned input) {
   const Access &access = nest.inputs[input];
   BlockArgument argument = nest.body().getArgument(input);

@@ -16,8 +16,9 @@ public:
   /// The copies of an input at this place.
   Values load(unsigned input);
   void store(unsigned output, unsigned copy, mlir::Value value);
-  /// The address of an input's element at given indices.
+  /// The address of an input's or output's element at given indices.
   mlir::Value inputAddress(unsigned input, const Values &indices);
+  mlir::Value outputAddress(unsigned output, const Values &indices);
   /// An expression of the nest's dims, i64, in lanes where it varies along them.
   mlir::Value index(mlir::AffineExpr e, unsigned copy, unsigned width);
 

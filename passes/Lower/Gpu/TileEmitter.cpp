@@ -37,14 +37,18 @@ void TileEmitter::enterTile() {
   tileRow = place.threadId(mlir::gpu::Dimension::y);
 }
 
+// Elements are turned around as they lie in memory.
+ElementMemory TileEmitter::storedMemory(const Access &access) {
+  return gpuMemory(ops, gpuMemory(ops, access.element).storedType());
+}
+
 Value TileEmitter::rowOf(int64_t slot) {
   return arith::AddIOp::create(b, loc, tileRow, number(slot * GpuPlan::kTileRows));
 }
 
 // Threads of a warp read along the tile dim, where the input is contiguous, and later along the lanes.
 void TileEmitter::loadTile(unsigned input) {
-  // Elements are turned around as they lie in memory.
-  ElementMemory stored = gpuMemory(ops, gpuMemory(ops, nest.inputs[input].element).storedType());
+  ElementMemory stored = storedMemory(nest.inputs[input]);
   Value shared = sharedMemory(b, kernel, GpuPlan::kTile * kPitch * stored.bytes());
   auto clamped = [&](Value index, unsigned dim) -> Value {
     return arith::MinUIOp::create(b, loc, index, number(nest.sizes[dim] - 1));
@@ -69,24 +73,63 @@ void TileEmitter::loadTile(unsigned input) {
   }
 }
 
+ThreadPlace::Slot TileEmitter::slotAt(Value along, Value across) {
+  ThreadPlace::Slot slot;
+  slot.indices = place.groupIndices;
+  slot.indices[plan.lanesDim] = arith::AddIOp::create(b, loc, place.groupIndices[plan.lanesDim], along);
+  slot.indices[*plan.tileDim] = arith::AddIOp::create(b, loc, tileFirst, across);
+  for (unsigned dim : {plan.lanesDim, *plan.tileDim}) {
+    if (nest.sizes[dim] % GpuPlan::kTile == 0)
+      continue;
+    Value &index = slot.indices[dim], size = place.number(nest.sizes[dim]);
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
+    slot.valid = place.both(slot.valid, inside);
+    index = arith::MinUIOp::create(b, loc, index, place.number(nest.sizes[dim] - 1));
+  }
+  return slot;
+}
+
 void TileEmitter::enterSlots() {
   place.inUnits = true;
-  Values &group = place.groupIndices;
-  group[plan.lanesDim] = arith::AddIOp::create(b, loc, group[plan.lanesDim], place.column);
+  for (int64_t number = 0; number < kRows; ++number)
+    place.slots.push_back(slotAt(place.column, rowOf(number)));
+}
+
+void TileEmitter::storePoints() {
+  for (unsigned slot = 0; slot < place.slots.size(); ++slot)
+    place.guarded(place.slots[slot].valid, [&] {
+      for (unsigned output = 0; output < nest.outputs.size(); ++output)
+        if (!plan.isTransposed(nest.outputs[output]))
+          memory.store(output, slot, scalars.at(nest.yield().getOperand(output), slot));
+    });
+}
+
+// Elements of a row lie in one bank's neighbours, those of a column kPitch apart; threads then write along the tile dim.
+void TileEmitter::storeTiles() {
+  SmallVector<std::pair<unsigned, Value>> turned;
+  for (auto [output, access] : llvm::enumerate(nest.outputs)) {
+    if (!plan.isTransposed(access))
+      continue;
+    ElementMemory element = gpuMemory(ops, access.element);
+    Value shared = sharedMemory(b, kernel, GpuPlan::kTile * kPitch * element.bytes());
+    Value mine = arith::MulIOp::create(b, loc, place.column, number(kPitch));
+    for (int64_t slot = 0; slot < kRows; ++slot)
+      element.store(element.address(shared, arith::AddIOp::create(b, loc, mine, rowOf(slot))), scalars.at(nest.yield().getOperand(output), slot));
+    turned.push_back({output, shared});
+  }
+  if (turned.empty())
+    return;
+  mlir::gpu::BarrierOp::create(b, loc);
   for (int64_t number = 0; number < kRows; ++number) {
-    ThreadPlace::Slot slot;
-    slot.indices = group;
     Value row = rowOf(number);
-    slot.indices[*plan.tileDim] = arith::AddIOp::create(b, loc, tileFirst, row);
-    for (unsigned dim : {plan.lanesDim, *plan.tileDim}) {
-      if (nest.sizes[dim] % GpuPlan::kTile == 0)
-        continue;
-      Value &index = slot.indices[dim], size = place.number(nest.sizes[dim]);
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
-      slot.valid = place.both(slot.valid, inside);
-      index = arith::MinUIOp::create(b, loc, index, place.number(nest.sizes[dim] - 1));
-    }
-    place.slots.push_back(std::move(slot));
+    ThreadPlace::Slot slot = slotAt(row, place.column);
+    Value from = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, place.number(kPitch)), place.column);
+    place.guarded(slot.valid, [&] {
+      for (auto [output, shared] : turned) {
+        ElementMemory stored = storedMemory(nest.outputs[output]);
+        stored.store(memory.outputAddress(output, slot.indices), stored.load(stored.address(shared, from)));
+      }
+    });
   }
 }
 
@@ -98,16 +141,14 @@ void TileEmitter::emit() {
       turned.push_back(number);
       loadTile(number);
     }
-  mlir::gpu::BarrierOp::create(b, loc);
+  if (!turned.empty())
+    mlir::gpu::BarrierOp::create(b, loc);
   enterSlots();
   for (unsigned input : turned)
     for (Value &value : scalars.known[nest.body().getArgument(input)])
       value = gpuMemory(ops, nest.inputs[input].element).load(value);
   scalars.wantAll();
   scalars.emitAvailable();
-  for (unsigned slot = 0; slot < place.slots.size(); ++slot)
-    place.guarded(place.slots[slot].valid, [&] {
-      for (unsigned output = 0; output < nest.outputs.size(); ++output)
-        memory.store(output, slot, scalars.at(nest.yield().getOperand(output), slot));
-    });
+  storePoints();
+  storeTiles();
 }

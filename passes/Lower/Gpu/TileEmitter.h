@@ -1,11 +1,11 @@
-// The body of a GPU kernel that turns inputs around in shared memory.
+// The body of a GPU kernel that turns tensors around in shared memory.
 #pragma once
 #include "passes/Lower/Gpu/ThreadScalars.h"
 
 namespace kedge::lower::gpu {
 
-/// Nests without folds whose plan has a tile dim: a block takes a tile, and inputs that lie across the lanes are read
-/// along it.
+/// Nests without folds whose plan has a tile dim: a block takes a tile, and tensors that lie across the lanes are read and
+/// written along it.
 class TileEmitter {
 public:
   /// The kernel's arguments are the nest's inputs, then its outputs.
@@ -18,6 +18,11 @@ private:
   void enterTile();
   void loadTile(unsigned input);
   void enterSlots();
+  void storePoints();
+  void storeTiles();
+  /// Indices and validity of an element of the tile: its place along the lanes and along the tile dim.
+  ThreadPlace::Slot slotAt(mlir::Value along, mlir::Value across);
+  ElementMemory storedMemory(const Access &access);
   mlir::Value rowOf(int64_t slot);
   mlir::Value number(int64_t value) { return place.number(value); }
 

@@ -85,6 +85,21 @@ TEST(GpuCluster, TransposedInput) {
   }
 }
 
+/// A matrix as it lies and transposed, of other types, beside an input that is turned around, too.
+TEST(GpuCluster, TransposedOutput) {
+  for (auto [rows, columns] : {std::pair(5, 3), {32, 32}, {65, 31}, {70, 132}}) {
+    Case c = overTwo(rows, columns, "");
+    c.inputs = fmt::format("tensor<{0}x{1}xf32> tensor<{1}x{0}xf32>", rows, columns);
+    c.outputs = fmt::format("tensor<{0}x{1}xf32> tensor<{1}x{0}xbf16>", rows, columns);
+    c.inputMaps = c.outputMaps = fmt::format("{}, affine_map<(r, c) -> (c, r)>", kSame);
+    c.arguments = "%x: f32, %t: f32";
+    c.body = "%y = arith.subf %x, %t : f32\n %n = arith.truncf %y : f32 to bf16";
+    c.yield = "%y, %n";
+    c.yieldTypes = "f32, bf16";
+    EXPECT_EQ(check(textOf(c)).kernels.size(), 1u);
+  }
+}
+
 /// exp(x - max) / sum along the reduced dim.
 Case softmax(int64_t rows, int64_t columns, const std::string &reduced) {
   Case c = overTwo(rows, columns, reduced);

@@ -29,6 +29,13 @@ def Train_Float8CastOp : Train_Op<"float8_cast", [Pointwise]> {
   let results = (outs Train_Float8Tensor:$result);
 }
 
+def Train_Float8CastBothOp : Train_Op<"float8_cast_both", [Clusterable]> {
+  let summary = "train.float8_cast of a matrix, and its transpose";
+  let description = [{ On GPUs one product reads a tensor's rows, another its columns. Made by kedge-pair-float8-casts. }];
+  let arguments = (ins ONNX_Tensor:$x, Train_F32Scalar:$scale, TypeAttr:$to);
+  let results = (outs Train_Float8Tensor:$result, Train_Float8Tensor:$transposed);
+}
+
 def Train_ScaledProductOp : Op<Train_Dialect, "ScaledProduct", [Pure, KernelOrDecomposable]> {
   let summary = "alpha (inverse_a inverse_b) op(A) op(B) + beta C of 8-bit floats, summed in f32, rounded once to bf16";
   let description = [{
