@@ -25,16 +25,6 @@ Value inLongRows(OpBuilder &builder, Value gradient) {
   return onnx::ReshapeOp::create(builder, gradient.getLoc(), gradient, rows);
 }
 
-/// All elements by `First` along the last dimension, then what that leaves by `Rest`.
-template <typename First, typename Rest> Value foldRows(OpBuilder &builder, Value values) {
-  Location loc = values.getLoc();
-  const int64_t last = rankOf(values) - 1;
-  Value rows = First::create(builder, loc, values, ArrayRef<int64_t>{last}, false);
-  if (last == 0)
-    return rows;
-  return Rest::create(builder, loc, rows, llvm::to_vector(llvm::seq<int64_t>(0, last)), false);
-}
-
 /// Biases and the like are kept as they are until all gradients are there: a launch costs more than their bytes.
 bool isShort(Value gradient) { return rankOf(gradient) <= 1 && elementCount(shapeOf(gradient)) <= 16384; }
 
@@ -56,10 +46,13 @@ Value asF32(OpBuilder &builder, Value values) {
 } // namespace
 
 Value sumOfSquares(OpBuilder &builder, Value gradient) {
+  Location loc = gradient.getLoc();
   gradient = asF32(builder, inLongRows(builder, gradient));
-  if (rankOf(gradient) == 0)
-    return onnx::MulOp::create(builder, gradient.getLoc(), gradient, gradient);
-  return foldRows<onnx::ReduceSumSquareOp, onnx::ReduceSumOp>(builder, gradient);
+  const int64_t rank = rankOf(gradient);
+  if (rank == 0)
+    return onnx::MulOp::create(builder, loc, gradient, gradient);
+  Value rows = onnx::ReduceSumSquareOp::create(builder, loc, gradient, ArrayRef<int64_t>{rank - 1}, false);
+  return rank == 1 ? rows : onnx::ReduceSumOp::create(builder, loc, rows, llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), false);
 }
 
 void GradientFold::add(OpBuilder &builder, Value gradient) {
