@@ -20,9 +20,7 @@ Value inLongRows(OpBuilder &builder, Value gradient) {
     const int64_t last = rows.pop_back_val();
     rows.back() *= last;
   }
-  if (rows.size() == shape.size())
-    return gradient;
-  return onnx::ReshapeOp::create(builder, gradient.getLoc(), gradient, rows);
+  return builder.createOrFold<onnx::ReshapeOp>(gradient.getLoc(), gradient, rows);
 }
 
 /// Biases and the like are kept as they are until all gradients are there: a launch costs more than their bytes.
@@ -32,9 +30,7 @@ bool isShort(Value gradient) { return rankOf(gradient) <= 1 && elementCount(shap
 constexpr size_t kPieces = 256;
 
 Value asRow(OpBuilder &builder, Value values) {
-  if (rankOf(values) == 1)
-    return values;
-  return onnx::ReshapeOp::create(builder, values.getLoc(), values, ArrayRef<int64_t>{elementCount(shapeOf(values))});
+  return builder.createOrFold<onnx::ReshapeOp>(values.getLoc(), values, ArrayRef<int64_t>{elementCount(shapeOf(values))});
 }
 
 Value asF32(OpBuilder &builder, Value values) {

@@ -134,7 +134,7 @@ def RaiseLayerNorm : RaisePass<"kedge-raise-layer-norm", "LayerNormalization fro
     ```
   }];
 }
-def RaiseRMSNorm : RaisePass<"kedge-raise-rms-norm", "RMSNormalization from the mean square"> {
+def RaiseRmsNorm : RaisePass<"kedge-raise-rms-norm", "RMSNormalization from the mean square"> {
   let description = [{
     x / sqrt(mean(x^2) + epsilon) over trailing dims, with the weight that follows when there is one, becomes
     `onnx.RMSNormalization`. Statistic: rms norms.

@@ -25,7 +25,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createRaiseSilu());
   functions.addPass(raise::createRaiseSwiglu());
   functions.addPass(raise::createRaiseLayerNorm());
-  functions.addPass(raise::createRaiseRMSNorm());
+  functions.addPass(raise::createRaiseRmsNorm());
   functions.addPass(raise::createRaiseGroupNorm());
   functions.addPass(raise::createRaiseRotary());
   functions.addPass(raise::createRaiseAttention());

@@ -18,11 +18,6 @@ struct Narrow {
   Value values, inverse;
 };
 
-Value reshaped(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-  return shapeOf(value) == shape ? value
-                                 : onnx::ReshapeOp::create(b, value.getLoc(), value, b.getDenseI64ArrayAttr(shape)).getResult();
-}
-
 /// Casts of tensors, one for each type that is asked for, whatever shapes they are read in.
 class Float8Casts {
 public:
@@ -33,7 +28,7 @@ public:
     Narrow &made = known[{whole, element}];
     if (!made.values)
       made = cast(b, whole, element);
-    return {reshaped(b, made.values, shapeOf(value)), made.inverse};
+    return {b.createOrFold<onnx::ReshapeOp>(value.getLoc(), made.values, shapeOf(value)), made.inverse};
   }
 
   int64_t count() const { return known.size(); }

@@ -13,11 +13,6 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-Value reshaped(OpBuilder &builder, Value value, ArrayRef<int64_t> shape) {
-  return shapeOf(value) == shape ? value
-                                 : onnx::ReshapeOp::create(builder, value.getLoc(), value, builder.getDenseI64ArrayAttr(shape)).getResult();
-}
-
 /// The cast whose result, as a matrix, is transposed.
 train::Float8CastOp castOf(onnx::TransposeOp transpose) {
   if (transpose.getPerm() != ArrayRef<int64_t>{1, 0})
@@ -44,9 +39,9 @@ struct PairFloat8Casts : impl::PairFloat8CastsBase<PairFloat8Casts> {
   static void pair(train::Float8CastOp cast, ArrayRef<onnx::TransposeOp> transposes) {
     PlacedBuilder builder(cast);
     onnx::TransposeOp first = transposes.front();
-    Value matrix = reshaped(builder, cast.getX(), shapeOf(first.getData()));
+    Value matrix = builder.createOrFold<onnx::ReshapeOp>(cast.getLoc(), cast.getX(), shapeOf(first.getData()));
     auto both = train::Float8CastBothOp::create(builder, cast.getLoc(), matrix, cast.getScale(), TypeAttr::get(cast.getTo()));
-    Value whole = reshaped(builder, both.getResult(), shapeOf(cast.getResult()));
+    Value whole = builder.createOrFold<onnx::ReshapeOp>(cast.getLoc(), both.getResult(), shapeOf(cast.getResult()));
     for (onnx::TransposeOp transpose : transposes)
       if (transpose.getType() == both.getTransposed().getType()) {
         transpose.replaceAllUsesWith(both.getTransposed());

@@ -12,7 +12,7 @@ namespace {
 using namespace mlir;
 using namespace kedge::onnx;
 
-struct RaiseRMSNorm : impl::RaiseRMSNormBase<RaiseRMSNorm> {
+struct RaiseRmsNorm : impl::RaiseRmsNormBase<RaiseRmsNorm> {
   void runOnOperation() override {
     SmallVector<Operation *> roots;
     getOperation().walk([&](Operation *op) {
