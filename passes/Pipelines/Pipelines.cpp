@@ -142,6 +142,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
     functions.addPass(schedule::createPackAttention());
     functions.addPass(schedule::createPadRows());
     functions.addPass(schedule::createApproximateExponentials());
+    functions.addPass(schedule::createSumColumns());
   }
   functions.addPass(schedule::createPlaceUpdates());
   if (!target.keepsGathered)

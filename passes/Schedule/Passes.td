@@ -122,19 +122,11 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
 def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
   let summary = "Merge clusters that pass values to each other";
   let description = [{
-<<<<<<< HEAD
     Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed
     more often. Joins clusters of equal domain if both use the same place for each value that is passed; values that other
-    ops read become further outputs. Values stay the same: each is still rounded to its tensor's type. Statistics:
-    producers substituted, clusters joined.
-=======
-    Computes a producer without folds inside its reader, through views, when nothing expensive is then computed
-    more often; joins clusters of equal domain that agree where each passed value lies, keeping what others
-    read as further outputs. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs, whose
-    kernels store points while they fold them) folds join an expensive producer, too, and follow it where others read it first:
-    a bias gradient is summed in the kernel that makes the gradient.
-    Statistics: producers substituted, clusters joined.
->>>>>>> 75db893d (CUDA: kernels store points while they fold them)
+    ops read become further outputs. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs,
+    whose kernels store points while they fold them) a reduction also joins an expensive producer, and moves in front of ops that
+    read it: a bias gradient is summed in the kernel that makes the gradient. Statistics: producers substituted, clusters joined.
 
     Example:
     ```mlir
@@ -228,6 +220,56 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
+def SumColumns : Pass<"kedge-sum-columns", "mlir::func::FuncOp"> {
+  let summary = "Sum columns in the kernel that makes or reads their rows";
+  let description = [{
+    For GPUs, on level 3: a cluster that folds along rows and writes their points reads what other clusters of the same domain
+    fold along columns, or makes it: the gradient of a normalization's input, those of its scale and bias, and that of the bias
+    in front of it. They become one cluster, which also yields the sums of blocks of rows (`sched.sum`), and one that folds the
+    blocks. So points are read once. The rows of a block follow from the domain: as many as leave `blocks` blocks. If no such
+    number divides the rows, nothing changes. The order of the sums is another one than without this pass. Statistic: clusters
+    joined.
+
+    Example: `--kedge-sum-columns=blocks=4`
+    ```mlir
+    func.func @f(%x: tensor<64x8xf32>) -> (tensor<64x8xf32>, tensor<8xf32>) {
+      %0 = sched.cluster domain [64, 8] reduced [1] (%x) maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r, c)>] {
+      ^bb0(%a: f32):
+        %s = sched.reduce add %a : f32
+        %b = arith.subf %a, %s : f32
+        sched.yield %b : f32
+      } : (tensor<64x8xf32>) -> tensor<64x8xf32>
+      %1 = sched.cluster domain [64, 8] reduced [0] (%x) maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (c)>] {
+      ^bb0(%a: f32):
+        %s = sched.reduce add %a : f32
+        sched.yield %s : f32
+      } : (tensor<64x8xf32>) -> tensor<8xf32>
+      return %0, %1 : tensor<64x8xf32>, tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<64x8xf32>) -> (tensor<64x8xf32>, tensor<8xf32>) {
+      %0:2 = sched.cluster domain [64, 8] reduced [1](%x) maps ... {
+      ^bb0(%a: f32):
+        %s = sched.reduce add %a : f32
+        %b = arith.subf %a, %s : f32
+        %t = sched.sum %a : f32
+        sched.yield %b, %t : f32, f32
+      } : (tensor<64x8xf32>) -> (tensor<64x8xf32>, tensor<4x8xf32>)
+      %1 = sched.cluster domain [4, 8] reduced [0](%0#1) maps ... {
+      ^bb0(%a: f32):
+        %s = sched.reduce add %a : f32
+        sched.yield %s : f32
+      } : (tensor<4x8xf32>) -> tensor<8xf32>
+      return %0#0, %1 : tensor<64x8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"blocks", "blocks", "int64_t", "256", "Blocks of rows, at least.">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
 def PadRows : Pass<"kedge-pad-rows", "mlir::func::FuncOp"> {

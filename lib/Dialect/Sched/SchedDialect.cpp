@@ -104,6 +104,20 @@ LogicalResult FetchOp::verify() {
   return success();
 }
 
+/// Of each sum the body's end alone is a reader, and each output of one names all dims that are folded.
+static LogicalResult checkSums(ClusterOp op, YieldOp yield) {
+  for (auto sum : op.getBody().front().getOps<SumOp>())
+    for (OpOperand &use : sum.getResult().getUses()) {
+      if (use.getOwner() != yield)
+        return sum.emitOpError("is read in the body: expected only sched.yield").attachNote(use.getOwner()->getLoc()) << "read here";
+      AffineMap map = cast<AffineMapAttr>(op.getOutputMaps()[use.getOperandNumber()]).getValue();
+      for (int64_t dim : op.getReduced())
+        if (!map.isFunctionOfDim(dim))
+          return op.emitOpError("yields a sched.sum as output ") << use.getOperandNumber() << ", whose map leaves out the reduced dim " << dim;
+    }
+  return success();
+}
+
 LogicalResult ClusterOp::verify() {
   if (llvm::any_of(getDomain(), [](int64_t size) { return size < 0; }))
     return emitOpError("has the domain [") << getDomain() << "]: a size is not negative";
@@ -127,5 +141,5 @@ LogicalResult ClusterOp::verify() {
   for (auto [value, output] : llvm::zip(yield.getOperands(), getOutputs()))
     if (value.getType() != scalarOf(output.getType()))
       return emitOpError("body yields ") << value.getType() << " for output " << output.getType();
-  return success();
+  return checkSums(*this, yield);
 }

@@ -281,11 +281,26 @@ llvm::SmallBitVector dimsOf(AffineExpr e, unsigned rank) {
   return bits;
 }
 
-LogicalResult findDependences(ClusterNest &nest) {
-  llvm::SmallBitVector reduced(nest.rank());
+/// Dims that all sums are taken over: those that no output of one walks along.
+void findSummed(ClusterNest &nest) {
+  SmallVector<const Access *> sums;
+  for (auto [number, output] : llvm::enumerate(nest.outputs))
+    if (nest.sumOf(number))
+      sums.push_back(&output);
+  if (sums.empty())
+    return;
   for (unsigned d = 0; d < nest.rank(); ++d)
+    nest.summed.push_back(!nest.reduced[d] && llvm::none_of(sums, [&](const Access *sum) { return sum->dependsOn(d); }));
+}
+
+LogicalResult findDependences(ClusterNest &nest) {
+  llvm::SmallBitVector reduced(nest.rank()), summed(nest.rank());
+  for (unsigned d = 0; d < nest.rank(); ++d) {
     if (nest.reduced[d])
       reduced.set(d);
+    if (!nest.summed.empty() && nest.summed[d])
+      summed.set(d);
+  }
   for (auto [argument, access] : llvm::zip(nest.body().getArguments(), nest.inputs))
     nest.dims[argument] = dimsOf(access.offset, nest.rank());
   for (Operation &op : nest.body().without_terminator()) {
@@ -302,6 +317,8 @@ LogicalResult findDependences(ClusterNest &nest) {
         return op.emitOpError("folds ") << type << "; widen it to f32 first";
       bits.reset(reduced);
     }
+    if (isa<sched::SumOp>(op))
+      bits.reset(summed);
     nest.dims[op.getResult(0)] = bits;
   }
   nest.findPhases();
@@ -327,6 +344,8 @@ bool ClusterNest::isPoint(const Access &access) const {
       return true;
   return false;
 }
+
+sched::SumOp ClusterNest::sumOf(unsigned output) const { return yield().getOperand(output).getDefiningOp<sched::SumOp>(); }
 
 void ClusterNest::findPhases() {
   passes = 0;
@@ -392,6 +411,7 @@ FailureOr<ClusterNest> ClusterNest::of(sched::ClusterOp op) {
     nest.reduced.push_back(false);
   }
   findLinear(nest);
+  findSummed(nest);
   if (failed(findDependences(nest)))
     return failure();
   return nest;

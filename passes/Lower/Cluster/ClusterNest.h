@@ -26,6 +26,7 @@ struct ClusterNest {
   sched::ClusterOp op;
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<bool> reduced;
+  llvm::SmallVector<bool> summed; ///< dims that sched.sum adds up over; empty where there is none
   llvm::SmallVector<Access> inputs, outputs;
   llvm::SmallVector<mlir::AffineExpr> index; ///< of each dim of the original domain
 
@@ -39,6 +40,8 @@ struct ClusterNest {
 
   unsigned rank() const { return sizes.size(); }
   bool isPoint(const Access &access) const; ///< walks along a reduced dim
+  /// What an output is the sum of, over all points of an element; null for any other output.
+  sched::SumOp sumOf(unsigned output) const;
   /// The pass that a fold runs in.
   unsigned passOf(sched::ReduceOp fold) const { return phase.lookup(fold.getResult()) - 1; }
   void findPhases(); ///< again, after a change of maximumOf

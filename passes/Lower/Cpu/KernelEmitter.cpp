@@ -54,6 +54,10 @@ FailureOr<KernelInfo> KernelEmitter::emit(sched::ClusterOp cluster) {
     byText.erase(entry);
     return failure();
   }
+  if (!nest->summed.empty()) {
+    byText.erase(entry);
+    return cluster.emitOpError("has a sched.sum, which kernels of CPUs do not compute; compile with --target cuda");
+  }
   LoopPlan plan = LoopPlan::of(*nest);
   KernelInfo info{nameOf(cluster, infos.size()), plan.iterations, plan.grain};
   emitFunction(kernels, *nest, plan, info.name);

@@ -28,6 +28,8 @@ public:
     if (failed(nest))
       return failure();
     GpuPlan plan = GpuPlan::of(*nest);
+    if (!nest->summed.empty() && !(plan.lanesReduced && plan.inRegisters))
+      return sched::ClusterOp(stage.cluster).emitOpError("adds up rows that a block of threads cannot hold in registers, or that do not lie along its folds");
     if (!plan.inRegisters && pairOnlineSums(*nest))
       plan = GpuPlan::of(*nest);
     if (plan.groups == 0 || llvm::all_of(nest->outputs, [](const Access &output) { return output.elements == 0; }))

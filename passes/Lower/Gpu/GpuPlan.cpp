@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kBlockThreads = 256;
 /// Elements that a thread keeps in registers between the passes over a row: what a block of that size has room for.
 int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
+/// The same with sums among them: a row in hand is of 16 bits mostly, and no more blocks than multiprocessors wait for a turn.
+int64_t heldWithSums(int64_t threads) { return threads <= 256 ? 160 : heldElements(threads); }
 constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
 /// Threads that keep a large device busy, and blocks.
@@ -77,11 +79,16 @@ int64_t countRowInputs(const ClusterNest &nest) {
   return llvm::count_if(nest.inputs, [&](const Access &input) { return nest.isPoint(input); });
 }
 
+int64_t countSums(const ClusterNest &nest) {
+  return llvm::count_if(llvm::seq<unsigned>(nest.outputs.size()), [&](unsigned output) { return nest.sumOf(output); });
+}
+
 /// Lanes along a fold: a few threads, a warp or a block for each row.
 void planRows(const ClusterNest &nest, GpuPlan &plan) {
+  const int64_t sums = countSums(nest), held = countRowInputs(nest) + sums;
   auto each = [&](int64_t team) { return llvm::divideCeil(plan.units, team); };
   auto fits = [&](int64_t team) {
-    return int64_t(each(team)) * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(team);
+    return int64_t(each(team)) * plan.width * std::max<int64_t>(1, held) <= (sums ? heldWithSums(team) : heldElements(team));
   };
   plan.team = std::clamp<int64_t>(llvm::PowerOf2Ceil(plan.units), 1, 32);
   while (plan.team < kLargestTeam && !fits(plan.team))
@@ -98,6 +105,17 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
   plan.groupsPerBlock = std::max<int64_t>(1, kBlockThreads / plan.team);
   // No more teams than rows, in whole warps.
   while (plan.groupsPerBlock > 1 && plan.groupsPerBlock / 2 >= plan.groups && plan.blockSize() > 32)
+    plan.groupsPerBlock /= 2;
+}
+
+/// Rows that are added up: blocks of them instead of single ones. Every team has a row in each turn, and a line of sums in
+/// shared memory behind the last.
+void planSums(const ClusterNest &nest, GpuPlan &plan) {
+  for (unsigned d : plan.summed)
+    plan.rows *= nest.sizes[d];
+  plan.groups /= plan.rows;
+  const int64_t line = plan.units * plan.width * int64_t(sizeof(double));
+  while (plan.groupsPerBlock > 1 && (plan.rows % plan.groupsPerBlock || plan.groupsPerBlock * line > kSharedBytes * 3 / 4))
     plan.groupsPerBlock /= 2;
 }
 
@@ -245,6 +263,8 @@ std::array<int64_t, 3> GpuPlan::block() const {
 }
 
 std::array<int64_t, 3> GpuPlan::grid() const {
+  if (!summed.empty())
+    return {groups, 1, 1};
   return {std::max<int64_t>(1, llvm::divideCeil(groups, groupsPerBlock)), splits, 1};
 }
 
@@ -259,7 +279,7 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
   for (unsigned d = 0; d < nest.rank(); ++d) {
     (nest.reduced[d] ? plan.units : plan.groups) *= nest.sizes[d];
     if (d != plan.lanesDim)
-      (nest.reduced[d] ? plan.reduced : plan.parallel).push_back(d);
+      (nest.reduced[d] ? plan.reduced : !nest.summed.empty() && nest.summed[d] ? plan.summed : plan.parallel).push_back(d);
   }
   (plan.lanesReduced ? plan.reduced : plan.parallel).push_back(plan.lanesDim);
   (plan.lanesReduced ? plan.units : plan.groups) /= plan.width;
@@ -274,6 +294,8 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
     planRowWalk(nest, plan);
   else
     plan.groupsPerBlock = kBlockThreads;
+  if (!plan.summed.empty())
+    planSums(nest, plan);
   if (plan.walksRows)
     return plan;
   plan.chunk = plan.units;

@@ -26,6 +26,10 @@ struct GpuPlan {
   /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as if it were
   /// reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.
   bool walksRows = false;
+  /// Dims of rows that are added up (sched.sum), outermost first: a block walks its `rows` in turns, a row for each of its
+  /// teams. Threads keep the sums of the columns that they hold. Only with lanes along a fold, in registers.
+  llvm::SmallVector<unsigned> summed;
+  int64_t rows = 1;
   /// Parallel dim that tensors are contiguous along while they stride over the lanes: a block takes a tile of kTile
   /// elements of each of the two dims, and such tensors pass through shared memory. A group is then a tile.
   std::optional<unsigned> tileDim;

@@ -9,6 +9,15 @@ using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
+Value kedge::lower::gpu::foldTree(ScalarOps &ops, sched::FoldKind kind, BodyWalk::Values values) {
+  for (size_t half = llvm::PowerOf2Ceil(values.size()) / 2; half >= 1; half /= 2) {
+    for (size_t at = half; at < values.size(); ++at)
+      values[at - half] = ops.combine(kind, values[at - half], values[at]);
+    values.resize(std::min(values.size(), half));
+  }
+  return values[0];
+}
+
 void TeamFolds::begin(unsigned pass) {
   folds.clear();
   onlineSums.clear();
@@ -103,16 +112,6 @@ Value TeamFolds::foldedOfSlot(sched::ReduceOp fold, unsigned slot) {
     return value;
   return arith::SelectOp::create(b, loc, place.slots[slot].valid, value,
                                  ops.identity(fold.getKind(), fold.getType(), width));
-}
-
-// Halves the list until one is left: the order depends on its length only.
-Value TeamFolds::tree(sched::FoldKind kind, Values values) {
-  for (size_t half = llvm::PowerOf2Ceil(values.size()) / 2; half >= 1; half /= 2) {
-    for (size_t at = half; at < values.size(); ++at)
-      values[at - half] = ops.combine(kind, values[at - half], values[at]);
-    values.resize(std::min(values.size(), half));
-  }
-  return values[0];
 }
 
 Value TeamFolds::horizontal(sched::FoldKind kind, Value vector) {

@@ -5,6 +5,9 @@
 
 namespace kedge::lower::gpu {
 
+/// Halves the list until one is left: the order depends on its length only.
+mlir::Value foldTree(ScalarOps &ops, sched::FoldKind kind, BodyWalk::Values values);
+
 class TeamFolds {
 public:
   using Values = BodyWalk::Values;
@@ -27,7 +30,7 @@ public:
 private:
   unsigned lanesOfFold(sched::ReduceOp fold) const;
   mlir::Value foldedOfSlot(sched::ReduceOp fold, unsigned slot);
-  mlir::Value tree(sched::FoldKind kind, Values values);
+  mlir::Value tree(sched::FoldKind kind, Values values) { return foldTree(ops, kind, std::move(values)); }
   mlir::Value horizontal(sched::FoldKind kind, mlir::Value vector);
   mlir::Value ofThread(sched::ReduceOp fold, Values values);
   /// Of `joined`, a result of this thread each.

@@ -9,12 +9,15 @@ using namespace kedge::lower::gpu;
 
 ThreadEmitter::ThreadEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest, const GpuPlan &plan)
     : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc), place(ops, nest, plan),
-      memory(ops, kernel, place), scalars(ops, place, memory), folds(ops, kernel, place, scalars) {}
+      memory(ops, kernel, place), scalars(ops, place, memory), folds(ops, kernel, place, scalars),
+      sums(ops, kernel, place, memory, scalars) {}
 
 void ThreadEmitter::emit() {
   if (plan.walksRows)
     nest.reduced[plan.lanesDim] = true;
   place.readPosition();
+  if (!plan.summed.empty())
+    return rowsInTurn();
   if (plan.team > 1) {
     // Threads of a team meet in shuffles and barriers: those without a group walk the last one and store nothing.
     place.enterGroup();
@@ -24,6 +27,22 @@ void ThreadEmitter::emit() {
     place.enterGroup();
     group();
   });
+}
+
+void ThreadEmitter::rowsInTurn() {
+  place.enterGroup();
+  auto turn = [&](OpBuilder &, Location, Value index, ValueRange inner) {
+    totals = Values(inner);
+    place.enterRow(index);
+    group();
+    place.leaveSlots();
+    // Shared memory of the folds is written again in the next turn.
+    if (plan.team > 32)
+      mlir::gpu::BarrierOp::create(b, loc);
+    scf::YieldOp::create(b, loc, totals);
+  };
+  auto loop = scf::ForOp::create(b, loc, number(0), number(plan.rows / plan.groupsPerBlock), number(1), sums.identities(), turn);
+  sums.store(Values(loop.getResults()));
 }
 
 void ThreadEmitter::group() {
@@ -94,7 +113,7 @@ SmallVector<unsigned> ThreadEmitter::pointsOf(unsigned pass) {
   SmallVector<unsigned> numbers;
   for (auto [number, output] : llvm::enumerate(nest.outputs)) {
     unsigned ready = plan.inRegisters ? nest.passes : nest.phase.lookup(nest.yield().getOperand(number));
-    if (nest.isPoint(output) && ready == pass)
+    if (nest.isPoint(output) && !nest.sumOf(number) && ready == pass)
       numbers.push_back(number);
   }
   return numbers;
@@ -129,12 +148,15 @@ void ThreadEmitter::storePoints(ArrayRef<unsigned> outputs) {
 
 void ThreadEmitter::pointPass() {
   SmallVector<unsigned> points = pointsOf(nest.passes);
-  if (points.empty())
+  if (points.empty() && sums.empty())
     return;
   scalars.wanted.clear();
   want(points);
+  sums.want();
   auto storeAll = [&](Values) {
     scalars.emitAvailable();
+    // First, since a point may lie on what sums read.
+    totals = sums.add(std::move(totals));
     storePoints(points);
     return Values();
   };

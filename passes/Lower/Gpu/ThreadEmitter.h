@@ -1,5 +1,6 @@
 // The body of a GPU kernel: what one thread does.
 #pragma once
+#include "passes/Lower/Gpu/RowSums.h"
 #include "passes/Lower/Gpu/TeamFolds.h"
 
 namespace kedge::lower::gpu {
@@ -18,6 +19,8 @@ private:
   using Leaf = llvm::function_ref<Values(Values)>;
 
   void group();
+  /// The rows of a block, and their sums behind the last.
+  void rowsInTurn();
   void foldPass(unsigned pass);
   void pointPass();
   void storeRows();
@@ -43,6 +46,8 @@ private:
   ThreadMemory memory;
   ThreadScalars scalars;
   TeamFolds folds;
+  RowSums sums;
+  Values totals; ///< of the rows so far
 };
 
 } // namespace kedge::lower::gpu

@@ -40,7 +40,7 @@ Value ThreadMemory::offset(const Access &access, const Values &indices, unsigned
   int64_t constant = access.constant + lane * access.coefficients[plan.lanesDim];
   Value sum;
   // Parallel dims first: their part stays the same from unit to unit.
-  for (ArrayRef<unsigned> dims : {ArrayRef(plan.parallel), ArrayRef(plan.reduced)})
+  for (ArrayRef<unsigned> dims : {ArrayRef(plan.parallel), ArrayRef(plan.summed), ArrayRef(plan.reduced)})
     for (unsigned d : dims) {
       if (access.coefficients[d] == 0)
         continue;

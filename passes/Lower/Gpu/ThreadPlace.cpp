@@ -20,6 +20,13 @@ Value ThreadPlace::blockId(Dimension dim) {
 
 void ThreadPlace::readPosition() {
   Value thread = threadId(Dimension::x), first = blockId(Dimension::x);
+  if (!plan.summed.empty()) {
+    rank = arith::RemUIOp::create(b, loc, thread, number(plan.team));
+    team = arith::DivUIOp::create(b, loc, thread, number(plan.team));
+    groupNumber = first;
+    begin = number(0);
+    return;
+  }
   if (plan.groupsPerBlock > 1)
     first = arith::MulIOp::create(b, loc, first, number(plan.groupsPerBlock));
   if (plan.lanesReduced) {
@@ -59,6 +66,11 @@ void ThreadPlace::enterGroup() {
   decompose(position, plan.parallel, groupIndices);
 }
 
+void ThreadPlace::enterRow(Value turn) {
+  Value row = arith::MulIOp::create(b, loc, turn, number(plan.groupsPerBlock));
+  decompose(arith::AddIOp::create(b, loc, row, team), plan.summed, groupIndices);
+}
+
 Value ThreadPlace::both(Value a, Value b) {
   return !a ? b : !b ? a : Value(arith::AndIOp::create(this->b, loc, a, b));
 }
@@ -81,17 +93,19 @@ bool ThreadPlace::variesBySlot(Value v) const {
   return false;
 }
 
-void ThreadPlace::enterSlots(Value first, int64_t count, int64_t known) {
+void ThreadPlace::enterSlots(Value first, int64_t count, int64_t known, int64_t step) {
   inUnits = true;
+  step = step ? step : plan.team;
   for (int64_t at = 0; at < count; ++at) {
     Slot slot;
     slot.indices = groupIndices;
-    Value unit = at ? Value(arith::AddIOp::create(b, loc, first, number(at * plan.team))) : first;
-    if ((at + 1) * plan.team > known) {
+    Value unit = at ? Value(arith::AddIOp::create(b, loc, first, number(at * step))) : first;
+    if ((at + 1) * step > known) {
       slot.valid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, unit, number(plan.units));
       unit = arith::MinUIOp::create(b, loc, unit, number(plan.units - 1));
     }
     decompose(unit, plan.reduced, slot.indices);
+    slot.unit = unit;
     slots.push_back(std::move(slot));
   }
 }

@@ -15,7 +15,7 @@ public:
   /// that loads stay inside, and must neither be folded nor stored.
   struct Slot {
     Values indices; ///< by dim
-    mlir::Value valid;
+    mlir::Value unit, valid;
   };
 
   ThreadPlace(ScalarOps &ops, const ClusterNest &nest, const GpuPlan &plan)
@@ -23,8 +23,11 @@ public:
 
   void readPosition();
   void enterGroup();
-  /// Slots hold units first, first + team, ...; `known` of the units from the team's first one on surely exist.
-  void enterSlots(mlir::Value first, int64_t count, int64_t known);
+  /// The row of this thread's team in a turn of a block that adds rows up; `groupIndices` then name one row.
+  void enterRow(mlir::Value turn);
+  /// Slots hold units first, first + step, ...; `known` of the units from the first one's team on surely exist. A step is a team
+  /// where nothing is said.
+  void enterSlots(mlir::Value first, int64_t count, int64_t known, int64_t step = 0);
   void leaveSlots();
 
   mlir::Value threadId(mlir::gpu::Dimension dim);

@@ -217,3 +217,33 @@ func.func @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+#same = affine_map<(r, c) -> (r, c)>
+#column = affine_map<(r, c) -> (r floordiv 2, c)>
+func.func @sum_is_read(%x: tensor<4x2xf32>) -> tensor<2x2xf32> {
+  %y = sched.cluster domain [4, 2] reduced [1] (%x) maps [#same] -> [#column] {
+  ^bb0(%a: f32):
+    // expected-error @+1 {{is read in the body: expected only sched.yield}}
+    %s = sched.sum %a : f32
+    // expected-note @+1 {{read here}}
+    %t = arith.addf %s, %a : f32
+    sched.yield %t : f32
+  } : (tensor<4x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
+#same = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r floordiv 2)>
+func.func @sum_along_the_fold(%x: tensor<4x2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{yields a sched.sum as output 0, whose map leaves out the reduced dim 1}}
+  %y = sched.cluster domain [4, 2] reduced [1] (%x) maps [#same] -> [#row] {
+  ^bb0(%a: f32):
+    %s = sched.sum %a : f32
+    sched.yield %s : f32
+  } : (tensor<4x2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}

@@ -28,3 +28,18 @@ func.func @indices(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = sched.library "onnx.Gather"(%x, %x) {axis = 0} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+#same = affine_map<(r, c) -> (r, c)>
+#block = affine_map<(r, c) -> (r floordiv 2, c)>
+func.func @sum_of_long_rows(%x: tensor<4x100000xf32>) -> (tensor<4x100000xf32>, tensor<2x100000xf32>) {
+  // expected-error @+1 {{adds up rows that a block of threads cannot hold in registers}}
+  %y:2 = sched.cluster domain [4, 100000] reduced [1] (%x) maps [#same] -> [#same, #block] {
+  ^bb0(%a: f32):
+    %f = sched.reduce add %a : f32
+    %s = sched.sum %a : f32
+    sched.yield %f, %s : f32, f32
+  } : (tensor<4x100000xf32>) -> (tensor<4x100000xf32>, tensor<2x100000xf32>)
+  return %y#0, %y#1 : tensor<4x100000xf32>, tensor<2x100000xf32>
+}

@@ -37,3 +37,18 @@ func.func @loop(%a: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+#same = affine_map<(r, c) -> (r, c)>
+#block = affine_map<(r, c) -> (r floordiv 2, c)>
+func.func @sum(%x: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2x2xf32>) {
+  // expected-error @+1 {{has a sched.sum, which kernels of CPUs do not compute; compile with --target cuda}}
+  %y:2 = sched.cluster domain [4, 2] reduced [1] (%x) maps [#same] -> [#same, #block] {
+  ^bb0(%a: f32):
+    %f = sched.reduce add %a : f32
+    %s = sched.sum %a : f32
+    sched.yield %f, %s : f32, f32
+  } : (tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2x2xf32>)
+  return %y#0, %y#1 : tensor<4x2xf32>, tensor<2x2xf32>
+}

@@ -17,7 +17,8 @@ def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]
     `output_maps` take domain indices to each tensor's indices. The body's arguments are the inputs'
     scalars (16-bit floats unchanged: the body widens them); it yields the outputs' scalars. All
     integers are signless, bool is i1. An output whose map names no reduced dim is written once per fold, any
-    other once per point. The order of reductions depends on domain and body only.
+    other once per point, and one that yields a `sched.sum` once for each of its elements. The order of reductions depends on
+    domain and body only.
     A launch that is computed again has a number of its own (`clone`), so that it is not merged with the first, and
     `recomputed` says why. The same holds for library calls and fetches.
 
@@ -51,6 +52,18 @@ def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType, Sched_
   let arguments = (ins Sched_FoldKind:$kind, Sched_Scalar:$input);
   let results = (outs Sched_Scalar:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+}
+
+def Sched_SumOp : Sched_Op<"sum", [Pure, SameOperandsAndResultType, Sched_InBody]> {
+  let summary = "Adds a scalar up over the points that an output's map takes to one element";
+  let description = [{
+    Only the yield reads it. The output's map names all reduced dims; it leaves out other dims, or takes blocks of one
+    together: `(r, c) -> (r floordiv 32, c)` is a sum for each 32 rows and each column, while `sched.reduce` folds along
+    `c`. Kernels of GPUs compute it, those of CPUs do not.
+  }];
+  let arguments = (ins AnyTypeOf<[F32, F64]>:$input);
+  let results = (outs AnyTypeOf<[F32, F64]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def Sched_IndexOp : Sched_Op<"index", [Pure, Sched_InBody, PredOpTrait<"dim is one of the domain",

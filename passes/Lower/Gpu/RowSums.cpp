@@ -1,0 +1,86 @@
+#include "passes/Lower/Gpu/RowSums.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Lower/Gpu/GpuKernels.h"
+#include "passes/Lower/Gpu/TeamFolds.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower;
+using namespace kedge::lower::gpu;
+
+RowSums::RowSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars)
+    : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), plan(place.plan), memory(memory), scalars(scalars) {
+  for (unsigned output = 0; output < place.nest.outputs.size(); ++output)
+    if (sumOf(output))
+      outputs.push_back(output);
+}
+
+void RowSums::want() {
+  for (unsigned output : outputs)
+    scalars.want(sumOf(output).getInput());
+}
+
+RowSums::Values RowSums::identities() {
+  Values all;
+  for (unsigned output : outputs)
+    all.append(plan.slots, ops.identity(sched::FoldKind::Add, sumOf(output).getType(), plan.width));
+  return all;
+}
+
+// Units beyond the last one hold numbers of the last one: they are added up and never stored.
+RowSums::Values RowSums::add(Values sums) {
+  for (auto [number, output] : llvm::enumerate(outputs))
+    for (unsigned slot = 0; slot < place.slots.size(); ++slot) {
+      Value &sum = sums[number * plan.slots + slot];
+      sum = ops.combine(sched::FoldKind::Add, sum, ops.splat(scalars.at(sumOf(output).getInput(), slot), plan.width));
+    }
+  return sums;
+}
+
+void RowSums::store(ArrayRef<Value> sums) {
+  Value lines;
+  for (auto [number, output] : llvm::enumerate(outputs)) {
+    ArrayRef<Value> own = sums.slice(number * plan.slots, plan.slots);
+    if (plan.groupsPerBlock == 1) {
+      storeOfTeam(output, own);
+      continue;
+    }
+    if (lines)
+      mlir::gpu::BarrierOp::create(b, loc); // the sums before are read
+    else
+      lines = sharedMemory(b, kernel, plan.groupsPerBlock * plan.units * plan.width * sizeof(double));
+    storeOfBlock(output, own, lines);
+  }
+}
+
+void RowSums::storeOfTeam(unsigned output, ArrayRef<Value> sums) {
+  place.enterSlots(place.rank, plan.slots, plan.units);
+  for (auto [slot, sum] : llvm::enumerate(sums))
+    place.guarded(place.slots[slot].valid, [&] { memory.store(output, slot, sum); });
+  place.leaveSlots();
+}
+
+Value RowSums::lineAddress(sched::SumOp sum, Value lines, Value team, Value unit) {
+  Value at = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, team, place.number(plan.units)), unit);
+  return gpuMemory(ops, sum.getType()).address(lines, at, plan.width);
+}
+
+// Every team leaves its line in shared memory; then each thread of the block joins other columns.
+void RowSums::storeOfBlock(unsigned output, ArrayRef<Value> sums, Value lines) {
+  sched::SumOp sum = sumOf(output);
+  ElementMemory shared = gpuMemory(ops, sum.getType());
+  place.enterSlots(place.rank, plan.slots, plan.units);
+  for (auto [slot, value] : llvm::zip(place.slots, sums))
+    place.guarded(slot.valid, [&] { shared.store(lineAddress(sum, lines, place.team, slot.unit), value); });
+  place.leaveSlots();
+  mlir::gpu::BarrierOp::create(b, loc);
+  place.enterSlots(place.threadId(mlir::gpu::Dimension::x), llvm::divideCeil(plan.units, plan.blockSize()), plan.units, plan.blockSize());
+  for (unsigned slot = 0; slot < place.slots.size(); ++slot)
+    place.guarded(place.slots[slot].valid, [&] {
+      Values parts;
+      for (int64_t team = 0; team < plan.groupsPerBlock; ++team)
+        parts.push_back(shared.load(lineAddress(sum, lines, place.number(team), place.slots[slot].unit), plan.width));
+      memory.store(output, slot, foldTree(ops, sched::FoldKind::Add, parts));
+    });
+  place.leaveSlots();
+}
