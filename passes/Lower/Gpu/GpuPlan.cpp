@@ -13,7 +13,7 @@ constexpr int64_t kBlockThreads = 256;
 /// Elements that a thread keeps in registers between the passes over a row: what a block of that size has room for.
 int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
 /// The same with sums among them: a row in hand is of 16 bits mostly, and no more blocks than multiprocessors wait for a turn.
-int64_t heldWithSums(int64_t threads) { return threads <= 256 ? 160 : heldElements(threads); }
+int64_t heldWithSums(int64_t threads) { return threads <= 256 ? 192 : heldElements(threads); }
 constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
 /// Threads that keep a large device busy, and blocks.
@@ -114,8 +114,7 @@ void planSums(const ClusterNest &nest, GpuPlan &plan) {
   for (unsigned d : plan.summed)
     plan.rows *= nest.sizes[d];
   plan.groups /= plan.rows;
-  const int64_t line = plan.units * plan.width * int64_t(sizeof(double));
-  while (plan.groupsPerBlock > 1 && (plan.rows % plan.groupsPerBlock || plan.groupsPerBlock * line > kSharedBytes * 3 / 4))
+  while (plan.groupsPerBlock > 1 && (plan.rows % plan.groupsPerBlock || sharedBytesOfSums(nest, plan) > kSharedBytes * 3 / 4))
     plan.groupsPerBlock /= 2;
 }
 
@@ -235,6 +234,14 @@ bool kedge::lower::gpu::isVector(const GpuPlan &plan, const Access &access, Arra
     if (d != plan.lanesDim && access.coefficients[d] % plan.width != 0)
       return false;
   return true;
+}
+
+int64_t kedge::lower::gpu::sharedBytesOfSums(const ClusterNest &nest, const GpuPlan &plan) {
+  int64_t widest = 0;
+  for (unsigned output = 0; output < nest.outputs.size(); ++output)
+    if (sched::SumOp sum = nest.sumOf(output))
+      widest = std::max<int64_t>(widest, sum.getType().getIntOrFloatBitWidth() / 8);
+  return plan.groupsPerBlock > 1 ? plan.groupsPerBlock * plan.units * plan.width * widest : 0;
 }
 
 int64_t kedge::lower::gpu::sharedBytesOfFold(const GpuPlan &plan) {

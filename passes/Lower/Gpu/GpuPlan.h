@@ -50,6 +50,9 @@ struct GpuPlan {
 /// Whether `width` neighbours along the lanes are one aligned access.
 bool isVector(const GpuPlan &plan, const Access &access, llvm::ArrayRef<int64_t> sizes);
 
+/// Bytes of shared memory that joins the sums of a block's teams (sched.sum), one output after the other.
+int64_t sharedBytesOfSums(const ClusterNest &nest, const GpuPlan &plan);
+
 /// Bytes of shared memory that joins a fold's results across a block's warps or rows; 0 when there is one.
 int64_t sharedBytesOfFold(const GpuPlan &plan);
 

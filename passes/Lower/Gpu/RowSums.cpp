@@ -48,7 +48,7 @@ void RowSums::store(ArrayRef<Value> sums) {
     if (lines)
       mlir::gpu::BarrierOp::create(b, loc); // the sums before are read
     else
-      lines = sharedMemory(b, kernel, plan.groupsPerBlock * plan.units * plan.width * sizeof(double));
+      lines = sharedMemory(b, kernel, sharedBytesOfSums(place.nest, plan));
     storeOfBlock(output, own, lines);
   }
 }
