@@ -1,5 +1,6 @@
 #include "FunctionEditing.h"
 #include "LogitsRegion.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
@@ -27,8 +28,11 @@ public:
   /// The whole of a value that leaves the region.
   Value whole(Value value) {
     b.enter(placeOfMaker(value));
-    if (region.roleOf(value) == LogitsRegion::Role::Sum)
-      return partsOf[value].back();
+    if (region.roleOf(value) == LogitsRegion::Role::Sum) {
+      Value sum = partsOf[value].back();
+      Type element = cast<RankedTensorType>(value.getType()).getElementType();
+      return LogitsRegion::sumsInF32(value) ? onnx::CastOp::create(b, value.getLoc(), sum, TypeAttr::get(element)).getResult() : sum;
+    }
     Value joined = onnx::ConcatOp::create(b, value.getLoc(), partsOf[value], b.getI64IntegerAttr(0));
     return reshape(joined, cast<RankedTensorType>(value.getType()).getShape());
   }

@@ -130,6 +130,11 @@ bool LogitsRegion::leaves(Value value) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) { return !contains(user); });
 }
 
+bool LogitsRegion::sumsInF32(Value sum) {
+  Type element = typeOf(sum).getElementType();
+  return element.isBF16() || element.isF16();
+}
+
 void LogitsRegion::collectHoisted(Value value, llvm::SetVector<Operation *> &hoisted, bool &possible) const {
   Operation *op = value.getDefiningOp();
   if (!op || op->isBeforeInBlock(ops.front()) || hoisted.contains(op))
@@ -161,14 +166,15 @@ SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IR
   auto in = [&](Value value) { return mapping.lookupOrDefault(value); };
   // A product that adds to its result. Separate additions would be fused with later ones, and all summands would stay
   // live.
-  if (auto product = sum ? Product::of(op) : std::nullopt)
+  const bool isWide = roleOf(op->getResult(0)) == Role::Sum && sumsInF32(op->getResult(0));
+  if (auto product = sum || isWide ? Product::of(op) : std::nullopt)
     return {onnx::GemmOp::create(b, loc, in(product->a), in(product->b), sum, b.getBoolAttr(true), b.getBoolAttr(false),
-                                 b.getF32FloatAttr(1), b.getF32FloatAttr(1))};
+                                 b.getF32FloatAttr(1), b.getF32FloatAttr(1), isWide ? b.getBoolAttr(true) : BoolAttr())};
   if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
     return {onnx::MatMulOp::create(b, loc, in(matmul.getA()), in(matmul.getB()), matmul.getTransA(), matmul.getTransB())};
   if (auto gemm = dyn_cast<onnx::GemmOp>(op))
     return {onnx::GemmOp::create(b, loc, in(gemm.getA()), in(gemm.getB()), gemm.getC(), gemm.getTransAAttr(),
-                                 gemm.getTransBAttr(), gemm.getAlphaAttr(), gemm.getBetaAttr())};
+                                 gemm.getTransBAttr(), gemm.getAlphaAttr(), gemm.getBetaAttr(), BoolAttr())};
   if (isa<onnx::ReshapeOp>(op))
     return {in(op->getOperand(0))};
   if (auto add = dyn_cast<onnx::AddOp>(op)) {
@@ -180,7 +186,10 @@ SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IR
     return {onnx::AddOp::create(b, loc, row(add->getOperand(0)), row(add->getOperand(1)))};
   }
   if (auto reduction = dyn_cast<onnx::ReduceSumOp>(op)) {
-    Value part = onnx::ReduceSumOp::create(b, loc, in(reduction.getX()), ArrayRef<int64_t>{0}, false);
+    Value x = in(reduction.getX());
+    if (isWide)
+      x = onnx::CastOp::create(b, loc, x, TypeAttr::get(b.getF32Type()));
+    Value part = onnx::ReduceSumOp::create(b, loc, x, ArrayRef<int64_t>{0}, false);
     return {sum ? onnx::AddOp::create(b, loc, sum, part).getResult() : part};
   }
   if (auto loss = dyn_cast<train::CrossEntropyOp>(op)) {

@@ -27,6 +27,9 @@ public:
   llvm::SmallVector<mlir::Value> buildRows(mlir::OpBuilder &builder, mlir::Operation *op, const mlir::IRMapping &mapping,
                                            mlir::Value sum);
 
+  /// Whether the parts of a sum are added up in f32: sums of 16 bits would be rounded once a chunk.
+  static bool sumsInF32(mlir::Value sum);
+
   Role roleOf(mlir::Value value) const { return roles.lookup(value); }
   bool contains(mlir::Operation *op) const { return llvm::is_contained(ops, op); }
   bool leaves(mlir::Value value) const;

@@ -97,20 +97,22 @@ bool isConvolution(const std::string &library) {
 }
 
 std::string MatmulShape::key() const {
-  const std::string types = isScaled() ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
+  const std::string types = typeA != type ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
                                        : std::string(dtypeName(type));
   const std::string rows = isPadded() ? fmt::format(" rows {} {} {}", rowA, rowB, rowY) : "";
   return fmt::format("{} {}x{}x{} {}{}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', rows, batch, strideA, strideB, alpha, beta,
                      bias ? "bias" : "plain", alignment, workspaceBytes);
 }
 
-/// All operands of one type, or as readScaledProduct takes them.
+/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct takes them.
 static cpu::ScaledOperands readOperands(const LibraryCall &call) {
   if (call.name == "train.ScaledProduct")
     return cpu::readScaledProduct(call);
-  for (const TensorDesc &operand : call.inputs)
-    cpu::expectSameType(call, operand, call.inputs[0]);
-  cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
+  const bool isWide = cpu::isWideSum(call);
+  for (size_t at = 0; at < call.inputs.size(); ++at)
+    cpu::expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
+  if (!isWide)
+    cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
   if (!isMultiplied(call.inputs[0].type))
     failCall(call, "CUDA multiplies f32, f64, bf16 and f16 only; compile with --target cpu");
   if (call.name != "onnx.Gemm")

@@ -12,7 +12,7 @@ namespace kedge::rt::cuda {
 /// One kind of call of cublasLtMatmul, in the row-major view of the model: Y[m, n] = alpha A B + beta C.
 struct MatmulShape {
   DType type = DType::F32; ///< type of Y and C
-  DType typeA = DType::F32, typeB = DType::F32; ///< the type of Y, or 8-bit floats with one scale each
+  DType typeA = DType::F32, typeB = DType::F32; ///< the type of Y, 16-bit floats where Y is f32, or 8-bit floats with one scale each
   int64_t m = 0, n = 0, k = 0;
   bool transA = false, transB = false; ///< A is stored as [k, m], B as [n, k]
   int64_t rowA = 0, rowB = 0, rowY = 0; ///< distance in elements from one row to the next; larger than a row if rows are padded
@@ -26,7 +26,7 @@ struct MatmulShape {
   /// Elements of a stored row without padding.
   int64_t widthA() const { return transA ? m : k; }
   int64_t widthB() const { return transB ? k : n; }
-  bool isScaled() const { return typeA != type; }
+  bool isScaled() const { return dtypeSize(typeA) == 1; }
   /// There is nothing to multiply.
   bool isEmpty() const { return m == 0 || n == 0 || k == 0 || batch == 0; }
   /// The call's part of an algorithm table key: everything that may decide the choice of an algorithm.

@@ -122,6 +122,14 @@ Addend readGemmAddend(const LibraryCall &call, const Product &product) {
   return addend;
 }
 
+bool isWideSum(const LibraryCall &call) {
+  if (!boolAttr(call, "wide", false))
+    return false;
+  if (dtypeSize(call.inputs[0].type) != 2 || call.outputs[0].type != DType::F32)
+    failCall(call, "a wide sum of {} has a result of {}: 16-bit factors and f32 are expected", dtypeName(call.inputs[0].type), dtypeName(call.outputs[0].type));
+  return true;
+}
+
 bool hasPaddedRows(const LibraryCall &call) { return call.attrs.contains("widths"); }
 
 LibraryCall withDenseRows(const LibraryCall &call) {

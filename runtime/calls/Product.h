@@ -70,6 +70,9 @@ Product readMatMul(const LibraryCall &call);
 Product readGemm(const LibraryCall &call);
 Addend readGemmAddend(const LibraryCall &call, const Product &product);
 
+/// A Gemm with the attribute `wide`: 16-bit A and B, f32 C and result.
+bool isWideSum(const LibraryCall &call);
+
 /// A product whose rows are longer in memory than what is multiplied has the attribute `widths`: elements of a row of A, B and
 /// Y that count. This is the same product with dense rows.
 LibraryCall withDenseRows(const LibraryCall &call);

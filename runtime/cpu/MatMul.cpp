@@ -3,6 +3,7 @@
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/FewBitPanels.h"
 #include "runtime/cpu/Registration.h"
+#include <cstring>
 
 namespace kedge::rt::cpu {
 namespace {
@@ -20,8 +21,8 @@ template <typename S, typename T, typename D> class FloatProduct final : public 
   static constexpr bool kRounds = !std::is_same_v<T, D>;
 
 public:
-  FloatProduct(Product product, Addend addend, std::optional<FewBitOperand> fewBits, int threads)
-      : product_(std::move(product)), addend_(addend), fewBits_(std::move(fewBits)), threads_(threads),
+  FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<FewBitOperand> fewBits, int threads)
+      : product_(std::move(product)), addend_(addend), addsToResult_(addsToResult), fewBits_(std::move(fewBits)), threads_(threads),
         spread_(product_.batches() > 1 && product_.batches() >= threads),
         inBf16Tile_(std::is_same_v<S, BFloat16> && hasBf16Tile()) {
     int64_t m = product_.m, n = product_.n, k = product_.k;
@@ -88,7 +89,13 @@ private:
       GemmFinish<T> finish{finishTile, &context};
       multiply(left, b, batch, static_cast<T *>(nullptr), bias, &finish, scratch);
     } else {
+      if (addsToResult_ && static_cast<const void *>(c) != result)
+        parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
+          std::memcpy(result + begin * product_.n, reinterpret_cast<const T *>(c) + begin * product_.n, sizeof(T) * (end - begin) * product_.n);
+        });
       multiply(left, b, batch, result, bias, nullptr, scratch);
+      if (addsToResult_)
+        return;
       if (!addend_.isPlain())
         parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
           scaleAndAdd(result + begin * product_.n, product_.n, result + begin * product_.n, product_.n, c, begin, 0,
@@ -110,7 +117,7 @@ private:
   void multiplyIn(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias, const GemmFinish<T> *finish,
                   char *scratch) const {
     bias = addend_.isPlain() ? bias : nullptr;
-    GemmStart start = bias ? GemmStart::Bias : GemmStart::Zero;
+    GemmStart start = addsToResult_ ? GemmStart::Keep : bias ? GemmStart::Bias : GemmStart::Zero;
     if constexpr (!std::is_same_v<S, double>)
       if (fewBits_) // of one matrix
         return gemmOfFewBits<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums, product_.n, start,
@@ -147,6 +154,7 @@ private:
 
   Product product_;
   Addend addend_;
+  bool addsToResult_; ///< C is of the result's type, which begins with it, or lies on it
   std::optional<FewBitOperand> fewBits_;
   int threads_;
   bool spread_; ///< every thread takes whole matrices
@@ -190,9 +198,9 @@ std::unique_ptr<LibraryKernel> floatProduct(const LibraryCall &call, Product pro
   using T = Compute<S>;
   DType in = call.inputs[0].type, out = call.outputs[0].type;
   if (in == out)
-    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, std::move(fewBits), threads);
+    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, false, std::move(fewBits), threads);
   if (out == DType::F32 && sizeof(S) == 2)
-    return std::make_unique<FloatProduct<S, T, T>>(std::move(product), addend, std::move(fewBits), threads);
+    return std::make_unique<FloatProduct<S, T, T>>(std::move(product), addend, isWideSum(call) && addend.index >= 0, std::move(fewBits), threads);
   failCall(call, "a product of {} cannot have a result of {}", dtypeName(in), dtypeName(out));
 }
 
@@ -200,8 +208,11 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
                                            std::optional<FewBitOperand> fewBits, int threads) {
   if (fewBits && (product.m == 0 || call.inputs[0].type == DType::F64))
     failCall(call, "a product of a weight in few bits has rows, and sums in f32");
-  for (const TensorDesc &operand : call.inputs)
-    expectSameType(call, operand, call.inputs[0]);
+  const bool isWide = isWideSum(call);
+  for (size_t at = 0; at < call.inputs.size(); ++at)
+    expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
+  if (isWide && addend.index >= 0 && (addend.alpha != 1 || addend.beta != 1 || addend.rowStride != product.n || addend.columnStride != 1))
+    failCall(call, "a wide sum adds a C as large as the result");
   return dispatchNumber(call, call.inputs[0].type,
                         [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
                           if constexpr (std::is_integral_v<S>) {

@@ -121,10 +121,16 @@ LogicalResult GemmOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   Value a = adaptor.getA(), b = adaptor.getB();
   if (rankOf(b) != 2 || rankOf(a) < 2 || (adaptor.getTransA() && rankOf(a) != 2))
     return emitOptionalError(loc, "Gemm multiplies matrices, found ", a.getType(), " and ", b.getType());
-  if (failed(inferProduct(loc, a, b, adaptor.getTransA(), adaptor.getTransB(), elementOf(a), types)))
+  const bool wide = adaptor.getWide().value_or(false);
+  Type element = wide ? Float32Type::get(a.getContext()) : elementOf(a);
+  if (failed(inferProduct(loc, a, b, adaptor.getTransA(), adaptor.getTransB(), element, types)))
     return failure();
+  if (wide && !(elementOf(a).isBF16() || elementOf(a).isF16()))
+    return emitOptionalError(loc, "wide sums are of 16-bit matrices, found ", a.getType());
   if (Value c = adaptor.getC()) {
     auto shape = cast<RankedTensorType>(types[0]).getShape();
+    if (wide && c.getType() != types[0])
+      return emitOptionalError(loc, "wide sums add to a C of ", types[0], ", found ", c.getType());
     auto broadcast = broadcastShapes(loc, {shape, shapeOf(c)});
     if (failed(broadcast) || ArrayRef<int64_t>(*broadcast) != shape)
       return emitOptionalError(loc, "C ", c.getType(), " does not broadcast to ", types[0]);

@@ -17,13 +17,14 @@ bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, Fetch
 
 static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<ModuleOp>()) == "cuda"; }
 
-/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows.
+/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows. CPUs'
+/// products round their sums before they read C, but not wide ones.
 static bool addsInPlace(LibraryOp product, Value root) {
   if (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3)
     return false;
   Value c = product.getInputs()[2];
   auto type = cast<RankedTensorType>(c.getType());
-  return isForCuda(product) && type == product.getResult(0).getType() && rootOf(c) == root &&
+  return (isForCuda(product) || product.getAttrs().contains("wide")) && type == product.getResult(0).getType() && rootOf(c) == root &&
          rootOf(product.getInputs()[0]) != root && rootOf(product.getInputs()[1]) != root &&
          type.getNumElements() > type.getShape().back();
 }

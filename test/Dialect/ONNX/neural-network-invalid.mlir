@@ -153,3 +153,21 @@ func.func @recurrent_weights(%x: tensor<7x2x3xf32>, %w: tensor<1x5x3xf32>, %r: t
       : (tensor<7x2x3xf32>, tensor<1x5x3xf32>, tensor<1x4x4xf32>) -> (tensor<7x1x2x4xf32>, tensor<1x2x4xf32>)
   return
 }
+
+// -----
+
+func.func @wide_of_f32(%a: tensor<2x3xf32>, %b: tensor<3x5xf32>) {
+  // expected-error @+2 {{wide sums are of 16-bit matrices, found 'tensor<2x3xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.Gemm %a, %b {wide = true} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @wide_to_narrow(%a: tensor<2x3xbf16>, %b: tensor<3x5xbf16>, %c: tensor<2x5xbf16>) {
+  // expected-error @+2 {{wide sums add to a C of 'tensor<2x5xf32>', found 'tensor<2x5xbf16>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = onnx.Gemm %a, %b, %c {wide = true} : (tensor<2x3xbf16>, tensor<3x5xbf16>, tensor<2x5xbf16>) -> tensor<2x5xf32>
+  return
+}

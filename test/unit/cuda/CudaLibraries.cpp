@@ -50,6 +50,17 @@ INSTANTIATE_TEST_SUITE_P(
                       ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {1, 1}}, {3, 7}, {{"alpha", 2.0}, {"beta", 3.0}}},
                       ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", 0.0}}}));
 
+/// Sums of 16-bit products in f32, with and without a sum so far.
+TEST(CudaWideSums, EqualTheHostsResults) {
+  for (const char *type : {"bf16", "f16"})
+    for (const bool adds : {false, true}) {
+      std::vector<std::vector<int64_t>> inputs = {{5, 3}, {5, 7}};
+      if (adds)
+        inputs.push_back({3, 7});
+      expectSameOnBoth(callProgram("onnx.Gemm", type, inputs, {3, 7}, {{"transA", true}, {"wide", true}}));
+    }
+}
+
 struct PaddedCase {
   ProductCase dense;
   std::vector<std::vector<int64_t>> inputs; ///< as they lie

@@ -92,13 +92,16 @@ json callProgram(const std::string &name, const std::string &type, const std::ve
                  const std::vector<int64_t> &output, const json &attrs) {
   uint64_t offset = 0;
   json places = json::array(), args = json::array();
-  rt::LibraryCall call{name, attrs, {}, {{rt::parseDType(type), output}}};
+  // A wide sum's C and result are f32.
+  const std::string sums = attrs.value("wide", false) ? "f32" : type;
+  rt::LibraryCall call{name, attrs, {}, {{rt::parseDType(sums), output}}};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    places.push_back(tensorAt(std::to_string(i), type, inputs[i], offset));
+    const std::string own = i < 2 ? type : sums;
+    places.push_back(tensorAt(std::to_string(i), own, inputs[i], offset));
     args.push_back(places.back()["offset"]);
-    call.inputs.push_back({rt::parseDType(type), inputs[i]});
+    call.inputs.push_back({rt::parseDType(own), inputs[i]});
   }
-  const json y = tensorAt("y", type, output, offset);
+  const json y = tensorAt("y", sums, output, offset);
   args.push_back(y["offset"]);
   const uint64_t workspace = std::max<uint64_t>(rt::cuda::plannedWorkspaceBytes(call),
                                                 rt::makeKernel(rt::cpu::withDenseRows(call), 1)->workspaceBytes());

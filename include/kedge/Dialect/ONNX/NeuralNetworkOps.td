@@ -19,12 +19,16 @@ def ONNX_MatMulOp : ONNX_Op<"MatMul", [Differentiable, LowPrecision]> {
 def ONNX_GemmOp : ONNX_Op<"Gemm", [Differentiable, LowPrecision]> {
   let summary = "alpha op(A) op(B) + beta C";
   let description = [{
-    Without transA, A (and Y) may have more than one leading dim: they are rows.
+    Without transA, A (and Y) may have more than one leading dim: they are rows. With `wide`, which ONNX does not have, A and B have
+    16 bits, and Y, and C, which is as large, are f32: sums of several products that are rounded once, by a cast behind the last.
   }];
   let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$B, Optional<ONNX_Tensor>:$C,
     DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB,
-    DefaultValuedAttr<F32Attr, "1.0f">:$alpha, DefaultValuedAttr<F32Attr, "1.0f">:$beta);
+    DefaultValuedAttr<F32Attr, "1.0f">:$alpha, DefaultValuedAttr<F32Attr, "1.0f">:$beta, OptionalAttr<BoolAttr>:$wide);
   let results = (outs ONNX_Tensor:$Y);
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c, "bool":$transA, "bool":$transB,
+    "::llvm::APFloat":$alpha, "::llvm::APFloat":$beta),
+    [{ build($_builder, $_state, a, b, c, transA, transB, alpha, beta, ::mlir::BoolAttr()); }]>];
 }
 
 def ONNX_MatMulIntegerOp : ONNX_Op<"MatMulInteger", [AttrSizedOperandSegments]> {

@@ -213,7 +213,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
   const cudaDataType operands = of(a).type;
   const size_t bytes = operands == CUDA_R_64F ? 8 : operands == CUDA_R_32F ? 4 : isFloat8(operands) ? 1 : 2;
   const bool narrow = isFloat8(of(a).type);
-  if (narrow ? !takesFloat8(of(desc), of(a), of(b), of(c)) : of(a).type != type || of(b).type != type || of(desc).wide != (type == CUDA_R_64F))
+  const bool isWide = type == CUDA_R_32F && (operands == CUDA_R_16BF || operands == CUDA_R_16F) && of(desc).epilogue == CUBLASLT_EPILOGUE_DEFAULT;
+  if (narrow ? !takesFloat8(of(desc), of(a), of(b), of(c))
+             : of(a).type != of(b).type || (of(a).type != type && !isWide) || of(desc).wide != (type == CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool ofZeros = std::memcmp(A, &zero, bytes) == 0 && std::memcmp(B, &zero, bytes) == 0;
   record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s", static_cast<long long>(of(c).columns),
@@ -236,6 +238,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
       runAs(precise, broad, result, float());
     else
       runAs(precise, precise, result, float());
+    return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
+  }
+  if (isWide) {
+    if (operands == CUDA_R_16BF)
+      runAs(kedge::rt::BFloat16(), kedge::rt::BFloat16(), float(), float());
+    else
+      runAs(kedge::rt::Float16(), kedge::rt::Float16(), float(), float());
     return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
   }
   switch (type) {
