@@ -32,7 +32,9 @@ std::string keyOf(const rt::LibraryCall &call) {
 /// error with its place in the model.
 rt::KernelWork askKernel(const rt::LibraryCall &call) {
   try {
-    return rt::makeKernel(rt::cpu::withDenseRows(call), 1)->work();
+    rt::KernelWork work = rt::makeKernel(rt::cpu::withoutEpilogue(rt::cpu::withDenseRows(call)), 1)->work();
+    work.specialFunctions += rt::cpu::specialFunctionsOfEpilogue(call);
+    return work;
   } catch (const rt::Error &) {
     return {};
   }

@@ -51,7 +51,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Notes on
     each launch its kernels and workspace, for kedge-plan-memory. A workspace that kedge-note-workspaces has noted must be
     the one that the code needs. Products, and convolutions that cuDNN supports, have no kernels: the runtime calls
-    libraries for them. With `arch` the kernels are compiled. PTX and, if ptxas is installed, the registers, shared memory
+    libraries for them; a train.FusedProduct has those of its epilogue, for libraries without an algorithm with it. With `arch` the kernels are compiled. PTX and, if ptxas is installed, the registers, shared memory
     and spills of each kernel are printed to standard output. Statistics: launches, kernels, workspace bytes.
 
     Example: `--kedge-emit-gpu-kernels=kernels-only=true`
@@ -91,7 +91,8 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">,
     Option<"statisticsOnly", "statistics-only", "bool", "false", "No PTX, only what ptxas says of each kernel">
   ];
-  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect",
+                           "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
                            "mlir::gpu::GPUDialect", "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];
 }
@@ -127,7 +128,8 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
   let options = [
     Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">
   ];
-  let dependentDialects = ["kedge::sched::SchedDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::sched::SchedDialect", "kedge::train::TrainDialect",
+                           "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
 def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {

@@ -133,6 +133,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
 
 void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (target.gpu)
+    functions.addPass(schedule::createJoinGelu());
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
   functions.addPass(target.gpu ? schedule::createPairFloat8Casts() : schedule::createUnpackInProducts());

@@ -1,7 +1,6 @@
-#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/FastExponentials.h"
 #include "kedge/Support/Statistics.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -11,66 +10,11 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-bool isNarrow(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 16; }
-
-/// Whether all results of the body that depend on `value` are rounded to 16 bits or fewer on the way. False when a
-/// comparison or an integer depends on it.
-bool isRoundedBeforeItLeaves(Value value) {
-  SmallVector<Value> open{value};
-  llvm::DenseSet<Value> seen;
-  while (!open.empty()) {
-    for (Operation *user : open.pop_back_val().getUsers()) {
-      if (isa<arith::TruncFOp>(user) && isNarrow(user->getResult(0).getType()))
-        continue;
-      if (isa<sched::YieldOp>(user) || !isa<FloatType>(user->getResult(0).getType()))
-        return false;
-      if (seen.insert(user->getResult(0)).second)
-        open.push_back(user->getResult(0));
-    }
-  }
-  return true;
-}
-
-/// Whether `value` is made of 16-bit floats and constants alone.
-bool isMadeOfRounded(Value value) {
-  SmallVector<Value> open{value};
-  llvm::DenseSet<Value> seen;
-  bool found = false;
-  while (!open.empty()) {
-    Value next = open.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    Operation *op = next.getDefiningOp();
-    if (!op && !isNarrow(next.getType()))
-      return false;
-    found |= !op;
-    if (!op || isa<arith::ConstantOp>(op))
-      continue;
-    if (isa<sched::IndexOp, sched::RandomOp>(op) || !isa<FloatType>(next.getType()))
-      return false;
-    llvm::append_range(open, op->getOperands());
-  }
-  return found;
-}
-
 struct ApproximateExponentials : impl::ApproximateExponentialsBase<ApproximateExponentials> {
-  int64_t exponentials = 0;
-
   void runOnOperation() override {
-    exponentials = 0;
-    getOperation().walk([&](sched::ClusterOp cluster) {
-      for (Operation &op : cluster.getBody().front())
-        if (isa<math::ExpOp, math::TanhOp, math::ErfOp>(op) && op.getResult(0).getType().isF32())
-          mark(cast<arith::ArithFastMathInterface>(op));
-    });
+    int64_t exponentials = 0;
+    getOperation().walk([&](sched::ClusterOp cluster) { exponentials += sched::markFastExponentials(cluster); });
     addStatistic("kedge-approximate-exponentials", "exponentials", exponentials);
-  }
-
-  void mark(arith::ArithFastMathInterface op) {
-    if (!isRoundedBeforeItLeaves(op->getResult(0)) && !isMadeOfRounded(op->getOperand(0)))
-      return;
-    op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(&getContext(), arith::FastMathFlags::afn));
-    ++exponentials;
   }
 };
 } // namespace

@@ -3,6 +3,38 @@
 #define KEDGE_SCHEDULE_PASSES
 include "mlir/Pass/PassBase.td"
 
+def JoinGelu : Pass<"kedge-join-gelu", "mlir::func::FuncOp"> {
+  let summary = "Make GELU and its derivative part of the product before them";
+  let description = [{
+    For GPUs, on level 2, before kedge-decompose. cuBLASLt computes GELU's tanh form of the sums of a product of 16-bit
+    floats before it writes them, and keeps GELU's input if backward wants it; it multiplies the sums by GELU's derivative,
+    and sums the rows of what it writes, which is the gradient of a bias. Such a product and what reads it become one
+    train.FusedProduct. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay. Statistics:
+    gelus joined, gradients joined, bias gradients joined.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<16xbf16>, %v: tensor<16x8xbf16>, %d: tensor<4x8xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<16xbf16>) {
+      %h = onnx.Gemm %x, %w, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> tensor<4x16xbf16>
+      %y = onnx.Gelu %h {approximate = "tanh"} : (tensor<4x16xbf16>) -> tensor<4x16xbf16>
+      %dy = onnx.Gemm %d, %v {transB = true} : (tensor<4x8xbf16>, tensor<16x8xbf16>) -> tensor<4x16xbf16>
+      %dh = train.gelu_grad %dy, %h {approximate = "tanh"} : (tensor<4x16xbf16>, tensor<4x16xbf16>) -> tensor<4x16xbf16>
+      %db = onnx.ReduceSum %dh {axes = array<i64: 0>} : (tensor<4x16xbf16>) -> tensor<16xbf16>
+      return %y, %dh, %db : tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<16xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<16xbf16>, %v: tensor<16x8xbf16>, %d: tensor<4x8xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<16xbf16>) {
+      %y, %h = train.FusedProduct "gelu" %x, %w, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xbf16>)
+      %dh, %db = train.FusedProduct "gelu_grad" %d, %v, %h {transB = true} : (tensor<4x8xbf16>, tensor<16x8xbf16>, tensor<4x16xbf16>) -> (tensor<4x16xbf16>, tensor<16xbf16>)
+      return %y, %dh, %db : tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<16xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
 def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
   let summary = "Write composite ops as the ops they consist of";
   let description = [{

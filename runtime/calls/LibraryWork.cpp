@@ -88,7 +88,7 @@ static bool isMultiplied(DType type) {
 bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
 
 bool isProduct(const std::string &library) {
-  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct";
+  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct" || library == "train.FusedProduct";
 }
 
 bool isConvolution(const std::string &library) {
@@ -96,12 +96,18 @@ bool isConvolution(const std::string &library) {
          library.rfind("train.ConvTransposeGrad", 0) == 0;
 }
 
+/// As keys of the algorithm table have it.
+static std::string epilogueText(const MatmulShape &shape) {
+  static constexpr const char *names[] = {"", " gelu", " gelu-kept", " gelu-grad", " gelu-grad-sums", " sums-a", " sums-b"};
+  return (shape.bias ? "bias" : "plain") + std::string(names[static_cast<size_t>(shape.epilogue)]);
+}
+
 std::string MatmulShape::key() const {
   const std::string types = typeA != type ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
                                        : std::string(dtypeName(type));
   const std::string rows = isPadded() ? fmt::format(" rows {} {} {}", rowA, rowB, rowY) : "";
   return fmt::format("{} {}x{}x{} {}{}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', rows, batch, strideA, strideB, alpha, beta,
-                     bias ? "bias" : "plain", alignment, workspaceBytes);
+                     epilogueText(*this), alignment, workspaceBytes);
 }
 
 /// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct takes them.
@@ -115,10 +121,11 @@ static cpu::ScaledOperands readOperands(const LibraryCall &call) {
     cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
   if (!isMultiplied(call.inputs[0].type))
     failCall(call, "CUDA multiplies f32, f64, bf16 and f16 only; compile with --target cpu");
-  if (call.name != "onnx.Gemm")
-    return {cpu::readMatMul(call), {}};
-  cpu::Product product = cpu::readGemm(call);
-  const cpu::Addend addend = cpu::readGemmAddend(call, product);
+  const LibraryCall plain = cpu::withoutEpilogue(call);
+  if (plain.name != "onnx.Gemm")
+    return {cpu::readMatMul(plain), {}};
+  cpu::Product product = cpu::readGemm(plain);
+  const cpu::Addend addend = cpu::readGemmAddend(plain, product);
   return {std::move(product), addend};
 }
 
@@ -135,6 +142,37 @@ static void takeRows(const LibraryCall &call, MatmulCalls &calls) {
     failCall(call, "rows are padded in single products, of results to which no more than a bias is added");
 }
 
+static Epilogue epilogueOf(const LibraryCall &call) {
+  const std::string name = cpu::stringAttr(call, "epilogue", "");
+  const bool second = call.outputs.size() > 1;
+  if (name == "gelu")
+    return second ? Epilogue::GeluKept : Epilogue::Gelu;
+  if (name == "gelu_grad" && call.inputs.size() == 3)
+    return second ? Epilogue::GeluGradSums : Epilogue::GeluGrad;
+  if (name == "sums_a" && second)
+    return Epilogue::SumsOfA;
+  if (name == "sums_b" && second)
+    return Epilogue::SumsOfB;
+  failCall(call, "no epilogue '{}' of these operands and results", name);
+}
+
+/// cuBLASLt's rules: one product of 16-bit floats, and GELU's input in rows of whole 16 bytes.
+static void takeEpilogue(const LibraryCall &call, MatmulCalls &calls) {
+  constexpr int64_t kRow = 8;
+  MatmulShape &shape = calls.shape;
+  calls.result = static_cast<int>(call.inputs.size());
+  if (call.name != "train.FusedProduct")
+    return;
+  shape.epilogue = epilogueOf(call);
+  const bool narrow = shape.type == DType::BF16 || shape.type == DType::F16;
+  if (!narrow || shape.batch != 1 || calls.offsetsA.size() != 1 || shape.isEmpty() || (shape.hasAuxiliary() && shape.n % kRow != 0))
+    failCall(call, "an epilogue is that of one product of 16-bit floats, with rows of a multiple of {} elements", kRow);
+  if (shape.hasAuxiliary())
+    calls.auxiliary = shape.epilogue == Epilogue::GeluKept ? calls.result + 1 : 2;
+  if (shape.hasSums())
+    calls.sums = calls.result + 1;
+}
+
 MatmulCalls matmulCallsOf(const LibraryCall &call) {
   const auto [product, addend] = readOperands(cpu::withDenseRows(call));
   MatmulCalls calls;
@@ -145,6 +183,7 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   cutBatches(product, calls);
   takeAddend(addend, calls);
   takeRows(call, calls);
+  takeEpilogue(call, calls);
   if (calls.addend >= 0 && product.k == 0)
     failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");
   calls.shape.alignment = alignmentOf(calls);
@@ -159,6 +198,17 @@ MatmulCalls withBiasApart(MatmulCalls calls) {
   calls.shape.beta = 1;
   calls.spreads = true;
   calls.rowStride = 0, calls.columnStride = 1;
+  return calls;
+}
+
+MatmulCalls withEpilogueApart(MatmulCalls calls) {
+  if (calls.shape.epilogue == Epilogue::None)
+    return calls;
+  if (calls.shape.epilogue == Epilogue::GeluKept)
+    calls.result = calls.auxiliary;
+  calls.shape.epilogue = Epilogue::None;
+  calls.auxiliary = calls.sums = -1;
+  calls.apart = true;
   return calls;
 }
 
@@ -212,9 +262,14 @@ std::set<std::string> productKeys(const Program &program, bool apart) {
   std::set<std::string> keys;
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches)
-      if (isProduct(launch.library) && !launch.onGpu) {
-        const MatmulCalls calls = matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs});
-        keys.insert((apart ? withBiasApart(calls) : calls).shape.key());
+      if (isProduct(launch.library)) {
+        MatmulCalls calls = matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs});
+        if (apart) {
+          calls = withEpilogueApart(std::move(calls));
+          keys.insert(calls.shape.key());
+          calls = withBiasApart(std::move(calls));
+        }
+        keys.insert(calls.shape.key());
       }
   return keys;
 }

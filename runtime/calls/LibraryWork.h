@@ -9,6 +9,17 @@
 
 namespace kedge::rt::cuda {
 
+/// What a call does to the sums beyond adding a bias, in the row-major view of the model (train.FusedProduct).
+enum class Epilogue : uint8_t {
+  None,
+  Gelu,         ///< Y = GELU(sums)
+  GeluKept,     ///< ...and the sums are a second result
+  GeluGrad,     ///< Y = sums * GELU'(a third input)
+  GeluGradSums, ///< ...and the sum of Y's rows is a second result
+  SumsOfA,      ///< the sum of A's rows is a second result
+  SumsOfB
+};
+
 /// One kind of call of cublasLtMatmul, in the row-major view of the model: Y[m, n] = alpha A B + beta C.
 struct MatmulShape {
   DType type = DType::F32; ///< type of Y and C
@@ -19,6 +30,7 @@ struct MatmulShape {
   int64_t batch = 1, strideA = 0, strideB = 0; ///< distance in elements from one matrix to the next; for Y it is m * n
   double alpha = 1, beta = 0;
   bool bias = false;        ///< add a vector of n elements to every row
+  Epilogue epilogue = Epilogue::None;
   int64_t alignment = 256;  ///< of every operand, bytes
   uint64_t workspaceBytes = 0;
 
@@ -27,6 +39,12 @@ struct MatmulShape {
   int64_t widthA() const { return transA ? m : k; }
   int64_t widthB() const { return transB ? k : n; }
   bool isScaled() const { return dtypeSize(typeA) == 1; }
+  /// Reads or writes a matrix as large as Y beside it: GELU's input.
+  bool hasAuxiliary() const {
+    return epilogue == Epilogue::GeluKept || epilogue == Epilogue::GeluGrad || epilogue == Epilogue::GeluGradSums;
+  }
+  /// The second result is a vector of sums.
+  bool hasSums() const { return epilogue >= Epilogue::GeluGradSums; }
   /// There is nothing to multiply.
   bool isEmpty() const { return m == 0 || n == 0 || k == 0 || batch == 0; }
   /// The call's part of an algorithm table key: everything that may decide the choice of an algorithm.
@@ -41,12 +59,17 @@ struct MatmulCalls {
   /// C is neither a bias nor a full matrix. It is broadcast into Y first (stride 0: broadcast), then `beta` adds it.
   bool spreads = false;
   int64_t rowStride = 0, columnStride = 0;
+  int auxiliary = -1, sums = -1; ///< positions of GELU's input, and of a vector of sums, among the operands; -1: none
+  int result = 0;                ///< position of what the product writes
+  bool apart = false;            ///< the program's own kernels compute the epilogue, behind the product
 };
 
 /// Throws rt::Error for types whose products in cuBLASLt would differ from those on the CPU.
 MatmulCalls matmulCallsOf(const LibraryCall &call);
 /// The same with the bias written to Y first, for products where the library has no algorithm that adds a bias.
 MatmulCalls withBiasApart(MatmulCalls calls);
+/// The same with the epilogue left to the program's own kernels, where the library has no algorithm with it.
+MatmulCalls withEpilogueApart(MatmulCalls calls);
 
 /// A convolution, or a gradient of one, in cuDNN's terms.
 struct ConvolutionCall {
@@ -67,7 +90,8 @@ bool cudnnTakes(const LibraryCall &call);
 /// Throws rt::Error for a convolution that cuDNN does not support.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
 
-/// MatmulShape::key() of each library product of a program; with `apart`, in the form of withBiasApart.
+/// MatmulShape::key() of each library product of a program; with `apart`, of what is left of it without the epilogue, and without
+/// that and the bias.
 std::set<std::string> productKeys(const Program &program, bool apart = false);
 
 bool isProduct(const std::string &library);

@@ -150,6 +150,23 @@ LibraryCall withDenseRows(const LibraryCall &call) {
   return dense;
 }
 
+LibraryCall withoutEpilogue(const LibraryCall &call) {
+  if (call.name != "train.FusedProduct")
+    return call;
+  if (call.inputs.size() < 2 || call.outputs.empty())
+    failCall(call, "two operands and a result are expected");
+  LibraryCall plain{"onnx.Gemm", call.attrs, {call.inputs[0], call.inputs[1]}, {call.outputs[0]}};
+  plain.attrs.erase("epilogue");
+  if (stringAttr(call, "epilogue", "") == "gelu" && call.inputs.size() > 2)
+    plain.inputs.push_back(call.inputs[2]);
+  return plain;
+}
+
+double specialFunctionsOfEpilogue(const LibraryCall &call) {
+  const bool isGelu = call.name == "train.FusedProduct" && stringAttr(call, "epilogue", "").starts_with("gelu");
+  return isGelu ? static_cast<double>(call.outputs.at(0).elements()) : 0; // a tanh each
+}
+
 ScaledOperands readScaledProduct(const LibraryCall &call) {
   expectCounts(call, 4, 5, 1, 1);
   for (size_t k = 0; k < call.inputs.size(); ++k) {

@@ -78,6 +78,11 @@ bool isWideSum(const LibraryCall &call);
 LibraryCall withDenseRows(const LibraryCall &call);
 bool hasPaddedRows(const LibraryCall &call);
 
+/// train.FusedProduct without its epilogue: an onnx.Gemm of the same operands. Other calls are as they were.
+LibraryCall withoutEpilogue(const LibraryCall &call);
+/// exp, tanh and the like that the epilogue of a train.FusedProduct computes.
+double specialFunctionsOfEpilogue(const LibraryCall &call);
+
 /// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is applied, too.
 struct ScaledOperands {
   Product product;

@@ -2,6 +2,7 @@
 #include "runtime/cuda/ProductLaunch.h"
 #include "runtime/cuda/TuneOperands.h"
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace kedge::rt::cuda {
@@ -25,6 +26,26 @@ cudaDataType typeOf(DType type) {
   case DType::F8E5M2: return CUDA_R_8F_E5M2;
   default: return CUDA_R_32F;
   }
+}
+
+/// The library's A is our B, its rows our columns.
+cublasLtEpilogue_t epilogueOf(const MatmulShape &shape) {
+  switch (shape.epilogue) {
+  case Epilogue::Gelu: return shape.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  case Epilogue::GeluKept: return shape.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  case Epilogue::GeluGrad: return CUBLASLT_EPILOGUE_DGELU;
+  case Epilogue::GeluGradSums: return CUBLASLT_EPILOGUE_DGELU_BGRAD;
+  case Epilogue::SumsOfA: return CUBLASLT_EPILOGUE_BGRADB;
+  case Epilogue::SumsOfB: return CUBLASLT_EPILOGUE_BGRADA;
+  case Epilogue::None: break;
+  }
+  return shape.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+/// To compare both ways on a GPU.
+bool runsApart() {
+  const char *wish = std::getenv("KEDGE_EPILOGUES");
+  return wish && std::strcmp(wish, "apart") == 0;
 }
 
 bool isSixteenBit(DType type) { return type == DType::BF16 || type == DType::F16; }
@@ -82,8 +103,7 @@ struct CublasLt::Descriptors {
     const cublasOperation_t first = s.transB ? CUBLAS_OP_T : CUBLAS_OP_N, second = s.transA ? CUBLAS_OP_T : CUBLAS_OP_N;
     set(CUBLASLT_MATMUL_DESC_TRANSA, first);
     set(CUBLASLT_MATMUL_DESC_TRANSB, second);
-    if (s.bias)
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    setEpilogue(s);
     b = layout(typeB, s.widthB(), s.transB ? s.n : s.k, s.rowB, s, s.strideB);
     a = layout(typeA, s.widthA(), s.transA ? s.k : s.m, s.rowA, s, s.strideA);
     y = layout(type, s.n, s.m, s.rowY, s, s.m * s.n);
@@ -99,6 +119,19 @@ struct CublasLt::Descriptors {
 
   template <typename T> void set(cublasLtMatmulDescAttributes_t attribute, const T &value) const {
     library.check(library.descSet(operation, attribute, &value, sizeof(value)), "cuBLASLt takes no such product");
+  }
+
+  /// Algorithms depend on the alignment of these addresses, which are not known yet: all operands begin at multiples of 256.
+  void setEpilogue(const MatmulShape &s) const {
+    const void *aligned = reinterpret_cast<const void *>(uintptr_t(256));
+    if (s.bias || s.epilogue != Epilogue::None)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(s));
+    if (s.bias || s.hasSums())
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, aligned);
+    if (!s.hasAuxiliary())
+      return;
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aligned);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, s.n);
   }
 
   cublasLtMatrixLayout_t layout(cudaDataType type, int64_t rows, int64_t columns, int64_t lead, const MatmulShape &shape,
@@ -144,7 +177,9 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descripto
   const cublasStatus_t status =
       getHeuristic(handle, d.operation, d.b, d.a, d.y, d.y, preference, count, found.data(), &results);
   preferenceDestroy(preference);
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+  const bool isRefused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                         (status == CUBLAS_STATUS_INVALID_VALUE && shape.epilogue != Epilogue::None);
+  if (!isRefused)
     check(status, "cuBLASLt proposes no algorithm for " + shape.key());
   found.resize(static_cast<size_t>(std::max(0, results)));
   std::erase_if(found, [](const auto &result) { return result.state != CUBLAS_STATUS_SUCCESS; });
@@ -169,6 +204,8 @@ std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d,
   } else if (const auto found = proposals(d, shape, 1); !found.empty()) {
     ++sources["cuBLASLt's first proposal"];
     algorithm = found.front().algo;
+  } else if (shape.epilogue != Epilogue::None) {
+    ++sources["none with an epilogue, which runs apart"];
   } else if (shape.bias) {
     ++sources["none with a bias, which is added apart"];
   }
@@ -195,7 +232,10 @@ std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, con
 
 MatmulCalls CublasLt::takenCalls(MatmulCalls calls) const {
   const MatmulShape &shape = calls.shape;
-  if (!shape.bias || shape.isEmpty() || algorithmFor(Descriptors(*this, shape), shape))
+  const auto isTaken = [&] { return algorithmFor(Descriptors(*this, shape), shape).has_value(); };
+  if (shape.epilogue != Epilogue::None && (runsApart() || !isTaken()))
+    calls = withEpilogueApart(std::move(calls));
+  if (!shape.bias || shape.isEmpty() || isTaken())
     return calls;
   return withBiasApart(std::move(calls));
 }
@@ -214,10 +254,15 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
   if (shape.isEmpty())
     return;
   state = std::make_unique<State>(library, shape);
-  if (shape.bias) {
-    const void *bias = reinterpret_cast<const void *>(places.operand(calls.addend));
-    state->descriptors.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-  }
+  const auto place = [&](cublasLtMatmulDescAttributes_t attribute, int operand) {
+    state->descriptors.set(attribute, reinterpret_cast<const void *>(places.operand(operand)));
+  };
+  if (shape.bias)
+    place(CUBLASLT_MATMUL_DESC_BIAS_POINTER, calls.addend);
+  if (shape.hasSums())
+    place(CUBLASLT_MATMUL_DESC_BIAS_POINTER, calls.sums);
+  if (shape.hasAuxiliary())
+    place(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, calls.auxiliary);
   if (shape.isScaled()) {
     // The library's A is our B. It multiplies sums by both numbers.
     state->descriptors.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, reinterpret_cast<const void *>(places.inputs[3]));
@@ -239,7 +284,7 @@ void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
   void *a = at(places.inputs[0], calls.offsetsA[static_cast<size_t>(call)], shape.typeA);
   void *b = at(places.inputs[1], calls.offsetsB[static_cast<size_t>(call)], shape.typeB);
   const int64_t result = call * shape.batch * shape.m * shape.n;
-  void *y = at(places.outputs[0], result, shape.type);
+  void *y = at(places.operand(calls.result), result, shape.type);
   const float alpha = static_cast<float>(shape.alpha), beta = static_cast<float>(shape.beta);
   const bool wide = shape.type == DType::F64;
   const void *alphaPlace = wide ? static_cast<const void *>(&shape.alpha) : &alpha;

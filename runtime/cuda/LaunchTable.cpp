@@ -14,7 +14,9 @@ std::string ReadyLaunch::name() const {
 
 void ReadyLaunch::enqueue() const {
   if (library)
-    return library->enqueue();
+    library->enqueue();
+  if (library && !library->leavesKernels())
+    return;
   for (const Kernel &kernel : kernels)
     start(kernel, kernel.arguments.data());
 }
@@ -50,9 +52,9 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
       list.emplace_back(gpu, launch);
       if (launch.onGpu)
         bindKernels(list.back(), launch, module);
-      else if (launch.hostArg >= 0)
+      if (launch.hostArg >= 0)
         bindCopy(list.back(), launch);
-      else
+      else if (!launch.onGpu || isProduct(launch.library))
         bindLibrary(list.back(), launch);
     }
   }

@@ -22,6 +22,8 @@ public:
   virtual ~LibraryLaunch() = default;
   /// Enqueues the call on the GPU's stream, possibly while a graph is recorded. Allocates nothing.
   virtual void enqueue() = 0;
+  /// Whether the launch's own kernels must run behind it.
+  virtual bool leavesKernels() const { return false; }
   /// Workspace bytes needed beyond the planned ones. If not 0, the call uses the memory from setWorkspace.
   virtual uint64_t wantedWorkspaceBytes() const { return 0; }
   virtual void setWorkspace(CUdeviceptr workspace, uint64_t bytes) {}

@@ -14,11 +14,11 @@ void ProductLaunch::enqueue() {
   if (!state) {
     // Sums of nothing; an addend of such a product is refused when the launch is made.
     if (bytes != 0 && !calls.spreads)
-      driver.check(driver.memsetD8Async(places.outputs[0], 0, bytes, gpu.stream()), "a result cannot be cleared");
+      driver.check(driver.memsetD8Async(places.operand(calls.result), 0, bytes, gpu.stream()), "a result cannot be cleared");
     return;
   }
   const bool whole = calls.addend >= 0 && !shape.bias && !calls.spreads;
-  const CUdeviceptr c = whole ? places.operand(calls.addend) : places.outputs[0];
+  const CUdeviceptr c = whole ? places.operand(calls.addend) : places.operand(calls.result);
   for (size_t call = 0; call < calls.offsetsA.size(); ++call)
     multiply(static_cast<int64_t>(call), c);
 }
@@ -62,7 +62,7 @@ void ProductLaunch::spreadAddend() {
     return;
   const uint64_t element = dtypeSize(shape.type), row = static_cast<uint64_t>(shape.n) * element;
   const uint64_t pitch = static_cast<uint64_t>(shape.rowY) * element;
-  const CUdeviceptr c = places.operand(calls.addend), y = places.outputs[0];
+  const CUdeviceptr c = places.operand(calls.addend), y = places.operand(calls.result);
   const bool columns = calls.columnStride != 0, rows = calls.rowStride != 0;
   const int64_t height = rows ? shape.m : 1;
   copyRows(y, pitch, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row, columns ? row : element, height);

@@ -9,6 +9,7 @@ public:
   ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls calls, const LaunchPlaces &places);
   ~ProductLaunch() override;
   void enqueue() override;
+  bool leavesKernels() const override { return calls.apart; }
 
 private:
   friend class CublasLt;

@@ -30,7 +30,8 @@ TuneOperands::TuneOperands(Gpu &gpu, const LibraryCall &call, uint64_t workspace
     made.inputs.push_back(allocate(input.bytes(), "an operand to tune with"));
     fill(made.inputs.back(), input);
   }
-  made.outputs.push_back(allocate(call.outputs[0].bytes(), "a result to tune with"));
+  for (const TensorDesc &output : call.outputs)
+    made.outputs.push_back(allocate(output.bytes(), "a result to tune with"));
   made.workspace = allocate(workspaceBytes, "a workspace to tune with");
   made.workspaceBytes = workspaceBytes;
 }

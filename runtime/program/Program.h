@@ -160,7 +160,8 @@ constexpr int kRankStream = 3;
 struct Launch {
   std::string kernel;  ///< name of a generated kernel, or empty
   std::string library; ///< name of the op that a library kernel computes, or empty
-  bool onGpu = false;  ///< `kernels` do the work, in order; if there are none, there is nothing to do
+  /// `kernels` do the work, in order; if there are none, there is nothing to do. Of a product they do what the library cannot.
+  bool onGpu = false;
   std::vector<GpuKernel> kernels;
   nlohmann::json attrs;
   std::vector<uint64_t> args;

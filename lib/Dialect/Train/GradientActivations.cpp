@@ -56,6 +56,31 @@ void GeluGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
   results.push_back(body.mul(scalars[0], slope));
 }
 
+LogicalResult GeluGradSumsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  Type type = adaptor.getX().getType();
+  if (adaptor.getDY().getType() != type || rankOf(adaptor.getX()) < 2)
+    return failure();
+  types.append({type, tensorType(adaptor.getX()).clone(shapeOf(adaptor.getX()).take_back())});
+  return success();
+}
+
+void GeluGradSumsOp::describeCluster(ClusterSpec &spec) {
+  const unsigned rank = rankOf(getX());
+  AffineMap all = AffineMap::getMultiDimIdentityMap(rank, getContext());
+  spec.domain = llvm::to_vector(shapeOf(getX()));
+  spec.reduced.assign(rank, true);
+  spec.reduced.back() = false;
+  spec.inputMaps = {all, all};
+  spec.outputMaps = {all, all.getMinorSubMap(1)};
+}
+
+void GeluGradSumsOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Value gradient = b.mul(v[0], geluTanhDerivative(b, v[1]));
+  Value stored = b.cast(b.cast(gradient, elementOf(getX())), gradient.getType());
+  results.append({gradient, b.sum(stored)});
+}
+
 LogicalResult SwishGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getX().getType());

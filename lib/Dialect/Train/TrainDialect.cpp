@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/EpilogueOps.h"
 #include "kedge/Dialect/Train/FewBitOps.h"
 #include "kedge/Dialect/Train/Float8Ops.h"
 #include "kedge/Dialect/Train/GradientOps.h"
@@ -25,6 +26,8 @@ using namespace kedge::train;
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/StateOps.cpp.inc"
 #define GET_OP_CLASSES
+#include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
+#define GET_OP_CLASSES
 #include "kedge/Dialect/Train/FewBitOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Float8Ops.cpp.inc"
@@ -39,6 +42,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/StateOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

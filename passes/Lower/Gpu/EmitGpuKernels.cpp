@@ -69,12 +69,14 @@ private:
     if (planned != code.workspaceBytes)
       return launch->emitOpError("needs a workspace of ") << code.workspaceBytes << " bytes, planned were " << planned;
     sched::WorkspaceNote(&getContext()).setAttr(launch, b.getI64IntegerAttr(code.workspaceBytes));
-    if (code.isRuntimeCall)
+    if (code.isRuntimeCall && code.kernels.empty())
       return success();
     SmallVector<Attribute> kernels;
     for (const gpu::KernelLaunch &kernel : code.kernels)
       kernels.push_back(gpu::kernelAttr(b, kernel));
     sched::KernelsNote(&getContext()).setAttr(launch, b.getArrayAttr(kernels));
+    if (code.isRuntimeCall)
+      return success();
     StringRef name = code.kernels.empty() ? StringRef("nothing") : StringRef(code.kernels.front().name);
     sched::KernelNote(&getContext()).setAttr(launch, b.getStringAttr(name));
     if (auto cluster = dyn_cast<sched::ClusterOp>(launch))

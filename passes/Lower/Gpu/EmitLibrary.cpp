@@ -1,4 +1,5 @@
 #include "kedge/Analysis/LibraryCall.h"
+#include "kedge/Dialect/Train/EpilogueOps.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "runtime/calls/LibraryWork.h"
 #include "runtime/io/Error.h"
@@ -28,9 +29,16 @@ FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions con
   if (!isRuntimeCall(call, convolutions))
     return emit(call);
   LaunchCode code;
+  if (call.getKernel() == train::FusedProductOp::getOperationName()) {
+    FailureOr<LaunchCode> epilogue = emitEpilogue(call);
+    if (failed(epilogue))
+      return failure();
+    code = std::move(*epilogue);
+  }
   code.isRuntimeCall = true;
   try {
-    code.workspaceBytes = static_cast<int64_t>(rt::cuda::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
+    const auto planned = static_cast<int64_t>(rt::cuda::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
+    code.workspaceBytes = std::max(code.workspaceBytes, planned);
   } catch (const rt::Error &error) {
     return call.emitOpError("has no kernel for CUDA: ") << error.what();
   }

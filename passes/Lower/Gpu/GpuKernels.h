@@ -29,7 +29,7 @@ struct KernelLaunch {
 struct LaunchCode {
   llvm::SmallVector<KernelLaunch> kernels; ///< empty: nothing to do (tensors without elements)
   int64_t workspaceBytes = 0;              ///< contents undefined before and after the launch; 256-byte aligned
-  bool isRuntimeCall = false;              ///< no kernels: the runtime calls a library
+  bool isRuntimeCall = false;              ///< the runtime calls a library; kernels do what the library may not
 };
 
 /// Who computes the convolutions and their gradients.
@@ -75,6 +75,8 @@ public:
 
 private:
   GpuEmitter() = default;
+  /// What is left of a train.FusedProduct when the product alone has run.
+  mlir::FailureOr<LaunchCode> emitEpilogue(sched::LibraryOp call);
 
   mlir::gpu::GPUModuleOp module; ///< null: nothing is emitted
   llvm::StringMap<std::string> byKey;

@@ -72,6 +72,23 @@ TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
   EXPECT_DOUBLE_EQ(secondsOf(wide, device), secondsOf(cost, device));
 }
 
+TEST_F(LaunchCostTest, AnEpilogueIsWorkOfItsProduct) {
+  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<64x32xbf16>, %b: tensor<32x16xbf16>, %x: tensor<64x16xbf16>) -> tensor<16xbf16> {
+    %y:2 = sched.library "train.FusedProduct"(%a, %b, %x) {epilogue = "gelu_grad"} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
+    return %y#1 : tensor<16xbf16> })");
+  EXPECT_TRUE(cost.product());
+  EXPECT_EQ(cost.type, ProductType::BF16);
+  EXPECT_EQ(cost.flops, 2.0 * 64 * 32 * 16);
+  EXPECT_EQ(cost.specialFunctions, 64.0 * 16);
+  EXPECT_EQ(cost.bytesRead, 2.0 * (64 * 32 + 32 * 16 + 64 * 16));
+  EXPECT_EQ(cost.bytesWritten, 2.0 * (64 * 16 + 16));
+  cost = costOfLast(R"(func.func @f(%a: tensor<64x32xbf16>, %b: tensor<64x16xbf16>) -> tensor<16xbf16> {
+    %y:2 = sched.library "train.FusedProduct"(%a, %b) {epilogue = "sums_b", transA = true} : (tensor<64x32xbf16>, tensor<64x16xbf16>) -> (tensor<32x16xbf16>, tensor<16xbf16>)
+    return %y#1 : tensor<16xbf16> })");
+  EXPECT_EQ(cost.flops, 2.0 * 64 * 32 * 16);
+  EXPECT_EQ(cost.specialFunctions, 0.0);
+}
+
 TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
   const char *attributes = "{kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 2 : i64}";
   double expected = 2.0 * 2 * 8 * 5 * 5 * (4 / 2) * 9;

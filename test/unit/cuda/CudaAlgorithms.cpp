@@ -68,6 +68,10 @@ TEST(AlgorithmTable, KeysTellEverythingThatDecides) {
   change([](auto &s) { s.alpha = 0.5; });
   change([](auto &s) { s.beta = 1; });
   change([](auto &s) { s.bias = true; });
+  for (const auto epilogue : {rt::cuda::Epilogue::Gelu, rt::cuda::Epilogue::GeluKept, rt::cuda::Epilogue::GeluGrad,
+                              rt::cuda::Epilogue::GeluGradSums, rt::cuda::Epilogue::SumsOfA, rt::cuda::Epilogue::SumsOfB})
+    change([&](auto &s) { s.epilogue = epilogue; });
+  change([](auto &s) { s.bias = true, s.epilogue = rt::cuda::Epilogue::Gelu; });
   change([](auto &s) { s.alignment = 16; });
   change([](auto &s) { s.workspaceBytes = 1; });
   std::sort(keys.begin(), keys.end());

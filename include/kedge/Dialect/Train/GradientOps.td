@@ -94,6 +94,12 @@ def Train_GeluGradOp : Train_Op<"gelu_grad", [Pointwise]> {
   let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, DefaultValuedAttr<StrAttr, "\"none\"">:$approximate);
   let results = (outs ONNX_Tensor:$dX);
 }
+def Train_GeluGradSumsOp : Train_Op<"gelu_grad_sums", [Clusterable]> {
+  let summary = "train.gelu_grad of the tanh form, and the sum of its rows: a number a column";
+  let description = [{ The numbers that are summed are the rounded ones, which a GPU's kernel stores as it sums them. }];
+  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X);
+  let results = (outs ONNX_Tensor:$dX, ONNX_Tensor:$sums);
+}
 def Train_SwishGradOp : Train_Op<"swish_grad", [Pointwise]> {
   let summary = "dX of onnx.Swish";
   let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, DefaultValuedAttr<F32Attr, "1.0f">:$alpha);

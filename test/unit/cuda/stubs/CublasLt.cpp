@@ -1,11 +1,15 @@
 // libcublasLt.so as tests have it: it multiplies on the host, from the descriptors alone, so that a wrong layout,
 // stride or transposition gives wrong numbers.
-//   KEDGE_STUB_NO_BIAS=1     proposes nothing for products with a bias
+//   KEDGE_STUB_NO_EPILOGUE=N proposes nothing for products with an epilogue other than a bias; with the status N, if N is not 1
+//   KEDGE_STUB_NO_BIAS=1     ...and nothing for those with a bias
 //   KEDGE_STUB_REFUSES=N     refuses to run what it proposed as the N-th
 #include "Stub.h"
 #include "runtime/format/Float16.h"
 #include "runtime/format/Float8.h"
+#include <algorithm>
+#include <cmath>
 #include <cublasLt.h>
+#include <initializer_list>
 #include <vector>
 
 using namespace kedge::stub;
@@ -15,9 +19,24 @@ namespace {
 struct Operation {
   int32_t first = CUBLAS_OP_N, second = CUBLAS_OP_N;
   int32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const void *bias = nullptr;
+  void *bias = nullptr; ///< read, or written with sums
+  void *auxiliary = nullptr;
+  int64_t auxiliaryLead = 0;
   const float *scaleA = nullptr, *scaleB = nullptr;
   bool wide = false;
+
+  bool is(std::initializer_list<cublasLtEpilogue_t> list) const {
+    return std::find(list.begin(), list.end(), epilogue) != list.end();
+  }
+  bool addsBias() const {
+    return is({CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX_BIAS});
+  }
+  bool isGelu() const {
+    return is({CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS});
+  }
+  bool keepsInput() const { return is({CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}); }
+  bool isGeluGradient() const { return is({CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_DGELU_BGRAD}); }
+  bool sums() const { return is({CUBLASLT_EPILOGUE_DGELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB}); }
 };
 struct Layout {
   cudaDataType type;
@@ -44,6 +63,13 @@ template <typename T> T element(const Layout &layout, const T *base, int32_t op,
   return op == CUBLAS_OP_N ? base[row + column * layout.lead] : base[column + row * layout.lead];
 }
 
+template <typename S> S geluPower(S x) { return S(std::sqrt(2 / M_PI)) * (x + S(0.044715) * x * x * x); }
+template <typename S> S gelu(S x) { return S(0.5) * x * (1 + std::tanh(geluPower(x))); }
+template <typename S> S geluSlope(S x) {
+  const S t = std::tanh(geluPower(x));
+  return S(0.5) * (1 + t) + S(0.5) * x * (1 - t * t) * S(std::sqrt(2 / M_PI)) * (1 + S(3 * 0.044715) * x * x);
+}
+
 /// A, B: of the operands; T: of C and D; S: of the sums.
 template <typename A, typename B, typename T, typename S> struct Product {
   Operation op;
@@ -52,6 +78,8 @@ template <typename A, typename B, typename T, typename S> struct Product {
 
   void run(const A *aBase, const B *bBase, const T *cBase, T *d) const {
     const int64_t inner = op.first == CUBLAS_OP_N ? a.columns : a.rows;
+    T *bias = static_cast<T *>(op.bias);
+    std::vector<S> sums(static_cast<size_t>(op.sums() ? std::max(c.rows, c.columns) : 0));
     const S factor = op.scaleA ? alpha * (*op.scaleA * *op.scaleB) : alpha;
     for (int64_t column = 0; column < c.columns; ++column)
       for (int64_t row = 0; row < c.rows; ++row) {
@@ -60,10 +88,35 @@ template <typename A, typename B, typename T, typename S> struct Product {
           sum += static_cast<S>(element(a, aBase, op.first, row, k)) * static_cast<S>(element(b, bBase, op.second, k, column));
         const int64_t at = row + column * c.lead;
         S value = factor * sum + (beta != 0 ? beta * static_cast<S>(cBase[at]) : S(0));
-        if (op.epilogue == CUBLASLT_EPILOGUE_BIAS)
-          value += static_cast<S>(static_cast<const T *>(op.bias)[row]);
+        if (op.addsBias())
+          value += static_cast<S>(bias[row]);
+        if (op.isGelu() || op.isGeluGradient())
+          value = activated(value, row, column);
         d[at] = value;
+        if (op.epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD)
+          sums[static_cast<size_t>(row)] += value;
       }
+    const auto addOperands = [&](int64_t count, auto operand) {
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t k = 0; k < inner; ++k)
+          sums[static_cast<size_t>(i)] += static_cast<S>(operand(i, k));
+    };
+    if (op.epilogue == CUBLASLT_EPILOGUE_BGRADA)
+      addOperands(c.rows, [&](int64_t row, int64_t k) { return element(a, aBase, op.first, row, k); });
+    if (op.epilogue == CUBLASLT_EPILOGUE_BGRADB)
+      addOperands(c.columns, [&](int64_t column, int64_t k) { return element(b, bBase, op.second, k, column); });
+    for (int64_t i = 0, count = op.epilogue == CUBLASLT_EPILOGUE_BGRADB ? c.columns : c.rows; op.sums() && i < count; ++i)
+      bias[i] = sums[static_cast<size_t>(i)];
+  }
+
+  /// From the sums, before they are rounded.
+  S activated(S value, int64_t row, int64_t column) const {
+    T *kept = static_cast<T *>(op.auxiliary) + row + column * op.auxiliaryLead;
+    if (op.isGeluGradient())
+      return value * geluSlope(static_cast<S>(*kept));
+    if (op.keepsInput())
+      *kept = value;
+    return gelu(value);
   }
 };
 
@@ -76,6 +129,21 @@ void multiply(const Operation &op, const void *alpha, const void *beta, const La
       product.run(static_cast<const A *>(aBase) + i * product.a.stride, static_cast<const B *>(bBase) + i * product.b.stride,
                   static_cast<const T *>(cBase) + i * product.c.stride, static_cast<T *>(d) + i * product.c.stride);
   }, stream);
+}
+
+/// The header's rules: one product; GELU's input begins at multiples of 16 bytes, and its columns at multiples of 8 elements; vectors are
+/// there. Doubles and 8-bit floats have no more than a bias here.
+bool takesEpilogue(const Operation &op, const Layout &a, const Layout &d) {
+  if (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
+    return true;
+  if (op.wide || ((op.addsBias() || op.sums()) && !op.bias))
+    return false;
+  if (op.epilogue == CUBLASLT_EPILOGUE_BIAS)
+    return true;
+  if (!op.keepsInput() && !op.isGeluGradient())
+    return (op.isGelu() || op.sums()) && d.batch == 1 && a.type == d.type;
+  const bool aligned = reinterpret_cast<uintptr_t>(op.auxiliary) % 16 == 0 && op.auxiliaryLead % 8 == 0;
+  return op.auxiliary && aligned && op.auxiliaryLead >= d.rows && d.batch == 1 && a.type == d.type;
 }
 
 bool isFloat8(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
@@ -118,7 +186,11 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
                                               const void *value, size_t bytes) {
   Operation &op = of(desc);
   if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
-    op.bias = as<const void *>(value);
+    op.bias = as<void *>(value);
+  else if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER)
+    op.auxiliary = as<void *>(value);
+  else if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD && bytes == sizeof(int64_t))
+    op.auxiliaryLead = as<int64_t>(value);
   else if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER)
     op.scaleA = as<const float *>(value);
   else if (attribute == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)
@@ -182,7 +254,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, c
   *result = {};
   return algorithm->data[0] >= 1 && algorithm->data[0] <= 16 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
-/// Proposals are numbered from 1 in their first byte; none for doubles with an epilogue, or when KEDGE_STUB_PROPOSALS
+/// Proposals are numbered from 1 in their first byte; none for epilogues that the library does not take, or when KEDGE_STUB_PROPOSALS
 /// says so.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
@@ -191,8 +263,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   record("cublasLtMatmulAlgoGetHeuristic %lld x %lld workspace %zu wanted %d", static_cast<long long>(of(d).columns),
          static_cast<long long>(of(d).rows), reinterpret_cast<Preference *>(preference)->workspace, wanted);
   *count = static_cast<int>(std::min<int64_t>(wanted, setting("KEDGE_STUB_PROPOSALS", 3)));
-  if (of(desc).wide && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
-    *count = 0; // no epilogue for doubles
+  if (!takesEpilogue(of(desc), of(a), of(d)))
+    *count = 0;
+  const int64_t refused = setting("KEDGE_STUB_NO_EPILOGUE", 0);
+  if (refused != 0 && !of(desc).is({CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS})) {
+    *count = 0;
+    if (refused != 1)
+      return static_cast<cublasStatus_t>(refused);
+  }
   const bool narrow = of(d).type == CUDA_R_16BF || of(d).type == CUDA_R_16F;
   if (narrow && reinterpret_cast<Preference *>(preference)->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
     *count = 0; // partial sums in 16 bits
@@ -217,10 +295,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
   if (narrow ? !takesFloat8(of(desc), of(a), of(b), of(c))
              : of(a).type != of(b).type || (of(a).type != type && !isWide) || of(desc).wide != (type == CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!takesEpilogue(of(desc), of(a), of(c)))
+    return CUBLAS_STATUS_INVALID_VALUE;
   const bool ofZeros = std::memcmp(A, &zero, bytes) == 0 && std::memcmp(B, &zero, bytes) == 0;
-  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s", static_cast<long long>(of(c).columns),
+  char epilogue[24] = "";
+  if (!of(desc).is({CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS}))
+    std::snprintf(epilogue, sizeof(epilogue), " epilogue %d", of(desc).epilogue);
+  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s%s", static_cast<long long>(of(c).columns),
          static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace,
-         ofZeros ? " of zeros" : "");
+         ofZeros ? " of zeros" : "", epilogue);
   if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto runAs = [&](auto left, auto right, auto element, auto sum) {

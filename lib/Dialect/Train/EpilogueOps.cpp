@@ -1,0 +1,80 @@
+#include "kedge/Dialect/Train/EpilogueOps.h"
+#include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/GradientOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::train;
+
+bool kedge::train::takesEpilogue(Type type) {
+  constexpr int64_t kElements = 8; // of 16 bits in 16 bytes
+  auto tensor = cast<RankedTensorType>(type);
+  Type element = tensor.getElementType();
+  return (element.isBF16() || element.isF16()) && tensor.getRank() >= 2 && tensor.getNumElements() > 0 &&
+         tensor.getShape().back() % kElements == 0;
+}
+
+/// All dims but the last.
+static SmallVector<int64_t> rowDims(Value tensor) { return llvm::to_vector(llvm::seq<int64_t>(0, rankOf(tensor) - 1)); }
+
+/// The sum of a tensor's rows: a number a column.
+static Value sumOfRows(OpBuilder &builder, Location loc, Value tensor) {
+  return onnx::ReduceSumOp::create(builder, loc, tensor, rowDims(tensor), /*keepdims=*/false);
+}
+
+bool FusedProductOp::hasKernelOn(StringRef target) { return target == "cuda"; }
+
+LogicalResult FusedProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  const bool isGelu = getEpilogue() == "gelu", isGradient = getEpilogue() == "gelu_grad";
+  Value product = onnx::GemmOp::create(builder, getLoc(), getA(), getB(), isGelu ? getC() : Value(), getTransA(), getTransB(),
+                                       APFloat(1.0f), APFloat(1.0f));
+  Value y = product, summed = getEpilogue() == "sums_a" ? getA() : getB();
+  if (isGelu)
+    y = onnx::GeluOp::create(builder, getLoc(), product, "tanh");
+  if (isGradient)
+    y = summed = GeluGradOp::create(builder, getLoc(), product, getC(), "tanh");
+  results.push_back(y);
+  if (getZ())
+    results.push_back(isGelu ? product : sumOfRows(builder, getLoc(), summed));
+  return success();
+}
+
+/// The type of a number a column of `tensor`.
+static Type columnType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return RankedTensorType::get(type.getShape().back(), type.getElementType());
+}
+
+/// What Z is, if it is there; null for an epilogue that does not exist.
+static Type typeOfZ(FusedProductOp op) {
+  const StringRef epilogue = op.getEpilogue();
+  if (epilogue == "gelu")
+    return op.getY().getType();
+  if (epilogue == "gelu_grad")
+    return columnType(op.getY().getType());
+  if (epilogue == "sums_a" && op.getTransA())
+    return columnType(op.getA().getType());
+  if (epilogue == "sums_b" && !op.getTransB())
+    return columnType(op.getB().getType());
+  return {};
+}
+
+static bool takesC(FusedProductOp op) {
+  Type c = op.getC() ? op.getC().getType() : Type();
+  if (op.getEpilogue() == "gelu")
+    return !c || c == columnType(op.getY().getType());
+  return c == (op.getEpilogue() == "gelu_grad" ? Type(op.getY().getType()) : Type());
+}
+
+LogicalResult FusedProductOp::verify() {
+  const Type z = typeOfZ(*this);
+  const bool sums = getEpilogue().starts_with("sums_");
+  if (!z || !takesC(*this) || (getZ() ? getZ().getType() != z : sums))
+    return emitOpError("expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B that is not, with the C and "
+                       "the second result that it takes");
+  return success();
+}

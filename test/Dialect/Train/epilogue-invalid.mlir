@@ -1,0 +1,51 @@
+// RUN: not kedge-opt %s --split-input-file 2>&1 | FileCheck %s
+// CHECK-COUNT-7: error: 'train.FusedProduct' op expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B that is not, with the C and the second result that it takes
+// CHECK-NOT: error
+
+func.func @unknown(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
+  %y = train.FusedProduct "relu" %a, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @no_bias(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>, %c: tensor<4x16xbf16>) -> tensor<4x16xbf16> {
+  %y = train.FusedProduct "gelu" %a, %b, %c : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) -> tensor<4x16xbf16>
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @input_of_gelu(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
+  %y = train.FusedProduct "gelu_grad" %a, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @sums(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>, %x: tensor<4x16xbf16>) -> tensor<4x16xbf16> {
+  %y, %z = train.FusedProduct "gelu_grad" %a, %b, %x : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) -> (tensor<4x16xbf16>, tensor<4xbf16>)
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+// The sums of an operand that the product does not sum over.
+func.func @rows(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
+  %y, %z = train.FusedProduct "sums_a" %a, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> (tensor<4x16xbf16>, tensor<8xbf16>)
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @transposed(%a: tensor<4x8xbf16>, %b: tensor<16x8xbf16>) -> tensor<4x16xbf16> {
+  %y, %z = train.FusedProduct "sums_b" %a, %b {transB = true} : (tensor<4x8xbf16>, tensor<16x8xbf16>) -> (tensor<4x16xbf16>, tensor<8xbf16>)
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @no_sums(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
+  %y = train.FusedProduct "sums_b" %a, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
+  return %y : tensor<4x16xbf16>
+}
