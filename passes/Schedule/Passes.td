@@ -225,6 +225,40 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   }];
 }
 
+def JoinSums : Pass<"kedge-join-sums", "mlir::func::FuncOp"> {
+  let summary = "Let the product that makes a weight's gradient sum the rows of the gradient that it reads";
+  let description = [{
+    For GPUs, on level 3, behind kedge-fuse-clusters. The gradient of a bias is the sum of the rows of a gradient; the product
+    that makes the weight's gradient reads the same rows, and cuBLASLt sums them as it does. A cluster that is nothing but
+    such a sum joins the product, which becomes a train.FusedProduct. Sums that another kernel computes while it makes the
+    gradient have joined that kernel before, and stay there. Products of 16-bit floats whose rows are whole 16 bytes.
+    Statistic: sums joined.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %d: tensor<4x16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>) {
+      %w = sched.library "onnx.MatMul"(%x, %d) {transA = true, transB = false} : (tensor<4x8xbf16>, tensor<4x16xbf16>) -> tensor<8x16xbf16>
+      %b = sched.cluster domain [4, 16] reduced [0] (%d) maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d1)>] {
+      ^bb0(%a: bf16):
+        %0 = arith.extf %a : bf16 to f32
+        %1 = sched.reduce add %0 : f32
+        %2 = arith.truncf %1 : f32 to bf16
+        sched.yield %2 : bf16
+      } : (tensor<4x16xbf16>) -> tensor<16xbf16>
+      return %w, %b : tensor<8x16xbf16>, tensor<16xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %d: tensor<4x16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>) {
+      %0:2 = sched.library "train.FusedProduct"(%x, %d) {epilogue = "sums_b", transA = true, transB = false} : (tensor<4x8xbf16>, tensor<4x16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>)
+      return %0#0, %0#1 : tensor<8x16xbf16>, tensor<16xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
 def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
   let summary = "Let attention read Q, K and V where their projection lies, and write their gradients there";
   let description = [{
