@@ -1,6 +1,6 @@
 // The body of a GPU kernel: what one thread does.
 #pragma once
-#include "passes/Lower/Gpu/RowSums.h"
+#include "passes/Lower/Gpu/BlockSums.h"
 #include "passes/Lower/Gpu/TeamFolds.h"
 
 namespace kedge::lower::gpu {
@@ -46,7 +46,7 @@ private:
   ThreadMemory memory;
   ThreadScalars scalars;
   TeamFolds folds;
-  RowSums sums;
+  BlockSums sums;
   Values totals; ///< of the rows so far
 };
 

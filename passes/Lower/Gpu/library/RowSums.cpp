@@ -18,13 +18,13 @@ constexpr int64_t kWantedWarps = 512;
 constexpr int64_t kListThreads = 256;
 constexpr int64_t kAhead = 16; ///< rows loaded before the first is added
 
-struct Plan {
+struct RowSumsPlan {
   RowSums sums;
   int64_t rows, buckets; ///< of a bucket; number of buckets
   unsigned width;
   int64_t slabs, parts, partPositions;
 
-  Plan(const RowSums &sums, const Operand &dst) : sums(sums) {
+  RowSumsPlan(const RowSums &sums, const Operand &dst) : sums(sums) {
     width = vectorWidth(dst.element, {sums.columns});
     int64_t rowBytes = 32 * width * dst.compute.getIntOrFloatBitWidth() / 8;
     rows = std::clamp<int64_t>(ceilDiv(sums.slots, kBuckets), 1, std::min(kMostRows, kTableBytes / rowBytes));
@@ -66,7 +66,7 @@ std::pair<Num, Num> countBefore(KernelBuilder &k, Memory warpSums, Num isHit) {
   return {k.asIndex(before), k.asIndex(all)};
 }
 
-void writeLists(KernelBuilder &k, const Plan &plan, Memory indices, Memory order, Memory bounds) {
+void writeLists(KernelBuilder &k, const RowSumsPlan &plan, Memory indices, Memory order, Memory bounds) {
   Num bucket = k.block() % plan.buckets, part = k.block() / plan.buckets;
   Num firstRow = bucket * plan.rows, endRow = firstRow + plan.rows;
   auto [begin, end] = plan.range(k, part);
@@ -105,7 +105,7 @@ void writeLists(KernelBuilder &k, const Plan &plan, Memory indices, Memory order
 }
 
 /// One warp: the rows of a bucket in shared memory, of which a lane sees its own columns only.
-void sumLists(KernelBuilder &k, const Plan &plan, ArrayRef<Memory> memory) {
+void sumLists(KernelBuilder &k, const RowSumsPlan &plan, ArrayRef<Memory> memory) {
   Memory src = memory[0], indices = memory[1], order = memory[2], bounds = memory[3], dst = memory[4];
   const RowSums &sums = plan.sums;
   Nums index = k.split(k.block(), {plan.parts, sums.outer, plan.buckets, plan.slabs});
@@ -152,7 +152,7 @@ void kedge::lower::gpu::sumRows(CallKernels &kernels, Operand src, Operand indic
     copyInset(kernels, dst, dst, {{sums.outer * sums.slots * sums.columns, 0, 0}});
     return;
   }
-  Plan plan(sums, dst);
+  RowSumsPlan plan(sums, dst);
   Operand order = kernels.workspace(kernels.integer(32), sums.positions);
   Operand bounds = kernels.workspace(kernels.integer(32), 2 * plan.buckets * plan.parts);
   Operand tables = plan.parts == 1 ? dst : kernels.workspace(dst.compute, plan.parts * plan.tableElements());

@@ -4,11 +4,11 @@
 
 namespace kedge::lower::gpu {
 
-class RowSums {
+class BlockSums {
 public:
   using Values = BodyWalk::Values;
 
-  RowSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars);
+  BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars);
   bool empty() const { return outputs.empty(); }
   /// What is added up, beside all that is wanted already.
   void want();

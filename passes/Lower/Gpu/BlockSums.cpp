@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/RowSums.h"
+#include "passes/Lower/Gpu/BlockSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/TeamFolds.h"
@@ -8,19 +8,19 @@ using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
-RowSums::RowSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars)
+BlockSums::BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars)
     : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), plan(place.plan), memory(memory), scalars(scalars) {
   for (unsigned output = 0; output < place.nest.outputs.size(); ++output)
     if (sumOf(output))
       outputs.push_back(output);
 }
 
-void RowSums::want() {
+void BlockSums::want() {
   for (unsigned output : outputs)
     scalars.want(sumOf(output).getInput());
 }
 
-RowSums::Values RowSums::identities() {
+BlockSums::Values BlockSums::identities() {
   Values all;
   for (unsigned output : outputs)
     all.append(plan.slots, ops.identity(sched::FoldKind::Add, sumOf(output).getType(), plan.width));
@@ -28,7 +28,7 @@ RowSums::Values RowSums::identities() {
 }
 
 // Units beyond the last one hold numbers of the last one: they are added up and never stored.
-RowSums::Values RowSums::add(Values sums) {
+BlockSums::Values BlockSums::add(Values sums) {
   for (auto [number, output] : llvm::enumerate(outputs))
     for (unsigned slot = 0; slot < place.slots.size(); ++slot) {
       Value &sum = sums[number * plan.slots + slot];
@@ -37,7 +37,7 @@ RowSums::Values RowSums::add(Values sums) {
   return sums;
 }
 
-void RowSums::store(ArrayRef<Value> sums) {
+void BlockSums::store(ArrayRef<Value> sums) {
   Value lines;
   for (auto [number, output] : llvm::enumerate(outputs)) {
     ArrayRef<Value> own = sums.slice(number * plan.slots, plan.slots);
@@ -53,20 +53,20 @@ void RowSums::store(ArrayRef<Value> sums) {
   }
 }
 
-void RowSums::storeOfTeam(unsigned output, ArrayRef<Value> sums) {
+void BlockSums::storeOfTeam(unsigned output, ArrayRef<Value> sums) {
   place.enterSlots(place.rank, plan.slots, plan.units);
   for (auto [slot, sum] : llvm::enumerate(sums))
     place.guarded(place.slots[slot].valid, [&] { memory.store(output, slot, sum); });
   place.leaveSlots();
 }
 
-Value RowSums::lineAddress(sched::SumOp sum, Value lines, Value team, Value unit) {
+Value BlockSums::lineAddress(sched::SumOp sum, Value lines, Value team, Value unit) {
   Value at = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, team, place.number(plan.units)), unit);
   return gpuMemory(ops, sum.getType()).address(lines, at, plan.width);
 }
 
 // Every team leaves its line in shared memory; then each thread of the block joins other columns.
-void RowSums::storeOfBlock(unsigned output, ArrayRef<Value> sums, Value lines) {
+void BlockSums::storeOfBlock(unsigned output, ArrayRef<Value> sums, Value lines) {
   sched::SumOp sum = sumOf(output);
   ElementMemory shared = gpuMemory(ops, sum.getType());
   place.enterSlots(place.rank, plan.slots, plan.units);

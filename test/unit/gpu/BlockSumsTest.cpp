@@ -136,7 +136,7 @@ void check(const Shape &s, bool isInPlace) {
 }
 
 /// Rows shorter than a warp, odd ones, ones of several warps; one team of threads in a block, and eight.
-TEST(GpuRowSums, EveryShapeOfTeams) {
+TEST(GpuBlockSums, EveryShapeOfTeams) {
   for (bool isWide : {true, false})
     for (bool isInPlace : {false, true})
       for (Shape s : {Shape{2, 32, 8, 16, isWide}, {1, 48, 37, 16, isWide}, {3, 16, 64, 16, isWide}, {1, 34, 100, 17, isWide}, {2, 32, 768, 32, isWide},
