@@ -141,11 +141,11 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters({target.gpu}));
   if (target.gpu) {
+    functions.addPass(schedule::createSumColumns());
     functions.addPass(schedule::createJoinSums());
     functions.addPass(schedule::createPackAttention());
     functions.addPass(schedule::createPadRows());
     functions.addPass(schedule::createApproximateExponentials());
-    functions.addPass(schedule::createSumColumns());
   }
   functions.addPass(schedule::createPlaceUpdates());
   if (!target.keepsGathered)
