@@ -13,20 +13,20 @@ namespace {
 using namespace mlir;
 using sched::LibraryOp;
 
-RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+RankedTensorType rowsTypeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Whether the cluster does nothing but sum the rows of one tensor of 16-bit floats, to numbers of its type.
-bool sumsRows(sched::ClusterOp cluster) {
+bool isSumOfRows(sched::ClusterOp cluster) {
   if (cluster.getInputs().size() != 1 || cluster.getNumResults() != 1 || cluster.getClone())
     return false;
-  RankedTensorType type = tensorOf(cluster.getInputs()[0]);
+  RankedTensorType type = rowsTypeOf(cluster.getInputs()[0]);
   const int64_t rank = type.getRank();
   AffineMap all = AffineMap::getMultiDimIdentityMap(rank, cluster.getContext());
   auto isMap = [](Attribute map, AffineMap expected) { return cast<AffineMapAttr>(map).getValue() == expected; };
   const bool shapes = rank >= 2 && cluster.getDomain() == type.getShape() &&
                       llvm::equal(cluster.getReduced(), llvm::seq<int64_t>(0, rank - 1)) && isMap(cluster.getInputMaps()[0], all) &&
                       isMap(cluster.getOutputMaps()[0], all.getMinorSubMap(1)) &&
-                      tensorOf(cluster.getResult(0)).getElementType() == type.getElementType();
+                      rowsTypeOf(cluster.getResult(0)).getElementType() == type.getElementType();
   int64_t folds = 0;
   const bool onlySums = llvm::all_of(cluster.getBody().front(), [&](Operation &op) {
     auto fold = dyn_cast<sched::ReduceOp>(op);
@@ -36,18 +36,18 @@ bool sumsRows(sched::ClusterOp cluster) {
   return shapes && onlySums && folds == 1 && train::takesEpilogue(type);
 }
 
-bool isTrue(LibraryOp call, StringRef name) {
+bool hasFlag(LibraryOp call, StringRef name) {
   auto attr = call.getAttrs().getAs<BoolAttr>(name);
   return attr && attr.getValue();
 }
 
 /// A product of two matrices to which nothing is added.
-bool isPlainProduct(LibraryOp call) {
+bool mayTakeSums(LibraryOp call) {
   const bool isProduct = call.getKernel() == "onnx.MatMul" || call.getKernel() == "onnx.Gemm";
   if (!isProduct || call.getClone() || call.getInputs().size() != 2)
     return false;
   auto alpha = call.getAttrs().getAs<FloatAttr>("alpha");
-  auto isMatrix = [](Value value) { return tensorOf(value).getRank() == 2; };
+  auto isMatrix = [](Value value) { return rowsTypeOf(value).getRank() == 2; };
   return (!alpha || alpha.getValueAsDouble() == 1) && llvm::all_of(call.getInputs(), isMatrix) &&
          train::takesEpilogue(call.getResult(0).getType());
 }
@@ -56,8 +56,8 @@ bool isPlainProduct(LibraryOp call) {
 StringRef epilogueFor(OpOperand &operand) {
   auto call = cast<LibraryOp>(operand.getOwner());
   if (operand.getOperandNumber() == 0)
-    return isTrue(call, "transA") ? "sums_a" : "";
-  return isTrue(call, "transB") ? "" : "sums_b";
+    return hasFlag(call, "transA") ? "sums_a" : "";
+  return hasFlag(call, "transB") ? "" : "sums_b";
 }
 
 struct JoinSums : impl::JoinSumsBase<JoinSums> {
@@ -69,7 +69,7 @@ struct JoinSums : impl::JoinSumsBase<JoinSums> {
       return;
     Block &block = getOperation().getBody().front();
     for (auto cluster : llvm::make_early_inc_range(block.getOps<sched::ClusterOp>()))
-      if (sumsRows(cluster))
+      if (isSumOfRows(cluster))
         if (OpOperand *operand = operandOfProduct(sched::rootOf(cluster.getInputs()[0]), cluster))
           join(cluster, *operand);
     addStatistic("kedge-join-sums", "sums joined", joined);
@@ -84,7 +84,7 @@ struct JoinSums : impl::JoinSumsBase<JoinSums> {
         continue;
       }
       auto call = dyn_cast<LibraryOp>(use.getOwner());
-      if (call && isPlainProduct(call) && tensorOf(value).getShape().back() == tensorOf(sum.getResult(0)).getShape()[0] &&
+      if (call && mayTakeSums(call) && rowsTypeOf(value).getShape().back() == rowsTypeOf(sum.getResult(0)).getShape()[0] &&
           !epilogueFor(use).empty() && precedes(call, sum.getResult(0)))
         return &use;
     }
@@ -98,7 +98,7 @@ struct JoinSums : impl::JoinSumsBase<JoinSums> {
   void join(sched::ClusterOp sum, OpOperand &operand) {
     auto product = cast<LibraryOp>(operand.getOwner());
     OpBuilder builder(product);
-    auto trans = [&](StringRef name) { return builder.getNamedAttr(name, builder.getBoolAttr(isTrue(product, name))); };
+    auto trans = [&](StringRef name) { return builder.getNamedAttr(name, builder.getBoolAttr(hasFlag(product, name))); };
     auto attrs = builder.getDictionaryAttr(
         {builder.getNamedAttr("epilogue", builder.getStringAttr(epilogueFor(operand))), trans("transA"), trans("transB")});
     auto fused = LibraryOp::create(builder, product.getLoc(), TypeRange{product.getResult(0).getType(), sum.getResult(0).getType()},
