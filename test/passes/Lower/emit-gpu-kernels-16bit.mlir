@@ -136,3 +136,54 @@ func.func @exponentials(%a: tensor<64x96xbf16>, %b: tensor<3x50257xbf16>)
   } : (tensor<3x50257xbf16>) -> tensor<3xf32>
   return %0, %1, %2 : tensor<64x96xbf16>, tensor<64x96xbf16>, tensor<3xf32>
 }
+
+// -----
+
+// A norm's gradient with the sums of columns of blocks of 32 rows: a warp takes a row in each of four turns. Three tensors of points and the
+// scale are read 16 bytes at a time, the points are stored so, and behind the turns the sums of eight warps are joined in shared memory and
+// stored. No register is spilled.
+// CHECK-LABEL: gpu.func @k0_8192x768
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c4_i32
+// CHECK: gpu.barrier
+// PTX-LABEL: .visible .entry k0_8192x768(
+// PTX-COUNT-12: ld.global.v4.b32
+// PTX-COUNT-3: st.global.v4.b32
+// PTX: st.shared.v4.b32
+// PTX: ld.shared.v4.b32
+// PTX-COUNT-2: st.global.v4.b32
+// CODE: // k0_8192x768: {{[12][0-9][0-9]}} registers, 24576 shared, 0 stack, 0 spilled
+#same = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+#column = affine_map<(r, c) -> (c)>
+#block = affine_map<(r, c) -> (r floordiv 32, c)>
+func.func @norm(%g: tensor<8192x768xbf16>, %x: tensor<8192x768xbf16>, %o: tensor<8192x768xbf16>, %w: tensor<768xbf16>, %mean: tensor<8192xf32>, %r: tensor<8192xf32>) -> tensor<8192x768xbf16> {
+  %0:4 = sched.cluster domain [8192, 768] reduced [1] (%g, %x, %o, %w, %mean, %r) maps [#same, #same, #same, #column, #row, #row] -> [#same, #block, #block, #block] {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %d: bf16, %m: f32, %s: f32):
+    %n = arith.constant 7.680000e+02 : f32
+    %gw = arith.extf %a : bf16 to f32
+    %xw = arith.extf %b : bf16 to f32
+    %ow = arith.extf %c : bf16 to f32
+    %ww = arith.extf %d : bf16 to f32
+    %e = arith.subf %xw, %m : f32
+    %h = arith.mulf %e, %s : f32
+    %p = arith.mulf %gw, %ww : f32
+    %q = arith.mulf %p, %h : f32
+    %t = sched.reduce add %q : f32
+    %u = sched.reduce add %p : f32
+    %v = arith.divf %t, %n : f32
+    %y = arith.divf %u, %n : f32
+    %z = arith.subf %p, %y : f32
+    %i = arith.mulf %h, %v : f32
+    %j = arith.subf %z, %i : f32
+    %k = arith.mulf %s, %j : f32
+    %l = arith.addf %ow, %k : f32
+    %dx = arith.truncf %l : f32 to bf16
+    %dw = arith.mulf %gw, %h : f32
+    %back = arith.extf %dx : bf16 to f32
+    %s0 = sched.sum %dw : f32
+    %s1 = sched.sum %gw : f32
+    %s2 = sched.sum %back : f32
+    sched.yield %dx, %s0, %s1, %s2 : bf16, f32, f32, f32
+  } : (tensor<8192x768xbf16>, tensor<8192x768xbf16>, tensor<8192x768xbf16>, tensor<768xbf16>, tensor<8192xf32>, tensor<8192xf32>) -> (tensor<8192x768xbf16>, tensor<256x768xf32>, tensor<256x768xf32>, tensor<256x768xf32>)
+  return %0#0 : tensor<8192x768xbf16>
+}
