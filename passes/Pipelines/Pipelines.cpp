@@ -133,8 +133,10 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
 
 void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  if (target.gpu)
+  if (target.gpu) {
+    functions.addPass(schedule::createJoinAccumulation());
     functions.addPass(schedule::createJoinGelu());
+  }
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
   functions.addPass(target.gpu ? schedule::createPairFloat8Casts() : schedule::createUnpackInProducts());

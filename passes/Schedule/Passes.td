@@ -3,6 +3,34 @@
 #define KEDGE_SCHEDULE_PASSES
 include "mlir/Pass/PassBase.td"
 
+def JoinAccumulation : Pass<"kedge-join-accumulation", "mlir::func::FuncOp"> {
+  let summary = "Let products add gradients to what earlier micro-batches summed";
+  let description = [{
+    For GPUs, on level 2. Where gradients have the accumulators' type (`--precision fp32`, `--grad-dtype fp32`), the product that
+    makes a weight's gradient adds it to the accumulator in place: cuBLASLt's beta is 0 in the first micro-batch, which the host
+    knows, and 1 in the others. Under `--grad-dtype fp32` the 16-bit rounding before the cast goes: the product is summed in
+    f32 and stays so. Gradients of 16 bits, and those that anything else reads, are added by kernels. Statistic: products
+    joined.
+
+    Example:
+    ```mlir
+    func.func @micro(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf32>, %micro: tensor<i64>) -> tensor<8x16xf32> {
+      %g = onnx.MatMul %x, %d {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+      %new = train.accumulate %sum, %g, %micro : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> tensor<8x16xf32>
+      return %new : tensor<8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @micro(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf32>, %micro: tensor<i64>) -> tensor<8x16xf32> {
+      %new = train.AccumulateProduct %x, %d, %sum, %micro {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<8x16xf32>, tensor<i64>) -> tensor<8x16xf32>
+      return %new : tensor<8x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::train::TrainDialect"];
+}
+
 def JoinGelu : Pass<"kedge-join-gelu", "mlir::func::FuncOp"> {
   let summary = "Make GELU and its derivative part of the product before them";
   let description = [{

@@ -88,7 +88,8 @@ static bool isMultiplied(DType type) {
 bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
 
 bool isProduct(const std::string &library) {
-  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct" || library == "train.FusedProduct";
+  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct" || library == "train.FusedProduct" ||
+         library == "train.AccumulateProduct";
 }
 
 bool isConvolution(const std::string &library) {
@@ -110,10 +111,26 @@ std::string MatmulShape::key() const {
                      epilogueText(*this), alignment, workspaceBytes);
 }
 
-/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct takes them.
+/// A product that is added to the sum of earlier micro-batches.
+static cpu::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
+  cpu::expectCounts(call, 4, 4, 1, 1);
+  const DType type = call.inputs[0].type, sum = call.outputs[0].type;
+  const bool widens = sum == DType::F32 && (type == DType::BF16 || type == DType::F16);
+  const bool fits = call.inputs[1].type == type && (widens || (sum == type && (type == DType::F32 || type == DType::F64))) &&
+                    call.inputs[2].type == sum && call.inputs[2].shape == call.outputs[0].shape && call.inputs[3].type == DType::I64;
+  if (!fits)
+    failCall(call, "two operands of one type, a sum of f32 or f64 and the number of the micro-batch are expected");
+  cpu::Product product = cpu::readGemm(cpu::withoutEpilogue(call));
+  const cpu::Addend addend{1, 1, 2, product.n, 1};
+  return {std::move(product), addend};
+}
+
+/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct and readAccumulateProduct take them.
 static cpu::ScaledOperands readOperands(const LibraryCall &call) {
   if (call.name == "train.ScaledProduct")
     return cpu::readScaledProduct(call);
+  if (call.name == "train.AccumulateProduct")
+    return readAccumulateProduct(call);
   const bool isWide = cpu::isWideSum(call);
   for (size_t at = 0; at < call.inputs.size(); ++at)
     cpu::expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
@@ -184,6 +201,8 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   takeAddend(addend, calls);
   takeRows(call, calls);
   takeEpilogue(call, calls);
+  if (call.name == "train.AccumulateProduct")
+    calls.micro = 3;
   if (calls.addend >= 0 && product.k == 0)
     failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");
   calls.shape.alignment = alignmentOf(calls);

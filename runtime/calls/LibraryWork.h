@@ -38,7 +38,7 @@ struct MatmulShape {
   /// Elements of a stored row without padding.
   int64_t widthA() const { return transA ? m : k; }
   int64_t widthB() const { return transB ? k : n; }
-  bool isScaled() const { return dtypeSize(typeA) == 1; }
+  bool isScaled() const { return typeA == DType::F8E4M3 || typeA == DType::F8E5M2; }
   /// Reads or writes a matrix as large as Y beside it: GELU's input.
   bool hasAuxiliary() const {
     return epilogue == Epilogue::GeluKept || epilogue == Epilogue::GeluGrad || epilogue == Epilogue::GeluGradSums;
@@ -61,6 +61,7 @@ struct MatmulCalls {
   int64_t rowStride = 0, columnStride = 0;
   int auxiliary = -1, sums = -1; ///< positions of GELU's input, and of a vector of sums, among the operands; -1: none
   int result = 0;                ///< position of what the product writes
+  int micro = -1;                ///< position of the number of the micro-batch: in the first the product replaces C; -1: never
   bool apart = false;            ///< the program's own kernels compute the epilogue, behind the product
 };
 

@@ -151,7 +151,7 @@ LibraryCall withDenseRows(const LibraryCall &call) {
 }
 
 LibraryCall withoutEpilogue(const LibraryCall &call) {
-  if (call.name != "train.FusedProduct")
+  if (call.name != "train.FusedProduct" && call.name != "train.AccumulateProduct")
     return call;
   if (call.inputs.size() < 2 || call.outputs.empty())
     failCall(call, "two operands and a result are expected");

@@ -78,7 +78,8 @@ bool isWideSum(const LibraryCall &call);
 LibraryCall withDenseRows(const LibraryCall &call);
 bool hasPaddedRows(const LibraryCall &call);
 
-/// train.FusedProduct without its epilogue: an onnx.Gemm of the same operands. Other calls are as they were.
+/// train.FusedProduct without its epilogue, train.AccumulateProduct without its sum: an onnx.Gemm of the same operands. Other calls are
+/// as they were.
 LibraryCall withoutEpilogue(const LibraryCall &call);
 /// exp, tanh and the like that the epilogue of a train.FusedProduct computes.
 double specialFunctionsOfEpilogue(const LibraryCall &call);

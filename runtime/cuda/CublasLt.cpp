@@ -285,10 +285,12 @@ void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
   void *b = at(places.inputs[1], calls.offsetsB[static_cast<size_t>(call)], shape.typeB);
   const int64_t result = call * shape.batch * shape.m * shape.n;
   void *y = at(places.operand(calls.result), result, shape.type);
-  const float alpha = static_cast<float>(shape.alpha), beta = static_cast<float>(shape.beta);
+  // With beta = 0 the library does not read C, whatever is there.
+  const double wideBeta = calls.micro >= 0 && library.isFirstMicro ? 0 : shape.beta;
+  const float alpha = static_cast<float>(shape.alpha), beta = static_cast<float>(wideBeta);
   const bool wide = shape.type == DType::F64;
   const void *alphaPlace = wide ? static_cast<const void *>(&shape.alpha) : &alpha;
-  const void *betaPlace = wide ? static_cast<const void *>(&shape.beta) : &beta;
+  const void *betaPlace = wide ? static_cast<const void *>(&wideBeta) : &beta;
   const auto &d = state->descriptors;
   library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace, at(c, result, shape.type), d.y, y,
                                d.y, &state->algorithm, reinterpret_cast<void *>(places.workspace),

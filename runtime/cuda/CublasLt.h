@@ -30,6 +30,9 @@ public:
   /// The key that tune() would return.
   std::string keyOf(const LibraryCall &call) const;
 
+  /// Whether what is enqueued from here on belongs to the first micro-batch of a step.
+  void setFirstMicro(bool first) { isFirstMicro = first; }
+
   uint64_t version() const { return libraryVersion; }
   /// Number of different products by the source of their algorithm: the name of a table, or the library.
   const std::map<std::string, int> &choices() const { return sources; }
@@ -54,6 +57,7 @@ private:
   const AlgorithmTable &table;
   cublasLtHandle_t handle = nullptr;
   uint64_t libraryVersion = 0;
+  bool isFirstMicro = false;
   mutable std::map<std::string, std::optional<cublasLtMatmulAlgo_t>> chosen;
   mutable std::map<std::string, int> sources;
 

@@ -111,6 +111,7 @@ public:
   char *scalar(const ScalarSlot &slot) override { return scalars.at(slot.offset); }
 
   void begin(const Function &function) override {
+    noteMicro(function);
     scalars.send(arena);
     inputs.find(&function)->second.send(arena);
   }
@@ -127,7 +128,7 @@ public:
     else if (timer)
       runTimed(function, first, end, *timer);
     else
-      graphs.run(function, first, end, *this);
+      graphs.run(function, first, end, launches.microOf(function) && isFirstMicro, *this);
   }
 
   bool isAsynchronous() const override { return !launchByLaunch; }
@@ -139,6 +140,19 @@ public:
   nlohmann::json memoryFigures() override;
 
 private:
+  /// Products that add to what earlier micro-batches summed replace it in the first: the host settles that.
+  void noteMicro(const Function &function) {
+    const auto place = launches.microOf(function);
+    if (!place)
+      return;
+    if (const char *number = scalars.fresh(*place)) {
+      int64_t micro = 0;
+      std::memcpy(&micro, number, sizeof(micro));
+      isFirstMicro = micro == 0;
+    }
+    launches.setFirstMicro(isFirstMicro);
+  }
+
   const ReadyLaunch &launch(const Function &function, int at) const {
     return launches.of(function)[static_cast<size_t>(at)];
   }
@@ -206,6 +220,7 @@ private:
   std::map<const Function *, std::vector<int64_t>> launched; ///< how often each launch has begun
   std::vector<char> scratch;
   uint64_t writeOffset = 0, writeBytes = 0;
+  bool isFirstMicro = false;
   bool ownBlocks;
   int64_t onBlocks = 0, onArena = 0; ///< launches of generated kernels with ownBlocks
   bool launchByLaunch; ///< ...waiting for each

@@ -28,8 +28,8 @@ CUgraphExec GraphCache::record(const Key &key, LaunchSequence &launches) {
   return made;
 }
 
-void GraphCache::run(const Function &function, int first, int end, LaunchSequence &launches) {
-  const auto [entry, isFirst] = graphs.try_emplace(Key{&function, first, end}, nullptr);
+void GraphCache::run(const Function &function, int first, int end, int variant, LaunchSequence &launches) {
+  const auto [entry, isFirst] = graphs.try_emplace(Key{&function, first, end, variant}, nullptr);
   if (isFirst)
     return launches.enqueue(function, first, end);
   if (!entry->second)

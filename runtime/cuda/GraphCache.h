@@ -19,14 +19,14 @@ public:
   GraphCache(const GraphCache &) = delete;
   GraphCache &operator=(const GraphCache &) = delete;
 
-  /// Runs launches [first, end) of a function: the first time one by one (the driver loads code then, which is not
+  /// Runs launches [first, end) of a function, which enqueue something else for each `variant`: the first time one by one (the driver loads code then, which is not
   /// allowed while recording), the second time recording, then as a graph. Allocates nothing from the third time on.
-  void run(const Function &function, int first, int end, LaunchSequence &launches);
+  void run(const Function &function, int first, int end, int variant, LaunchSequence &launches);
 
 private:
   struct Key {
     const Function *function;
-    int first, end;
+    int first, end, variant;
     auto operator<=>(const Key &) const = default;
   };
   CUgraphExec record(const Key &key, LaunchSequence &launches);

@@ -56,9 +56,26 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
         bindCopy(list.back(), launch);
       else if (!launch.onGpu || isProduct(launch.library))
         bindLibrary(list.back(), launch);
+      if (launch.library == "train.AccumulateProduct")
+        noteMicro(program, function, launch);
     }
   }
   placeOversized();
+}
+
+/// The host decides by this number, so it must be one that the host writes.
+void LaunchTable::noteMicro(const Program &program, const Function &function, const Launch &launch) {
+  const uint64_t place = launch.args.at(static_cast<size_t>(
+      matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).micro));
+  const auto isIt = [&](const ScalarSlot &slot) { return slot.name == "micro" && slot.offset == place; };
+  if (std::none_of(program.scalars.begin(), program.scalars.end(), isIt))
+    fail("the program is damaged: {} at {} is not given the number of the micro-batch", launch.library, launch.loc);
+  micros[&function] = place;
+}
+
+std::optional<uint64_t> LaunchTable::microOf(const Function &function) const {
+  const auto found = micros.find(&function);
+  return found == micros.end() ? std::nullopt : std::optional(found->second);
 }
 
 void LaunchTable::bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module) {

@@ -43,6 +43,9 @@ public:
   LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
               const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks);
   const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
+  /// Where the number of the micro-batch lies, if launches of the function depend on it.
+  std::optional<uint64_t> microOf(const Function &function) const;
+  void setFirstMicro(bool first) { products->setFirstMicro(first); }
   /// Workspace bytes that library calls need outside the arena.
   uint64_t extraBytes() const { return extra; }
   /// Number of different products by the source of their algorithm.
@@ -51,6 +54,7 @@ public:
 private:
   void bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module);
   void bindLibrary(ReadyLaunch &ready, const Launch &launch);
+  void noteMicro(const Program &program, const Function &function, const Launch &launch);
   void bindCopy(ReadyLaunch &ready, const Launch &launch);
   LaunchPlaces placesOf(const Launch &launch) const;
   void placeOversized();
@@ -64,6 +68,7 @@ private:
   std::unique_ptr<CublasLt> products;
   std::unique_ptr<Cudnn> convolutions;
   std::map<const Function *, std::vector<ReadyLaunch>> functions;
+  std::map<const Function *, uint64_t> micros;
   uint64_t extra = 0;
 };
 

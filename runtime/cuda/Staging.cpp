@@ -70,6 +70,11 @@ char *DoubleBlock::at(uint64_t offset) {
   return block[current] + found->second.at;
 }
 
+const char *DoubleBlock::fresh(uint64_t offset) const {
+  const auto found = places.find(offset);
+  return written && found != places.end() ? block[current] + found->second.at : nullptr;
+}
+
 void DoubleBlock::send(CUdeviceptr arena) {
   if (!written || !block[current])
     return;

@@ -23,6 +23,8 @@ public:
 
   /// Where to write the content of this arena offset. Waits until the block is free.
   char *at(uint64_t offset);
+  /// What the next send() copies there; null if nothing was written since the last one.
+  const char *fresh(uint64_t offset) const;
   /// Copies what was written since the last call to the arena.
   void send(CUdeviceptr arena);
 

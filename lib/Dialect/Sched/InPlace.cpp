@@ -20,13 +20,15 @@ static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<Modul
 /// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows. CPUs'
 /// products round their sums before they read C, but not wide ones.
 static bool addsInPlace(LibraryOp product, Value root) {
-  if (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3)
+  const bool accumulates = product.getKernel() == "train.AccumulateProduct"; // GPUs alone have it
+  if (!accumulates && (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3 ||
+                       !(isForCuda(product) || product.getAttrs().contains("wide"))))
     return false;
   Value c = product.getInputs()[2];
   auto type = cast<RankedTensorType>(c.getType());
-  return (isForCuda(product) || product.getAttrs().contains("wide")) && type == product.getResult(0).getType() && rootOf(c) == root &&
+  return type == product.getResult(0).getType() && rootOf(c) == root &&
          rootOf(product.getInputs()[0]) != root && rootOf(product.getInputs()[1]) != root &&
-         type.getNumElements() > type.getShape().back();
+         (accumulates || type.getNumElements() > type.getShape().back());
 }
 
 /// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row reads them. CPUs

@@ -1,9 +1,11 @@
 #include "kedge/Dialect/Train/EpilogueOps.h"
 #include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/GradientOps.h"
+#include "kedge/Dialect/Train/OptimizerOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -16,6 +18,38 @@ bool kedge::train::takesEpilogue(Type type) {
   Type element = tensor.getElementType();
   return (element.isBF16() || element.isF16()) && tensor.getRank() >= 2 && tensor.getNumElements() > 0 &&
          tensor.getShape().back() % kElements == 0;
+}
+
+bool kedge::train::addsTo(Type operand, Type sum) {
+  return operand == sum ? sum.isF32() || sum.isF64() : sum.isF32() && (operand.isBF16() || operand.isF16());
+}
+
+bool AccumulateProductOp::hasKernelOn(StringRef target) { return target == "cuda"; }
+
+LogicalResult AccumulateProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  Value product = onnx::MatMulOp::create(builder, getLoc(), getA(), getB(), getTransA(), getTransB());
+  Type sum = elementOf(getAccumulator());
+  if (elementOf(product) != sum)
+    product = onnx::CastOp::create(builder, getLoc(), product, TypeAttr::get(sum));
+  results.push_back(AccumulateOp::create(builder, getLoc(), getAccumulator(), product, getMicro()));
+  return success();
+}
+
+LogicalResult AccumulateProductOp::verify() {
+  auto dims = [](Value matrix, bool transposed) {
+    SmallVector<int64_t> shape(shapeOf(matrix));
+    if (transposed)
+      std::swap(shape.front(), shape.back());
+    return shape;
+  };
+  const Type element = elementOf(getA()), sum = elementOf(getAccumulator());
+  const bool areMatrices = rankOf(getA()) == 2 && rankOf(getB()) == 2 && rankOf(getAccumulator()) == 2;
+  SmallVector<int64_t> a = dims(getA(), getTransA()), b = dims(getB(), getTransB());
+  if (!areMatrices || element != elementOf(getB()) || !addsTo(element, sum) || getType() != getAccumulator().getType() ||
+      a[1] != b[0] || shapeOf(getResult()) != ArrayRef<int64_t>{a[0], b[1]})
+    return emitOpError("adds ") << getA().getType() << " times " << getB().getType() << " to " << getAccumulator().getType()
+                                << "; expected matrices of one type, and an accumulator of it, f32 or f64, or of f32 for 16 bits";
+  return success();
 }
 
 /// All dims but the last.

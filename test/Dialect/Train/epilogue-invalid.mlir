@@ -1,5 +1,8 @@
 // RUN: not kedge-opt %s --split-input-file 2>&1 | FileCheck %s
 // CHECK-COUNT-7: error: 'train.FusedProduct' op expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B that is not, with the C and the second result that it takes
+// CHECK: error: 'train.AccumulateProduct' op adds 'tensor<4x8xbf16>' times 'tensor<8x16xbf16>' to 'tensor<4x16xbf16>'; expected matrices of one type, and an accumulator of it, f32 or f64, or of f32 for 16 bits
+// CHECK: error: 'train.AccumulateProduct' op adds 'tensor<4x8xf32>' times 'tensor<16x8xf32>' to 'tensor<4x16xf32>'; expected
+// CHECK: error: 'train.AccumulateProduct' op adds 'tensor<4x8xf32>' times 'tensor<8x16xbf16>' to 'tensor<4x16xf32>'; expected
 // CHECK-NOT: error
 
 func.func @unknown(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
@@ -48,4 +51,25 @@ func.func @transposed(%a: tensor<4x8xbf16>, %b: tensor<16x8xbf16>) -> tensor<4x1
 func.func @no_sums(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
   %y = train.FusedProduct "sums_b" %a, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
   return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @narrow_sum(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>, %c: tensor<4x16xbf16>, %m: tensor<i64>) -> tensor<4x16xbf16> {
+  %y = train.AccumulateProduct %a, %b, %c, %m : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>, tensor<i64>) -> tensor<4x16xbf16>
+  return %y : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @inner(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>, %c: tensor<4x16xf32>, %m: tensor<i64>) -> tensor<4x16xf32> {
+  %y = train.AccumulateProduct %a, %b, %c, %m : (tensor<4x8xf32>, tensor<16x8xf32>, tensor<4x16xf32>, tensor<i64>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// -----
+
+func.func @two_types(%a: tensor<4x8xf32>, %b: tensor<8x16xbf16>, %c: tensor<4x16xf32>, %m: tensor<i64>) -> tensor<4x16xf32> {
+  %y = train.AccumulateProduct %a, %b, %c, %m : (tensor<4x8xf32>, tensor<8x16xbf16>, tensor<4x16xf32>, tensor<i64>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
 }

@@ -116,9 +116,11 @@ json programOf(const EpilogueCase &c, const std::string &type) {
           {"functions", {{"f", {{"inputs", inputs}, {"outputs", outputs}, {"launches", json::array({launch})}}}}}};
 }
 
+void openStandIns() { expectSameOnBoth(callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object())); }
+
 class CudaEpilogues : public ::testing::TestWithParam<EpilogueCase> {
 protected:
-  void SetUp() override { expectSameOnBoth(callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object())); } // opens the stand-ins
+  void SetUp() override { openStandIns(); }
 };
 
 TEST_P(CudaEpilogues, AreThoseOfTheModel) {
@@ -171,6 +173,83 @@ TEST_P(CudaEpilogues, HaveKeysOfTheirOwnAndApart) {
   EXPECT_EQ(rt::cuda::productKeys(program).count(whole.shape.key()), 1u);
   EXPECT_EQ(rt::cuda::productKeys(program, true).count(apart.shape.key()), 1u);
   EXPECT_EQ(rt::cuda::productKeys(program, true).count(rt::cuda::withBiasApart(apart).shape.key()), 1u);
+}
+
+/// sum = sum + a b, or a b in the first micro-batch; `micro` is at the given offset among the scalars.
+json accumulateProgram(const std::string &type, const std::string &sum, bool isScalar = true) {
+  uint64_t offset = 0;
+  json a = tensorAt("a", type, {kRows, kDepth}, offset), b = tensorAt("b", type, {kDepth, kColumns}, offset);
+  json y = tensorAt("y", sum, {kRows, kColumns}, offset), micro = tensorAt("micro", "i64", {}, offset);
+  const rt::LibraryCall call{"train.AccumulateProduct", json::object(),
+                             {{rt::parseDType(type), {kRows, kDepth}}, {rt::parseDType(type), {kDepth, kColumns}},
+                              {rt::parseDType(sum), {kRows, kColumns}}, {rt::DType::I64, {}}},
+                             {{rt::parseDType(sum), {kRows, kColumns}}}};
+  const uint64_t workspace = rt::cuda::plannedWorkspaceBytes(call);
+  const json launch = {{"library", call.name}, {"attrs", call.attrs}, {"reads", 4}, {"inputs", {a, b, y, micro}}, {"outputs", {y}},
+                       {"args", {a["offset"], b["offset"], y["offset"], micro["offset"], y["offset"]}},
+                       {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
+  return {{"format", 1},
+          {"name", "sums"},
+          {"target", {{"kind", "cuda"}, {"arch", "sm_90"}}},
+          {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", 256}}},
+          {"inputs", {a, b}},
+          {"scalars", {{{"name", isScalar ? "micro" : "step"}, {"dtype", "i64"}, {"offset", micro["offset"]}}}},
+          {"functions", {{"f", {{"inputs", {a, b}}, {"outputs", {y}}, {"launches", {launch}}}}}}};
+}
+
+class CudaSums : public ::testing::TestWithParam<std::pair<std::string, std::string>> {
+protected:
+  void SetUp() override { openStandIns(); }
+};
+
+TEST_P(CudaSums, TheFirstMicroBatchReplacesAndTheOthersAdd) {
+  const auto &[type, sum] = GetParam();
+  const std::string text = accumulateProgram(type, sum).dump();
+  rt::ProgramImage image;
+  image.json = text;
+  image.device = rt::cuda::makeCudaDevice;
+  const rt::Program program = rt::parseProgram(text);
+  rt::Executor executor(program, image, 1);
+  const auto put = [&](const char *name, int64_t count, double value) {
+    for (int64_t i = 0; i < count; ++i)
+      rt::storeDouble(rt::parseDType(type), executor.input("f", name), i, value * (i % 3 - 1));
+  };
+  const auto run = [&](int64_t micro, double value) {
+    put("a", kRows * kDepth, value), put("b", kDepth * kColumns, 0.5);
+    rt::storeDouble(rt::DType::I64, executor.device().scalar(program.scalars[0]), 0, static_cast<double>(micro));
+    executor.run("f");
+  };
+  const auto at = [&](int64_t i) { return rt::loadAsDouble(rt::parseDType(sum), executor.output("f", "y"), i); };
+  for (int step = 0; step < 4; ++step) // each micro-batch as it is, recorded, and twice as a graph
+    for (int64_t micro = 0; micro < 3; ++micro) {
+      if (step == 2 && micro == 0) // what was there does not matter
+        run(1, NAN);
+      run(micro, 0.25 * (step + 1));
+      for (int64_t i = 0; i < kRows * kColumns; ++i) {
+        double product = 0;
+        for (int64_t k = 0; k < kDepth; ++k)
+          product += 0.25 * (step + 1) * ((i / kColumns * kDepth + k) % 3 - 1) * 0.5 * ((k * kColumns + i % kColumns) % 3 - 1);
+        ASSERT_EQ(at(i), static_cast<double>(micro + 1) * product) << step << " " << micro << " " << i;
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CudaSums,
+                         ::testing::Values(std::pair("f32", "f32"), std::pair("f64", "f64"), std::pair("bf16", "f32"), std::pair("f16", "f32")));
+
+TEST(CudaSumsRules, TheHostMustKnowTheMicroBatch) {
+  openStandIns();
+  const std::string text = accumulateProgram("f32", "f32", false).dump();
+  rt::ProgramImage image;
+  image.json = text;
+  image.device = rt::cuda::makeCudaDevice;
+  const rt::Program program = rt::parseProgram(text);
+  try {
+    rt::Executor executor(program, image, 1);
+    ADD_FAILURE() << "products wait for a number that the host does not write";
+  } catch (const rt::Error &error) {
+    EXPECT_NE(std::string(error.what()).find("is not given the number of the micro-batch"), std::string::npos) << error.what();
+  }
 }
 
 TEST(CudaEpilogueRules, OthersAreRefusedWhenCompiling) {

@@ -26,4 +26,17 @@ def Train_FusedProductOp : Op<Train_Dialect, "FusedProduct", [Pure, KernelOrDeco
   let assemblyFormat = "$epilogue operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+
+def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, KernelOrDecomposable]> {
+  let summary = "op(A) op(B) in the first micro-step, accumulator + op(A) op(B) in the others";
+  let description = [{
+    Of matrices. The accumulator is f32 or f64, and of the operands' type or wider. The product is summed in it and rounded to its type
+    once; 16-bit gradients, which are rounded before, are no such op. Made by kedge-join-accumulation.
+  }];
+  let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$B, ONNX_Tensor:$accumulator, Train_Counter:$micro,
+    DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 #endif

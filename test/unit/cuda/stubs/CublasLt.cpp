@@ -291,9 +291,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
   const cudaDataType operands = of(a).type;
   const size_t bytes = operands == CUDA_R_64F ? 8 : operands == CUDA_R_32F ? 4 : isFloat8(operands) ? 1 : 2;
   const bool narrow = isFloat8(of(a).type);
-  const bool isWide = type == CUDA_R_32F && (operands == CUDA_R_16BF || operands == CUDA_R_16F) && of(desc).epilogue == CUBLASLT_EPILOGUE_DEFAULT;
+  const bool widens = type == CUDA_R_32F && (operands == CUDA_R_16BF || operands == CUDA_R_16F);
   if (narrow ? !takesFloat8(of(desc), of(a), of(b), of(c))
-             : of(a).type != of(b).type || (of(a).type != type && !isWide) || of(desc).wide != (type == CUDA_R_64F))
+             : (operands != type && !widens) || of(b).type != operands || of(desc).wide != (type == CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (!takesEpilogue(of(desc), of(a), of(c)))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -301,9 +301,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
   char epilogue[24] = "";
   if (!of(desc).is({CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS}))
     std::snprintf(epilogue, sizeof(epilogue), " epilogue %d", of(desc).epilogue);
-  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s%s", static_cast<long long>(of(c).columns),
+  // Sums of earlier micro-batches: C lies where D does.
+  const bool accumulates = C == D && (operands == CUDA_R_64F ? as<double>(beta) : as<float>(beta)) != 0;
+  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s%s%s", static_cast<long long>(of(c).columns),
          static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace,
-         ofZeros ? " of zeros" : "", epilogue);
+         ofZeros ? " of zeros" : "", epilogue, accumulates ? " in place" : "");
   if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto runAs = [&](auto left, auto right, auto element, auto sum) {
@@ -323,11 +325,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
       runAs(precise, precise, result, float());
     return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
   }
-  if (isWide) {
-    if (operands == CUDA_R_16BF)
-      runAs(kedge::rt::BFloat16(), kedge::rt::BFloat16(), float(), float());
-    else
-      runAs(kedge::rt::Float16(), kedge::rt::Float16(), float(), float());
+  if (widens && operands == CUDA_R_16BF) {
+    runAs(kedge::rt::BFloat16(), kedge::rt::BFloat16(), float(), float());
+    return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
+  }
+  if (widens) {
+    runAs(kedge::rt::Float16(), kedge::rt::Float16(), float(), float());
     return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
   }
   switch (type) {
