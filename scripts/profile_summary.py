@@ -10,7 +10,8 @@ import collections
 import json
 import sys
 
-KINDS = (("products", ("onnx.Gemm", "onnx.MatMul")), ("convolutions", ("onnx.Conv", "train.Conv")),
+KINDS = (("products", ("onnx.Gemm", "onnx.MatMul", "train.FusedProduct", "train.AccumulateProduct", "train.ScaledProduct")),
+         ("convolutions", ("onnx.Conv", "train.Conv")),
          ("attention", ("train.Attention", "train.AttentionGrad")),
          ("gathers", ("onnx.Gather", "train.GatherGrad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
          ("collectives", ("dist.",)))
