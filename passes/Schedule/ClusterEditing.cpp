@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using schedule::ClusterInputs;
 using sched::ClusterOp;
 
 namespace {
@@ -89,24 +90,6 @@ FailureOr<SmallVector<AffineExpr>> pointOf(ClusterOp producer, AffineMap read, V
 
 bool isPlain(AffineExpr e) { return isa<AffineDimExpr, AffineConstantExpr>(e); }
 
-/// Collects a new cluster's operands, each tensor at each map once.
-struct Inputs {
-  SmallVector<Value> tensors, scalars;
-  SmallVector<Attribute> maps;
-  llvm::DenseMap<std::pair<Value, Attribute>, size_t> known;
-
-  Value add(Block &block, Value tensor, AffineMap map, Type scalar, Location loc) {
-    Attribute attr = AffineMapAttr::get(map);
-    auto [at, isNew] = known.try_emplace({tensor, attr}, tensors.size());
-    if (isNew) {
-      tensors.push_back(tensor);
-      maps.push_back(attr);
-      scalars.push_back(block.addArgument(scalar, loc));
-    }
-    return scalars[at->second];
-  }
-};
-
 /// Copies all but the yield; indices of the producer's domain become those of its point.
 SmallVector<Value> copyBody(OpBuilder &builder, ClusterOp from, IRMapping &values,
                             ArrayRef<AffineExpr> point) {
@@ -152,13 +135,24 @@ ClusterOp startCluster(OpBuilder &builder, ClusterOp like, TypeRange types, Arra
   return cluster;
 }
 
-void finish(OpBuilder &builder, ClusterOp cluster, const Inputs &inputs, ValueRange yielded) {
+void finish(OpBuilder &builder, ClusterOp cluster, const ClusterInputs &inputs, ValueRange yielded) {
   sched::YieldOp::create(builder, cluster.getLoc(), yielded);
   cluster->setOperands(inputs.tensors);
   cluster.setInputMapsAttr(builder.getArrayAttr(inputs.maps));
 }
 
 } // namespace
+
+Value ClusterInputs::add(Value tensor, AffineMap map, Type scalar, Location loc) {
+  Attribute attr = AffineMapAttr::get(map);
+  auto [at, isNew] = known.try_emplace({tensor, attr}, tensors.size());
+  if (isNew) {
+    tensors.push_back(tensor);
+    maps.push_back(attr);
+    block.addArgument(scalar, loc);
+  }
+  return block.getArgument(at->second);
+}
 
 ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Value input) {
   Block &made = producer.getBody().front();
@@ -177,13 +171,13 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
       startCluster(builder, reader, reader.getResultTypes(), reader.getReduced(), reader.getOutputMaps());
   Block &block = fused.getBody().front();
   unsigned rank = reader.getDomain().size();
-  Inputs inputs;
+  ClusterInputs inputs(block);
   IRMapping values;
   llvm::SmallDenseMap<Attribute, Value> copies;
   for (auto [argument, tensor, map] :
        llvm::zip(reader.getBody().front().getArguments(), reader.getInputs(), reader.getInputMaps())) {
     if (tensor != input) {
-      values.map(argument, inputs.add(block, tensor, cast<AffineMapAttr>(map).getValue(), argument.getType(),
+      values.map(argument, inputs.add(tensor, cast<AffineMapAttr>(map).getValue(), argument.getType(),
                                       argument.getLoc()));
       continue;
     }
@@ -193,7 +187,7 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
       IRMapping inner;
       for (auto [i, scalar] : llvm::enumerate(made.getArguments())) {
         AffineMap composed = mapAt(producer.getInputMaps(), i).replaceDimsAndSymbols(point, {}, rank, 0);
-        inner.map(scalar, inputs.add(block, producer.getInputs()[i], simplifyAffineMap(composed),
+        inner.map(scalar, inputs.add(producer.getInputs()[i], simplifyAffineMap(composed),
                                      scalar.getType(), scalar.getLoc()));
       }
       copy = copyBody(builder, producer, inner, point).front();
@@ -224,13 +218,13 @@ ClusterOp schedule::joinProducer(ClusterOp producer, ClusterOp reader) {
   ArrayRef<int64_t> reduced = producer.getReduced().empty() ? reader.getReduced() : producer.getReduced();
   ClusterOp joined = startCluster(builder, reader, types, reduced, builder.getArrayAttr(outputMaps));
   Block &block = joined.getBody().front();
-  Inputs inputs;
+  ClusterInputs inputs(block);
   auto addInputs = [&](ClusterOp from, IRMapping &values, ArrayRef<Value> passed) {
     for (auto [i, scalar] : llvm::enumerate(from.getBody().front().getArguments())) {
       auto result = dyn_cast<OpResult>(from.getInputs()[i]);
       bool inside = !passed.empty() && result && result.getOwner() == producer;
       values.map(scalar, inside ? passed[result.getResultNumber()]
-                                : inputs.add(block, from.getInputs()[i], mapAt(from.getInputMaps(), i),
+                                : inputs.add(from.getInputs()[i], mapAt(from.getInputMaps(), i),
                                              scalar.getType(), scalar.getLoc()));
     }
   };

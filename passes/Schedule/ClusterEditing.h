@@ -1,8 +1,23 @@
 // Putting the body of one cluster into another.
 #pragma once
 #include "kedge/Dialect/Sched/SchedOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace kedge::schedule {
+
+/// Collects a new cluster's operands, each tensor at each map once, as arguments of its body's block, which has no others.
+class ClusterInputs {
+public:
+  explicit ClusterInputs(mlir::Block &block) : block(block) {}
+  mlir::Value add(mlir::Value tensor, mlir::AffineMap map, mlir::Type scalar, mlir::Location loc);
+
+  llvm::SmallVector<mlir::Value> tensors;
+  llvm::SmallVector<mlir::Attribute> maps;
+
+private:
+  mlir::Block &block;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, unsigned> known;
+};
 
 /// `reader` with `producer`'s scalar computed wherever it read `input`, which is the result of `producer` or a
 /// view of it. The producer must have one result and no folds. Returns the cluster that took the reader's

@@ -1,7 +1,7 @@
 #include "kedge/Dialect/Sched/ResultPlaces.h"
-#include "kedge/Dialect/Sched/SinglePass.h"
 #include "kedge/Support/Statistics.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -99,30 +99,6 @@ struct Group {
           return nullptr;
     return place;
   }
-};
-
-/// Collects what the joined cluster reads, each tensor at each map once.
-class Inputs {
-public:
-  explicit Inputs(Block &block) : block(block) {}
-
-  Value add(Value tensor, Attribute map, Type scalar, Location loc) {
-    auto [at, isNew] = known.try_emplace({tensor, map}, scalars.size());
-    if (isNew) {
-      tensors.push_back(tensor);
-      maps.push_back(map);
-      scalars.push_back(block.addArgument(scalar, loc));
-    }
-    return scalars[at->second];
-  }
-
-  SmallVector<Value> tensors;
-  SmallVector<Attribute> maps;
-
-private:
-  Block &block;
-  SmallVector<Value> scalars;
-  llvm::DenseMap<std::pair<Value, Attribute>, size_t> known;
 };
 
 struct SumColumns : impl::SumColumnsBase<SumColumns> {
@@ -268,7 +244,7 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     }
     ClusterOp joined = create(builder, rows, types, rows.getDomain(), builder.getArrayAttr(maps));
     OpBuilder body = OpBuilder::atBlockBegin(&bodyOf(joined));
-    Inputs inputs(bodyOf(joined));
+    ClusterInputs inputs(bodyOf(joined));
     IRMapping values;
     SmallVector<Value> yielded;
     addInputs(rows, {}, {}, inputs, values);
@@ -293,11 +269,11 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
   }
 
   /// What `from` reads: `made`, the results of `rows`, or inputs of the joined cluster.
-  static void addInputs(ClusterOp from, ClusterOp rows, ArrayRef<Value> made, Inputs &inputs, IRMapping &values) {
+  static void addInputs(ClusterOp from, ClusterOp rows, ArrayRef<Value> made, ClusterInputs &inputs, IRMapping &values) {
     for (auto [tensor, map, scalar] : llvm::zip(from.getInputs(), from.getInputMaps(), bodyOf(from).getArguments())) {
       auto result = dyn_cast<OpResult>(tensor);
       const bool isMade = rows && result && result.getOwner() == rows;
-      values.map(scalar, isMade ? made[result.getResultNumber()] : inputs.add(tensor, map, scalar.getType(), scalar.getLoc()));
+      values.map(scalar, isMade ? made[result.getResultNumber()] : inputs.add(tensor, cast<AffineMapAttr>(map).getValue(), scalar.getType(), scalar.getLoc()));
     }
   }
 
