@@ -137,10 +137,6 @@ private:
     const S *q = job.operands.q + s_.q.at(job.b, h), *dO = job.operands.dO + dO_.at(job.b, h);
     packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, at(job, queryRows_), at(job, queryColumns_));
     packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, at(job, gradRows_), at(job, gradColumns_));
-    T scale = static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e);
-    T *rows = at(job, queryRows_);
-    for (int64_t i = 0; i < panels(s_.queries) * s_.depth; ++i)
-      rows[i] *= scale;
     const S *o = job.operands.o + s_.o.at(job.b, h);
     const T *lse = static_cast<const T *>(job.operands.lse) + (job.b * s_.queryHeads + h) * s_.queries;
     T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
@@ -151,30 +147,20 @@ private:
     }
   }
 
-  /// In eight interleaved sums, which the compiler keeps in vectors.
-  static void addDot(const T *a, const T *b, int64_t count, T *sums) {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8)
-      for (int64_t lane = 0; lane < 8; ++lane)
-        sums[lane] += a[i + lane] * b[i + lane];
-    for (; i < count; ++i)
-      sums[0] += a[i] * b[i];
-  }
-  static T dot(const S *a, const S *b, int64_t count) {
-    T sums[8] = {};
+  T dot(const S *a, const S *b, int64_t count) const {
     if constexpr (kIsNarrow<S>) {
       constexpr int64_t kPart = 128;
-      T left[kPart], right[kPart];
+      T left[kPart], right[kPart], sum = 0;
       for (int64_t i = 0; i < count; i += kPart) {
         const int64_t part = std::min(kPart, count - i);
         convertRows(1, part, a + i, part, left, part);
         convertRows(1, part, b + i, part, right, part);
-        addDot(left, right, part, sums);
+        sum += rows_.dot(left, right, part);
       }
+      return sum;
     } else {
-      addDot(a, b, count, sums);
+      return rows_.dot(a, b, count);
     }
-    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   }
 
   /// rows: panels [depth][MR queries]; columns: panels [queries][MR of depth].
@@ -190,13 +176,16 @@ private:
     }
   }
 
+  /// Keys in columns for scores, which are in units of log 2 unless they are capped first; in rows for dQ.
   void packKeys(const Job &job, int64_t key, int64_t keys) const {
+    const T scoreScale = static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e);
     Strided<S> k{job.operands.k + s_.k.at(job.b, job.hk) + key * s_.k.row, s_.k.row, 1};
     Strided<S> v{job.operands.v + s_.v.at(job.b, job.hk) + key * s_.v.row, s_.v.row, 1};
     for (int64_t j = 0; j < keys; j += NR_) {
       int64_t count = std::min(NR_, keys - j);
       packPanel(at(job, keyColumns_) + j * s_.depth, NR_, k.at(j, 0), count, s_.depth);
       packPanel(at(job, valueColumns_) + j * s_.valueDepth, NR_, v.at(j, 0), count, s_.valueDepth);
+      rows_.scale(NR_ * s_.depth, at(job, keyColumns_) + j * s_.depth, scoreScale);
     }
     for (int64_t d = 0; d < s_.depth; d += NR_) {
       T *panel = at(job, keyRows_) + d * keyBlock_;

@@ -102,9 +102,7 @@ private:
     int64_t count = std::min<int64_t>(width_, s_.queries - query);
     packPanel(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count,
               s_.depth);
-    T scale = static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e);
-    for (int64_t i = 0; i < width_ * s_.depth; ++i)
-      packed[i] *= scale;
+    rows_.scale(width_ * s_.depth, packed, static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e));
     std::fill_n(maximum, width_, -std::numeric_limits<T>::infinity());
     std::fill_n(sum, width_, T(0));
     int64_t keys = s_.visibleKeys(query + count - 1);

@@ -45,7 +45,7 @@ void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t
 /// are keys from `key` on and columns are queries from `query` on, or the other way round.
 template <typename T>
 void hideFutureKeysInRows(T *tile, int64_t width, int64_t rows, int64_t key, int64_t query, int64_t offset) {
-  for (int64_t r = 0; r < rows; ++r) {
+  for (int64_t r = std::max<int64_t>(0, query + offset + 1 - key); r < rows; ++r) {
     int64_t hidden = std::min(width, key + r - offset - query); // queries before key - offset
     for (int64_t c = 0; c < hidden; ++c)
       tile[r * width + c] = -std::numeric_limits<T>::infinity();

@@ -12,6 +12,10 @@ template <typename T> struct AttentionRows {
   void (*forward)(int64_t rows, T *scores, T *maximum, T *sum, T *rescale);
   /// x[r][c] *= factor[c].
   void (*scaleColumns)(int64_t rows, T *x, const T *factor);
+  /// x[i] *= factor; `count` is a multiple of a tile's columns.
+  void (*scale)(int64_t count, T *x, T factor);
+  /// The sum of a[i] * b[i], in sixteen interleaved chains.
+  T (*dot)(const T *a, const T *b, int64_t count);
   /// Backward; rows are queries, columns are keys. scores becomes weight = exp2(score
   /// - lse[r]); gradients, which is dP, becomes dS = weight * (dP - delta[r]) * scale.
   void (*backward)(int64_t rows, T *scores, T *gradients, const T *lse, const T *delta, T scale);

@@ -113,6 +113,8 @@ void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride,
   }
   int64_t doneRows = 0;
   if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
+    if (const TurnedRows turned = turnedRows())
+      return turned(dst, dstStride, src, srcStride, columns, rows);
     if (columns % 4 == 0) {
       doneRows = rows / 4 * 4;
       for (int64_t r = 0; r < doneRows; r += 4)

@@ -9,7 +9,7 @@ namespace kedge::rt::cpu {
 namespace {
 
 constexpr int kSide = 16;
-/// Rows are more streams than the hardware fetches ahead.
+/// Rows are more streams than the hardware fetches ahead. Near their ends, what follows is mostly as many further rows.
 constexpr int kAhead = 4 * kSide;
 
 __m512 pairsOf(__m512 a, __m512 b, bool high) {
@@ -18,7 +18,7 @@ __m512 pairsOf(__m512 a, __m512 b, bool high) {
 }
 
 /// Transposes 16 rows of 16: elements within quarters of a register first, then the quarters.
-void turn(__m512 (&row)[kSide]) {
+[[gnu::always_inline]] inline void turn(__m512 (&row)[kSide]) {
   __m512 part[kSide];
 #pragma GCC unroll 8
   for (int i = 0; i < kSide; i += 2) {
@@ -50,14 +50,14 @@ void turn(__m512 (&row)[kSide]) {
 
 __mmask16 ones(int64_t count) { return static_cast<__mmask16>(count >= kSide ? 0xffff : (1 << count) - 1); }
 
-/// At most 16 rows and 16 columns of them.
-void turnBlock(float *dst, int64_t width, const float *src, int64_t stride, int64_t lanes, int64_t columns) {
+/// At most 16 rows and 16 columns of them. `ahead`: what to fetch meanwhile.
+void turnBlock(float *dst, int64_t width, const float *src, int64_t stride, int64_t lanes, int64_t columns, const float *ahead) {
   const __mmask16 inRow = ones(columns), inColumn = ones(lanes);
   __m512 row[kSide];
 #pragma GCC unroll 16
   for (int i = 0; i < kSide; ++i)
     if (i < lanes) {
-      _mm_prefetch(src + i * stride + kAhead, _MM_HINT_T0);
+      _mm_prefetch(ahead + i * stride, _MM_HINT_T0);
       row[i] = _mm512_maskz_loadu_ps(inRow, src + i * stride);
     } else {
       row[i] = _mm512_setzero_ps();
@@ -71,9 +71,11 @@ void turnBlock(float *dst, int64_t width, const float *src, int64_t stride, int6
 
 void turnRows(float *dst, int64_t width, const float *src, int64_t stride, int64_t lanes, int64_t k) {
   for (int64_t p = 0; p < k; p += kSide)
-    for (int64_t i = 0; i < lanes; i += kSide)
-      turnBlock(dst + p * width + i, width, src + i * stride + p, stride, lanes - i < kSide ? lanes - i : kSide,
-                k - p < kSide ? k - p : kSide);
+    for (int64_t i = 0; i < lanes; i += kSide) {
+      const float *rows = src + i * stride, *ahead = p + kAhead < k ? rows + p + kAhead : rows + lanes * stride + p % kAhead;
+      turnBlock(dst + p * width + i, width, rows + p, stride, lanes - i < kSide ? lanes - i : kSide,
+                k - p < kSide ? k - p : kSide, ahead);
+    }
 }
 
 } // namespace
