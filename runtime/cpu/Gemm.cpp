@@ -17,17 +17,16 @@ constexpr int64_t kColumnsBesideA = 320;
 
 template <typename E>
 GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
-  // Blocks of float are sized for an L2 of 1 MiB (a block of A). Panels of bf16 go deeper, so their blocks are narrower.
-  constexpr int64_t kMostRows = 480, kMostColumns = 2304, kMostA = 384 << 10, kMostB = 2 << 20;
+  // A block of A stays in an L2 of 1 MiB. Panels of bf16 go deeper, so their blocks may be larger.
+  constexpr bool kNarrow = std::is_same_v<E, uint16_t>;
+  constexpr int64_t kMostA = (kNarrow ? 768 << 10 : 720 << 10) / sizeof(E), kMostB = (kNarrow ? 4096 << 10 : 3456 << 10) / sizeof(E);
+  constexpr int64_t kMostRows = 480, kMostColumns = 2304;
   GemmPlan plan{};
   plan.m = m, plan.n = n, plan.k = k;
   plan.threads = m * n * k < 100'000 ? 1 : threads;
   plan.kBlock = evenBlock(k, tile.mostK, std::max(4, tile.depth));
-  int64_t rows = kMostRows, columns = kMostColumns;
-  if constexpr (std::is_same_v<E, uint16_t>) {
-    rows = std::clamp<int64_t>(kMostA / plan.kBlock, tile.rows, kMostRows);
-    columns = std::clamp<int64_t>(kMostB / plan.kBlock, tile.columns, kMostColumns);
-  }
+  const int64_t rows = std::clamp<int64_t>(kMostA / plan.kBlock, tile.rows, kMostRows);
+  const int64_t columns = std::clamp<int64_t>(kMostB / plan.kBlock, tile.columns, kMostColumns);
   plan.nBlock = evenBlock(n, columns, tile.columns);
   plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
   plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * plan.kBlock);
@@ -55,6 +54,19 @@ void startOnly(const GemmPlan &plan, Sum *c, int64_t ldc, GemmStart start, const
         c[i * ldc + j] = value;
     }
 }
+
+/// Packs panels of a matrix, one or several.
+template <typename E, typename S> struct MatrixPanels {
+  Strided<S> source;
+  void (*pack)(E *dst, int64_t width, Strided<S> lanes, int64_t count, int64_t k);
+
+  void operator()(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
+    pack(dst, width, source.at(first, k0), lanes, length);
+  }
+  int64_t neighbours(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
+    return packNeighbours(dst, width, source.at(first, k0), lanes, length);
+  }
+};
 
 } // namespace
 
@@ -89,13 +101,7 @@ void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc,
     startOnly(plan, c, ldc, start, bias, finish);
     return;
   }
-  auto rows = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
-    packA(dst, width, a.at(row, k0), rows, length);
-  };
-  Strided<S> columnsOfB = b.transposed();
-  auto columns = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-    packB(dst, width, columnsOfB.at(column, k0), columns, length);
-  };
+  const MatrixPanels<E, S> rows{a, packA<E, S>}, columns{b.transposed(), packB<E, S>};
   gemmBlocked<E>(plan, rows, columns, c, ldc, start, bias, finish, workspace);
 }
 

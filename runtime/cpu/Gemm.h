@@ -75,19 +75,28 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   }
   E *packedB(int64_t buffer) const { return reinterpret_cast<E *>(workspace + buffer * plan.panelBBytes); }
 
+  /// Panels of the first of `lanes`, which returns how many: several where `pack` can pack neighbours at once.
+  template <typename Pack>
+  static int64_t packSome(Pack &pack, E *dst, int64_t width, int64_t panelWidth, int64_t first, int64_t lanes, const Block &at) {
+    if constexpr (requires { pack.neighbours(dst, width, first, lanes, at.pc, at.kc); })
+      if (const int64_t packed = pack.neighbours(dst, width, first, lanes, at.pc, at.kc); packed > 0)
+        return packed;
+    pack(dst, panelWidth, first, std::min(width, lanes), at.pc, at.kc);
+    return 1;
+  }
+
   void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
-    for (int64_t ir = 0; ir < rows; ir += tile.rows) {
-      int64_t count = std::min<int64_t>(tile.rows, rows - ir);
-      packA(packed + ir * at.depth, tile.panelRows(count), row + ir, count, at.pc, at.kc);
-    }
+    const int64_t MR = tile.rows;
+    for (int64_t ir = 0; ir < rows;)
+      ir += MR * packSome(packA, packed + ir * at.depth, MR, tile.panelRows(std::min(MR, rows - ir)), row + ir, rows - ir, at);
   }
 
   /// Packs panels [begin, end) of the block.
   void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
     const int64_t NR = tile.columns;
-    for (int64_t panel = begin; panel < end; ++panel)
-      packB(packed + panel * NR * at.depth, tile.columns, at.jc + panel * NR, std::min(NR, at.nc - panel * NR), at.pc,
-            at.kc);
+    for (int64_t panel = begin; panel < end;)
+      panel += packSome(packB, packed + panel * NR * at.depth, NR, NR, at.jc + panel * NR,
+                        std::min((end - panel) * NR, at.nc - panel * NR), at);
   }
 
   /// Multiplies the packed rows by panels [begin, end) of the block. A panel of A stays in the L1 while panels of B come from the

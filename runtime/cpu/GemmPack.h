@@ -61,6 +61,14 @@ void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t k) {
     std::memcpy(dst + p * width, src + p * stride, sizeof(T) * Lanes);
 }
 
+/// kNeighbours panels of Lanes at once: rows of the source are read in longer pieces.
+constexpr int64_t kNeighbours = 4;
+template <int64_t Lanes, typename T> void copyNeighbours(T *dst, const T *src, int64_t stride, int64_t k) {
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t panel = 0; panel < kNeighbours; ++panel)
+      std::memcpy(dst + (panel * k + p) * Lanes, src + p * stride + panel * Lanes, sizeof(T) * Lanes);
+}
+
 template <typename T>
 void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes, int64_t k) {
   switch (lanes) {
@@ -172,6 +180,22 @@ void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) 
     }
   }
   detail::packByElement(dst, width, src, lanes, k);
+}
+
+/// Packs the first panels of `lanes` at once and returns how many; 0: the layout or the width does not suit.
+template <typename T, typename S>
+int64_t packNeighbours(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) {
+  if constexpr (std::is_same_v<T, S>)
+    if (src.rowStride == 1 && lanes >= detail::kNeighbours * width)
+      switch (width) {
+      case 12:
+        detail::copyNeighbours<12>(dst, src.base, src.columnStride, k);
+        return detail::kNeighbours;
+      case 32:
+        detail::copyNeighbours<32>(dst, src.base, src.columnStride, k);
+        return detail::kNeighbours;
+      }
+  return 0;
 }
 
 } // namespace kedge::rt::cpu

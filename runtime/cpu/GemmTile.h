@@ -27,7 +27,7 @@ template <typename E> struct GemmTile {
   void (*run)(int64_t k, const E *a, const E *b, Sum *c, int64_t ldc, int m, int n, bool accumulate,
               const Sum *bias);
   int depth = 1;       ///< how many k the machine takes in one step; panels of bf16 interleave that many
-  int64_t mostK = 1536 / static_cast<int64_t>(sizeof(E)); ///< limit for a panel: a float panel of B stays in an L1 of 48 KiB
+  int64_t mostK = (sizeof(E) < 4 ? 1536 : 2048) / static_cast<int64_t>(sizeof(E)); ///< limit for a panel
   Pack packA = nullptr, packB = nullptr; ///< set if panels are not [k][width]
 
   int panelRows(int64_t m) const { return m > 2 * step ? rows : m > step ? 2 * step : step; }
