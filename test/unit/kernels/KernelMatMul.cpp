@@ -27,6 +27,7 @@ template <typename T> void checkProducts(double tolerance) {
                   {13, 33, 9},
                   {64, 96, 130},
                   {100, 70, 515},
+                  {110, 330, 40}, // more than four panels of each side, which are packed at once
                   {0, 3, 4},
                   {3, 0, 4},
                   {3, 4, 0},
