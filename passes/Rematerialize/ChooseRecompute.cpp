@@ -36,6 +36,10 @@ struct Choice {
   bool changed() const { return sequence != graph.problem.order; }
 };
 
+/// Other orders of a plan are tried where it misses the budget by a thirtieth at most, and room costs that share of the time.
+constexpr int64_t worthReordering = 30;
+constexpr double dearRoom = 0.005;
+
 /// A function that a diagnostic has refused already.
 struct Reported {};
 
@@ -329,18 +333,37 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   void search(Choice &choice, int64_t left) {
     const std::vector<std::vector<int>> &plans = plansOf(choice);
     bool found = false;
-    for (const std::vector<int> &plan : plans) {
-      if (found || solver::peakOf(choice.graph.problem, plan) > left)
-        continue;
-      int64_t packed = packedBytes(choice.graph.problem, plan, left);
-      if (packed <= left)
-        take(choice, plan, packed);
-      found = packed <= left;
-    }
+    for (size_t i = 0; i < plans.size() && !found; ++i)
+      found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);
     findSmallest(choice, plans, found);
     solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
     choice.lowerBound = std::min(bound.lowerBound, choice.added);
     choice.peakLowerBound = bound.peakLowerBound;
+  }
+
+  /// Where the packer cannot place a plan, and one with room to spare costs much more, other orders of it are tried.
+  bool takeWithin(Choice &choice, const std::vector<std::vector<int>> &plans, size_t index, int64_t left) {
+    const solver::RematProblem &problem = choice.graph.problem;
+    const int64_t packed = packedBytes(problem, plans[index], left);
+    if (packed <= left) {
+      take(choice, plans[index], packed);
+      return true;
+    }
+    if (packed - left > left / worthReordering || costOfRoom(choice, plans, index, left) <= choice.seconds * dearRoom)
+      return false;
+    std::optional<PackedSequence> other = orderWithin(problem, plans[index], left);
+    if (other)
+      take(choice, other->sequence, other->bytes);
+    return other.has_value();
+  }
+
+  /// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so that a smallest
+  /// feasible budget is the same for all that ask.
+  static double costOfRoom(const Choice &choice, const std::vector<std::vector<int>> &plans, size_t index, int64_t left) {
+    for (size_t next = index + 1; next < plans.size(); ++next)
+      if (solver::peakOf(choice.graph.problem, plans[next]) <= left - left / 50)
+        return addedBy(choice, plans[next]) - addedBy(choice, plans[index]);
+    return 0;
   }
 
   /// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller by at

@@ -8,6 +8,10 @@ using kedge::solver::RematProblem;
 
 namespace kedge::remat {
 namespace {
+/// A short try tells orders apart: most of what the packer will reach with all of its effort it reaches at once.
+constexpr int64_t effortOfTry = 10'000'000;
+/// Fewer for long sequences, whose packing takes longer.
+constexpr size_t fewestTries = 8, mostTries = 32, stepsTimesTries = 8000;
 
 class Simulation {
 public:
@@ -94,6 +98,27 @@ int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequenc
   solver::PackOptions options;
   options.good = good;
   return solver::packArena(buffersOf(problem, sequence), options).height;
+}
+
+std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std::vector<int> &sequence, int64_t left) {
+  solver::PackOptions options;
+  options.effort = effortOfTry;
+  auto heightOf = [&](const std::vector<int> &order) { return solver::packArena(buffersOf(problem, order), options).height; };
+  std::vector<int> best = sequence;
+  int64_t height = heightOf(best);
+  const size_t most = std::clamp(stepsTimesTries / std::max<size_t>(sequence.size(), 1), fewestTries, mostTries);
+  for (size_t seed = 1; seed <= most; ++seed) {
+    std::vector<int> other = solver::rematOtherOrder(problem, best, seed);
+    const int64_t reached = heightOf(other);
+    if (reached > height)
+      continue;
+    best = std::move(other);
+    height = reached;
+    // The last word has the packer with all of its effort, as it packs the program.
+    if (const int64_t bytes = height <= left ? packedBytes(problem, best, left) : height; bytes <= left)
+      return PackedSequence{std::move(best), bytes};
+  }
+  return std::nullopt;
 }
 
 } // namespace kedge::remat

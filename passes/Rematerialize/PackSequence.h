@@ -2,6 +2,7 @@
 #pragma once
 #include "kedge/Solver/Arena/ArenaPacking.h"
 #include "kedge/Solver/Remat/Rematerialization.h"
+#include <optional>
 
 namespace kedge::remat {
 
@@ -11,5 +12,14 @@ std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const
 
 /// Height of the packed arena, in bytes. What matters alone is, where `good` is given, whether it is below that.
 int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0);
+
+struct PackedSequence {
+  std::vector<int> sequence;
+  int64_t bytes = 0; ///< of the arena
+};
+
+/// The runs of a sequence in an order whose arena is within `left` bytes, where its own is a little above; none where no such
+/// order is found. Costs no more, and depends on nothing but its arguments.
+std::optional<PackedSequence> orderWithin(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t left);
 
 } // namespace kedge::remat

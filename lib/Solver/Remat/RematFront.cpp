@@ -1,4 +1,5 @@
 #include "RematFront.h"
+#include "RematDelays.h"
 #include <algorithm>
 
 namespace kedge::solver {
@@ -9,6 +10,10 @@ constexpr int rungsPerPeak = 40;
 constexpr int failuresBeforeStop = 3;
 /// Plans that add more of the cost than that are for those who need the smallest peak.
 constexpr double mostEased = 0.4;
+/// Where plans add that share of the cost, so many orders in which a gradient of weights runs late are tried. Each gets that many
+/// times the work of a rung at first, and is left where it adds so many times as much as the ladder, or is behind it so often.
+constexpr double dearEnoughToDelay = 0.1, farBehind = 1.3;
+constexpr int mostDelayed = 1, rungsPerDelay = 3, mostBehind = 3;
 
 double costOf(const RematProblem &problem, const std::vector<int> &sequence) {
   double result = 0;
@@ -71,6 +76,8 @@ public:
       squeeze();
     if (options.lowestBudget == 0)
       easeJumps();
+    if (options.lowestBudget == 0)
+      delay(lowest);
   }
 
 private:
@@ -88,12 +95,7 @@ private:
   }
 
   bool anneal(std::vector<int> start, int64_t budget, double startHeat, int64_t work) {
-    AnnealOptions annealing;
-    annealing.work = work;
-    annealing.startHeat = startHeat;
-    annealing.endHeat = 0.003;
-    annealing.outOfTime = options.outOfTime;
-    AnnealResult result = search.anneal(start, budget, annealing);
+    AnnealResult result = search.anneal(start, budget, walkOptions(work, startHeat));
     lastFound = result.sequence;
     return front.add(result.sequence) && result.feasible;
   }
@@ -122,6 +124,64 @@ private:
       failures = front.within(budget) ? 0 : failures + 1;
     }
     return rung + failures;
+  }
+
+  /// A step is moved ahead easily, but hardly ever far back: its inputs would be held on the way, or made again at once. So
+  /// an order in which a gradient of weights runs late gets a walk of its own. It comes last: no other plan depends on it.
+  void delay(int lowest) {
+    int rung = rungsPerPeak - 1;
+    while (rung > lowest && !isDear(budgetOf(rung)))
+      --rung;
+    if (rung <= lowest)
+      return;
+    RematSearch apart(model, options.seed);
+    for (const std::vector<int> &start : delayedStarts(model, mostDelayed)) {
+      AnnealOptions hot = softWalk(1, rungsPerDelay * options.workPerRung);
+      hot.endHeat = 0.01;
+      AnnealResult late = apart.anneal(start, budgetOf(rung), hot);
+      const double added = front.within(budgetOf(rung))->cost - model.requiredCost;
+      if (late.feasible && late.cost - model.requiredCost < farBehind * added)
+        followLate(apart, std::move(late.sequence), budgetOf(rung), budgetOf(lowest));
+    }
+  }
+
+  /// From the first dear rung on down by half rungs, as long as it is ahead of what the ladder has found, and up again.
+  void followLate(RematSearch &apart, std::vector<int> late, int64_t highest, int64_t least) {
+    const int64_t step = std::max<int64_t>(1, base / rungsPerPeak / 2);
+    int64_t budget = highest - step;
+    front.add(late);
+    for (int behind = 0; behind < mostBehind && budget > least && !stopped(); budget -= step) {
+      AnnealResult walked = apart.anneal(late, budget, softWalk(0.5, options.workPerRung));
+      if (!walked.feasible)
+        walked = apart.anneal(late, budget, walkOptions(options.workPerRung, 0.5));
+      behind = walked.feasible && front.add(walked.sequence) ? 0 : behind + 1;
+      if (walked.feasible)
+        late = std::move(walked.sequence);
+    }
+    while ((budget += step) <= highest && !stopped())
+      if (const RematFront::Entry *below = front.within(budget - step))
+        front.add(apart.anneal(std::vector<int>(below->sequence), budget, softWalk(0.2, options.workPerRung / 2)).sequence);
+  }
+
+  bool isDear(int64_t budget) const {
+    const RematFront::Entry *best = front.within(budget);
+    return best && best->cost > (1 + dearEnoughToDelay) * model.requiredCost;
+  }
+
+  /// May exceed the budget while it is hot.
+  AnnealOptions softWalk(double startHeat, int64_t work) const {
+    AnnealOptions annealing = walkOptions(work, startHeat);
+    annealing.slack = 0.06;
+    return annealing;
+  }
+
+  AnnealOptions walkOptions(int64_t work, double startHeat) const {
+    AnnealOptions annealing;
+    annealing.work = work;
+    annealing.startHeat = startHeat;
+    annealing.endHeat = 0.003;
+    annealing.outOfTime = options.outOfTime;
+    return annealing;
   }
 
   /// What a smaller budget taught may help a larger one.

@@ -12,6 +12,8 @@ struct AnnealOptions {
   /// heat. With a hard limit what is decided first stays, since each way from one plan to another leads over
   /// plans that do not fit.
   double slack = 0;
+  /// Of the sequences that cost the least, the last one and not the first: another order of the same runs.
+  bool last = false;
   std::function<double()>
       progress;                    ///< share of the time that is over, at most that of the work; may be empty
   std::function<bool()> outOfTime; ///< asked now and then; may be empty

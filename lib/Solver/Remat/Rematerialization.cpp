@@ -18,6 +18,9 @@ int64_t defaultEffort(const RematModel &model, bool folded) {
   return std::min(400'000 * nodes, folded ? 50'000'000 + 2'000 * nodes : 100'000'000 + 10'000 * nodes);
 }
 
+/// Some thousand moves.
+constexpr int64_t workOnOrder = 100'000;
+
 /// Share of the work for the few layers that stand for all.
 constexpr double workOnFold = 0.6;
 
@@ -193,6 +196,15 @@ RematPlan rematerialize(const RematProblem &problem, const RematOptions &options
 
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options) {
   return Solver(problem, options).all();
+}
+
+std::vector<int> rematOtherOrder(const RematProblem &problem, const std::vector<int> &sequence, uint64_t seed) {
+  RematModel model(problem, /*freeOrder=*/true);
+  AnnealOptions cold;
+  cold.work = workOnOrder;
+  cold.startHeat = cold.endHeat = 1e-9;
+  cold.last = true;
+  return RematSearch(model, seed).anneal(sequence, peakOf(problem, sequence), cold).sequence;
 }
 
 RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder) {

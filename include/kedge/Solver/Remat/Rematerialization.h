@@ -76,6 +76,10 @@ RematPlan rematerialize(const RematProblem &problem, const RematOptions &options
 /// peak found. The budget in the options is ignored. Lower bounds are left at 0; rematBound computes them.
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options);
 
+/// Another order of a sequence's runs, or of runs that cost no more, with no larger peak; each seed has its own. What packs badly in
+/// one order may pack well in another.
+std::vector<int> rematOtherOrder(const RematProblem &problem, const std::vector<int> &sequence, uint64_t seed);
+
 /// Only the lower bounds for this budget: `lowerBound` and `peakLowerBound` of the result.
 RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder);
 
