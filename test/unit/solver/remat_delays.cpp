@@ -74,15 +74,14 @@ private:
     int gradient = gradients[step.output];
     if (step.cost >= 10) {
       int ofWeights = run(step.cost, {step.inputs.front(), gradient}, 1);
+      // The gradient of the input reads the weights, too: it runs before the update.
+      int ofInput = run(step.cost, {gradient}, problem.values[step.inputs.front()].bytes);
       RematNode update;
       update.inputs = {ofWeights};
       update.outputs = {value(0)};
       update.repeatable = false;
-      update.overwrites = {step.node, last() + 2};
+      update.overwrites = {step.node, last()};
       problem.values.back().keptToEnd = true;
-      // The gradient of the input reads the weights, too: it runs before the update.
-      int ofInput = run(step.cost, {gradient}, problem.values[step.inputs.front()].bytes);
-      update.overwrites.back() = last();
       add(step.inputs.front(), ofInput);
       problem.order.push_back(static_cast<int>(problem.nodes.size()));
       problem.nodes.push_back(update);
@@ -119,18 +118,19 @@ TEST(RematDelays, AGradientOfWeightsRunsLast) {
   }
 }
 
-TEST(RematDelays, PlansOfAUNetAreNearTheirBound) {
-  RematProblem problem = UNet(5).problem;
+/// Without late gradients the gaps are 15.5 and 14.8% of the cost.
+TEST(RematDelays, NarrowTheGapOfAUNet) {
+  RematProblem problem = UNet(4).problem;
   double required = 0;
   for (int node : problem.order)
     required += problem.nodes[node].cost;
   RematOptions options;
   const int64_t peak = peakOf(problem, problem.order);
-  for (int percent : {50, 45, 40, 35, 33, 30}) {
+  for (int percent : {54, 56}) {
     options.budget = peak * percent / 100;
     RematPlan plan = rematerialize(problem, options);
-    RecordProperty(std::to_string(percent), std::to_string(100 * plan.addedCost / required));
-    printf("%d: %d %.2f bound %.2f\n", percent, plan.feasible, 100 * plan.addedCost / required, 100 * plan.lowerBound / required);
+    ASSERT_TRUE(plan.feasible);
+    EXPECT_LT(plan.addedCost - plan.lowerBound, 0.11 * required) << percent << "%";
   }
 }
 
