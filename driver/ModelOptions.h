@@ -22,7 +22,7 @@ struct ModelOptions {
   double labelSmoothing = 0;
   std::string classWeights, posWeight, sampleWeights; // files, files, an input
   std::vector<std::string> train, freeze;
-  bool trainMode = false, repair = false;
+  bool trainMode = false, repair = false, strict = false;
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1};
   AdapterOptions adapters;

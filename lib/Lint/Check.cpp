@@ -56,7 +56,8 @@ const std::set<std::string> &allCodes() {
                                               "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
                                               "label-type",        "no-gradient",       "unsupported-op",
                                               "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
-                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank"};
+                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank",
+                                              "lost-detach", "guessed-verdict"};
   return codes;
 }
 
@@ -100,11 +101,13 @@ Report check(const Model &model, const Options &options, const Operators &operat
   FindingContext context{evidence,       options, operators, report.initializers, std::move(verdicts),
                          report.findings};
   findLostParameters(context);
+  findLostStops(context);
   findInferenceMode(context);
   findTrainability(context);
   findDataFlow(context);
   findIntent(context);
   findRankKeyed(context);
+  findGuesses(context);
   report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),

@@ -4,6 +4,7 @@
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace kedge::lint {
@@ -173,16 +174,33 @@ private:
     if (!evidence.reach.reaches(tensor.name))
       return decide(out, Verdict::Constant,
                     found == readers.end() ? "no node reads it" : "no gradient reaches it");
-    if (tensor.isScalarLike() && !path)
-      return decide(out, Verdict::Constant, "one element, and no module path in its name");
+    if (found != readers.end())
+      for (auto [node, operand] : found->second)
+        if (node->is("DequantizeLinear") && operand == 1)
+          return decide(out, Verdict::Constant, "the scale of a quantised tensor");
+    const bool named = path || isOwnName(tensor.name);
+    if (tensor.isScalarLike() && !named)
+      return guess(out, Verdict::Constant, "one element, and no module path in its name");
     bool weight = isWeightName(tensor.name) ||
                   (found != readers.end() &&
                    std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
                      return isWeightOperand(*reader.first, reader.second);
                    }));
-    if (!weight && !path && looksLikeMask(tensor))
-      return decide(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
-    return decide(out, Verdict::Parameter, "a gradient reaches it");
+    if (!weight && !path && looksLikeMask(tensor) && !(named && isFresh(tensor)))
+      return guess(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
+    return weight ? decide(out, Verdict::Parameter, "a gradient reaches it") : guess(out, Verdict::Parameter, "a gradient reaches it");
+  }
+
+  bool guess(Initializer &out, Verdict verdict, std::string reason) const {
+    out.guessed = true;
+    return decide(out, verdict, std::move(reason));
+  }
+
+  /// The TorchScript exporter gives constants names such as '/Constant_output_0' and 'onnx::Mul_12'; others are the model's own.
+  bool isOwnName(const std::string &name) const {
+    return evidence.model.producer == "pytorch" && !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
+           name.find_first_of("/:") == std::string::npos && name.find("_output_") == std::string::npos &&
+           !name.starts_with("Constant");
   }
 
   void byOption(const Tensor &tensor, Initializer &out) {
@@ -190,6 +208,10 @@ private:
       return;
     trainable.push_back(out.original);
     const bool wanted = train.fits(out);
+    if (out.guessed && (wanted || freeze.fits(out))) { // the user has said it
+      out.guessed = false;
+      out.reason = wanted ? "--train" : "--freeze";
+    }
     if (out.verdict == Verdict::Parameter) {
       trained.push_back(out.original);
       if (freeze.fits(out))
@@ -226,6 +248,15 @@ bool looksLikeMask(const Tensor &tensor) {
   }
   return std::all_of(values.begin(), values.end(),
                      [](double v) { return v == 0 || v == 1 || std::isinf(v) || std::abs(v) > 1e30; });
+}
+
+bool isFresh(const Tensor &tensor) {
+  try {
+    const std::vector<double> values = tensor.floats();
+    return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+  } catch (const Error &) {
+    return false;
+  }
 }
 
 std::vector<Initializer> classify(const Evidence &evidence, const Options &options) {

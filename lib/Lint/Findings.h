@@ -20,6 +20,10 @@ struct FindingContext {
 
 /// merged-parameters, dropped-bias, folded-parameter, fused-batchnorm, renamed-parameter.
 void findLostParameters(FindingContext &);
+/// lost-detach.
+void findLostStops(FindingContext &);
+/// guessed-verdict.
+void findGuesses(FindingContext &);
 /// frozen-batchnorm, dropout-off.
 void findInferenceMode(FindingContext &);
 /// no-gradient, unsupported-op, unused-parameter, label-type.

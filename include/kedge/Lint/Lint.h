@@ -37,6 +37,7 @@ struct Initializer {
   std::string original; // the exporter's dotted name, if known; otherwise `name`
   Verdict verdict = Verdict::Constant;
   std::string reason;
+  bool guessed = false; // neither the file nor the operator that reads it says what it is
 };
 
 struct Options {
@@ -47,6 +48,7 @@ struct Options {
   std::vector<std::string> train,
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
+  bool strict = false; ///< verdicts that rest on a guess are errors
   std::set<std::string> allow;
   bool severalRanks = false;
   bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
@@ -98,6 +100,17 @@ Report prepare(model::Model &, const Options &, const Operators &);
 
 /// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
 std::optional<int64_t> paddingIndex(const model::Node &);
+
+/// What PyTorch's function behind a node does to gradients, where the ONNX operators alone do not tell; by the metadata fx_node.
+struct PyTorchGradient {
+  bool stops = false;        ///< detach()
+  bool clamps = false;       ///< bounds that are numbers: nothing passes on them
+  bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
+  bool zeroAtZero = false;   ///< the root in std() or a distance: none where the result is 0
+};
+PyTorchGradient pyTorchGradient(const model::Node &);
+/// Whether this Identity is a detach().
+bool stopsGradient(const model::Node &);
 
 /// Dotted module path of a node by the exporter's metadata; "" when it has none.
 std::string moduleOf(const model::Node &);
