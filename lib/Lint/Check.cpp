@@ -1,5 +1,6 @@
 #include "Findings.h"
 #include "Modes.h"
+#include "Traced.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -52,7 +53,8 @@ bool FindingContext::trains(const std::string &tensor) const {
 
 namespace {
 const std::set<std::string> &allCodes() {
-  static const std::set<std::string> codes = {"merged-parameters", "dropped-bias",      "folded-parameter",
+  static const std::set<std::string> codes = {"merged-parameters", "tied-parameters", "computed-parameter",
+                                              "untied-parameters", "dropped-bias",      "folded-parameter",
                                               "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
                                               "label-type",        "no-gradient",       "unsupported-op",
                                               "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
@@ -100,6 +102,7 @@ Report check(const Model &model, const Options &options, const Operators &operat
   FindingContext context{evidence,       options, operators, report.initializers, std::move(verdicts),
                          report.findings};
   findLostParameters(context);
+  findTraced(context);
   findInferenceMode(context);
   findTrainability(context);
   findDataFlow(context);
@@ -128,12 +131,17 @@ static void turnOn(Model &model, Report &report, std::vector<std::string> &chang
                              "training mode already");
 }
 
-Report prepare(Model &model, const Options &options, const Operators &operators) {
+Report prepare(Model &model, const Options &asked, const Operators &operators) {
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
   auto note = [&](std::vector<std::string> more) { changes.insert(changes.end(), more.begin(), more.end()); };
-  if (options.repair)
+  Options options = asked;
+  options.former = nameTraced(model);
+  checkTie(model, options.tie);
+  if (options.repair) {
     note(repair(model));
+    note(repairTraced(model, options));
+  }
   Model checked = model;
   if (options.trainMode)
     setTrainMode(checked);
@@ -141,6 +149,7 @@ Report prepare(Model &model, const Options &options, const Operators &operators)
   if (!options.addsAdapters)
     findNothingTrained(checked, report);
   note(tieCopies(model));
+  note(tieTraced(model, options));
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);
   if (options.trainMode)

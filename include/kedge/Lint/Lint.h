@@ -47,8 +47,10 @@ struct Options {
   std::vector<std::string> train,
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
+  std::vector<std::string> tie; // expressions, searched in the names of parameters that share a tensor
   std::set<std::string> allow;
   bool severalRanks = false;
+  std::map<std::string, std::string> former; // set by prepare(): name -> name in the file, where the file had lost it
   bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
 };
 
