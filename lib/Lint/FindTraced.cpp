@@ -24,8 +24,10 @@ public:
     for (const TableCopy &copy : copies)
       if (context.trains(copy.table) || context.trains(copy.copy))
         report(copy);
-    for (const auto &[name, former] : context.options.former)
-      note(name, former);
+    for (const model::Tensor &tensor : context.graph().initializers) {
+      auto former = context.options.former.find(tensor.name);
+      note(tensor.name, former == context.options.former.end() ? tensor.name : former->second);
+    }
   }
 
 private:
@@ -99,21 +101,31 @@ private:
         !tied, "");
   }
 
+  /// Names that mean arithmetic at export; products, and recurrent layers, whose weights are only moved, have others.
+  static bool isComputed(const std::string &former) {
+    if (!isNameless(former))
+      return false;
+    const std::string op = former.substr(6, former.rfind('_') - 6);
+    return op != "MatMul" && op != "Gemm" && op != "LSTM" && op != "GRU" && op != "RNN";
+  }
+
   void note(const std::string &name, const std::string &former) {
+    if (!isNameless(former))
+      return;
     const Node *reader = nullptr;
     for (const Node &node : context.graph().nodes)
       if (!node.is("Identity") && std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end())
         reader = reader ? reader : &node;
     if (!reader)
       return;
-    if (name.ends_with(transposedSuffix))
+    if (name != former && name.ends_with(transposedSuffix))
       add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
           fmt::format("the file lost its name: it is called '{}' here, after the path of its node; it trains", name),
           "none needed; --repair gives it PyTorch's layout and with it the name that PyTorch has", true, "is " + name);
-    else if (!former.starts_with("onnx::MatMul_") && context.trains(name))
+    else if (isComputed(former) && context.trains(name))
       add(Severity::Warning, "computed-parameter", *reader, name, parentModule(name),
-          "computed at export from parameters or buffers (1 + weight, or the scale of a frozen norm): it trains in their stead, and "
-          "weight decay pulls it to zero, not them",
+          "computed at export from parameters or buffers (1 + weight, a look-up of positions, a norm folded into a Conv): it trains in "
+          "their stead",
           fmt::format("{}; or keep it as it is by --freeze, where buffers went into it", exportFresh), false, "");
   }
 

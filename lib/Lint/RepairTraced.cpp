@@ -58,6 +58,15 @@ public:
     retired.insert(output);
   }
 
+  /// The same for all that rename a tensor, which has another name now.
+  void retireAll(const std::string &tensor, const std::string &now) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n)
+      if (graph.nodes[n].is("Identity") && graph.nodes[n].input(0) == tensor && !graph.findOutput(graph.nodes[n].output(0))) {
+        graph.nodes[n].inputs[0] = now;
+        retire(n);
+      }
+  }
+
   /// The value that reads a matrix the other way round.
   std::string transposeOf(const std::string &tensor, const Node &reader) {
     auto [known, isNew] = transposes.emplace(tensor, "");
@@ -100,18 +109,17 @@ private:
     const std::string &wanted = nameless.names[0].name;
     const Tensor *same = former.count(wanted) ? editing.edit.tensor(wanted) : nullptr;
     // A layer that is called twice was folded twice.
-    const bool again = nameless.names.size() == 1 && nameless.isMatrix && same && holdSameValues(*same, source);
-    const std::string own = again ? wanted : editing.edit.fresh(wanted);
+    const bool again = nameless.names.size() == 1 && nameless.isMatrix && same && !isUniform(source) && holdSameValues(*same, source);
+    const bool taken = former.count(wanted) && nameless.isMatrix && !again; // by another layer's: "f_1" is a module after all
+    const std::string own = again ? wanted : editing.edit.fresh(taken ? nameless.literal : wanted);
     if (!again) {
       editing.addCopy(source, own);
       former[own] = nameless.tensor;
     }
     std::vector<std::string> old; // of the names that an Identity gave
-    for (const NamedOperands &named : nameless.names) {
+    for (const NamedOperands &named : nameless.names)
       old.push_back(named.identity ? editing.graph.nodes[*named.identity].output(0) : nameless.tensor);
-      if (named.identity)
-        editing.retire(*named.identity);
-    }
+    editing.retireAll(nameless.tensor, own);
     for (size_t k = 0; k < nameless.names.size(); ++k) {
       const NamedOperands &named = nameless.names[k];
       const std::string value = k == 0 ? own : secondName(own, named);

@@ -230,10 +230,9 @@ private:
     std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"),
                                      plural(notes, "note"));
     if (!errors) {
-      out += fmt::format("{}: {} with {} {} {} as {} written ({})\n", paint("1;32", "clean"),
-                         plural(trainedTensors, "tensor"), grouped(trainedElements),
-                         trainedElements == 1 ? "element" : "elements", trainedTensors == 1 ? "trains" : "train",
-                         trainedTensors == 1 ? "it was" : "they were", counts);
+      out += fmt::format("{}: no damage found in {} with {} {} ({})\n", paint("1;32", "clean"), plural(trainedTensors, "tensor"),
+                         grouped(trainedElements), trainedElements == 1 ? "element" : "elements", counts);
+      wrapped("  the file cannot show frozen parameters, detach or a custom backward", 2);
       for (const std::string &unknown : report.unknown)
         wrapped("not known: " + unknown, 2);
       return;

@@ -116,7 +116,31 @@ TracedGraph::TracedGraph(const Graph &graph) : graph(graph), record(Signature::o
       names.insert(node.output(0));
     }
   }
+  learnModules();
   countMatrices();
+}
+
+void TracedGraph::learnModules() {
+  for (const std::string &name : names)
+    if (!isNameless(name))
+      for (std::string module = moduleOfPath(name); !module.empty(); module = moduleOfPath(module))
+        owners.insert(module);
+  for (const Node &node : graph.nodes)
+    if (std::optional<std::string> module = tracedModule(node))
+      scopes.insert(*module);
+}
+
+/// The module whose call a node belongs to: the exporter numbers further calls, "f_1" is the second of "f", if nothing says that
+/// there is a module "f_1".
+std::optional<std::string> TracedGraph::moduleAt(const Node &node) const {
+  std::optional<std::string> module = tracedModule(node);
+  if (!module || owners.count(*module))
+    return module;
+  const size_t number = module->find_last_not_of("0123456789") + 1;
+  if (number < 2 || number == module->size() || (*module)[number - 1] != '_')
+    return module;
+  const std::string first = module->substr(0, number - 1);
+  return owners.count(first) || scopes.count(first) ? first : module;
 }
 
 void TracedGraph::countMatrices() {
@@ -128,8 +152,9 @@ void TracedGraph::countMatrices() {
     std::set<std::string> modules;
     for (const Operand &use : all.operands)
       if (graph.nodes[use.node].is("MatMul") && use.operand == 1)
-        if (std::optional<std::string> module = tracedModule(graph.nodes[use.node]))
-          modules.insert(*module);
+        for (const std::optional<std::string> &module : {moduleAt(graph.nodes[use.node]), tracedModule(graph.nodes[use.node])})
+          if (module)
+            modules.insert(*module);
     for (const std::string &module : modules)
       ++matricesIn[module];
   }
@@ -149,7 +174,7 @@ void TracedGraph::addReaders(const std::string &value, NamedOperands &to) const 
 
 /// The bias that is added to a product, if it is called as its module's biases are.
 std::string TracedGraph::biasOf(size_t product) const {
-  const std::string module = tracedModule(graph.nodes[product]).value_or("");
+  const std::string module = moduleAt(graph.nodes[product]).value_or("");
   auto found = readers.find(graph.nodes[product].output(0));
   if (found == readers.end() || found->second.size() != 1 || !graph.nodes[found->second[0].node].is("Add"))
     return "";
@@ -158,11 +183,11 @@ std::string TracedGraph::biasOf(size_t product) const {
 }
 
 /// A Linear's weight is called as its bias is; without one, as its module's only matrix.
-std::string TracedGraph::weightName(size_t product) const {
+std::string TracedGraph::weightName(size_t product, bool literally) const {
   if (const std::string bias = biasOf(product); !bias.empty())
     return bias.substr(0, bias.size() - 4) + "weight";
   const Node &node = graph.nodes[product];
-  const std::string module = tracedModule(node).value_or("");
+  const std::string module = (literally ? tracedModule(node) : moduleAt(node)).value_or("");
   auto found = matricesIn.find(module);
   return module.empty() || found == matricesIn.end() || found->second != 1 ? nodePath(node) : pathOf(module, "weight");
 }
@@ -175,7 +200,8 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   if (all.operands.empty())
     return std::nullopt;
   std::stable_sort(all.operands.begin(), all.operands.end(), [](const Operand &a, const Operand &b) { return a.node < b.node; });
-  Nameless nameless{tensor.name, {}, tensor.dims.size() == 2};
+  Nameless nameless{tensor.name, {}, {}, tensor.dims.size() == 2};
+  const bool literally = isUniform(tensor); // equal values of different layers, or of one that is called twice
   for (const Operand &use : all.operands) {
     const Node &node = graph.nodes[use.node];
     const bool product = nameless.isMatrix && node.is("MatMul") && use.operand == 1;
@@ -183,11 +209,13 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     if (!tracedModule(node) || !(product || sum) || inner.count(node.input(use.operand)))
       return std::nullopt;
     nameless.isMatrix = product;
-    NamedOperands &named = namedEntry(nameless.names, product ? weightName(use.node) + transposedSuffix : nodePath(node));
+    NamedOperands &named = namedEntry(nameless.names, product ? weightName(use.node, literally) + transposedSuffix : nodePath(node));
     named.operands.push_back(use);
     if (auto second = renaming.find(node.input(use.operand)); second != renaming.end())
       named.identity = second->second;
   }
+  if (nameless.isMatrix)
+    nameless.literal = weightName(nameless.names[0].operands[0].node, true) + transposedSuffix;
   // A mask of zeros and ones stays what it is; a scale of nothing but ones is 1 + weight, and not trained yet.
   if (!nameless.isMatrix && looksLikeMask(tensor) && !(isUniform(tensor) && graph.nodes[all.operands[0].node].is("Mul")))
     return std::nullopt;
@@ -206,7 +234,7 @@ std::vector<Nameless> TracedGraph::nameless() const {
 /// the operand is no other parameter's.
 std::string TracedGraph::foreignName(const Tensor &tensor, const Operand &use, bool uniform) const {
   const Node &node = graph.nodes[use.node];
-  const std::optional<std::string> module = tracedModule(node);
+  const std::optional<std::string> module = moduleAt(node);
   const std::string owner = moduleOfPath(tensor.name);
   if (!module || *module == owner || isNameless(tensor.name))
     return "";
@@ -238,7 +266,7 @@ std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
         continue;
       }
       const std::string other = name == tensor.name ? foreignName(tensor, use, uniform) : std::string();
-      readAtHome |= name == tensor.name && tracedModule(graph.nodes[use.node]) == owner;
+      readAtHome |= name == tensor.name && moduleAt(graph.nodes[use.node]) == owner;
       if (other.empty())
         namedEntry(names, name).operands.push_back(use);
       else

@@ -35,6 +35,7 @@ struct TableCopy {
 struct Nameless {
   std::string tensor;
   std::vector<NamedOperands> names; // several where equal tensors were merged
+  std::string literal;              // the first name, if the path names a module of its own and no second call
   bool isMatrix = false;            // a Linear's weight, transposed; else the result of arithmetic, one value a channel
 };
 
@@ -49,11 +50,13 @@ private:
   std::optional<SharedTensor> sharedOf(const model::Tensor &) const;
   std::optional<Nameless> namelessOf(const model::Tensor &) const;
   std::vector<NamedOperands> namesOf(const model::Tensor &) const;
+  void learnModules();
   void countMatrices();
+  std::optional<std::string> moduleAt(const model::Node &) const;
   void addReaders(const std::string &value, NamedOperands &) const;
   std::string foreignName(const model::Tensor &, const Operand &, bool uniform) const;
   std::string biasOf(size_t product) const;
-  std::string weightName(size_t product) const;
+  std::string weightName(size_t product, bool literally) const;
   bool isLookedUp(const Operand &) const;
   bool isMultiplied(const Operand &) const;
   std::optional<TableCopy> copyOf(const model::Tensor &table, const model::Tensor &matrix) const;
@@ -64,6 +67,7 @@ private:
   std::set<std::string> inner;            // values that subgraphs read: left alone
   std::map<std::string, size_t> matricesIn; // module -> nameless matrices that it multiplies with
   std::set<std::string> names;
+  std::set<std::string> owners, scopes;   // modules that parameters are called after, and that nodes lie in
   bool record = false; // the file has a record of its parameters
 };
 
