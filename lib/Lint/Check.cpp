@@ -126,6 +126,7 @@ static void keepStatisticsAsPyTorch(Model &model) {
 static void turnOn(Model &model, Report &report, std::vector<std::string> &changes) {
   const std::vector<std::string> done = setTrainMode(model);
   changes.insert(changes.end(), done.begin(), done.end());
+  report.modes = done;
   if (done.empty())
     report.remarks.push_back("--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
                              "training mode already");
@@ -154,6 +155,7 @@ Report prepare(Model &model, const Options &asked, const Operators &operators) {
   report.exported = std::make_shared<const Model>(model);
   if (options.trainMode)
     turnOn(model, report, changes);
+  report.trained = options.trainMode ? std::make_shared<const Model>(model) : report.exported;
   keepStatisticsAsPyTorch(model);
   report.changes = std::move(changes);
   return report;

@@ -72,6 +72,8 @@ struct Report {
   /// From prepare(): the model as loaded, and the model with repairs and ties but not in
   /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
+  std::shared_ptr<const model::Model> trained; // the same in the modes that training has
+  std::vector<std::string> modes;              // those of `changes` that are about modes
 
   bool hasErrors() const;
   /// The verdict on an initializer; Constant if there is no initializer of that name.
