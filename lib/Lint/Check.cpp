@@ -53,7 +53,7 @@ bool FindingContext::trains(const std::string &tensor) const {
 
 namespace {
 const std::set<std::string> &allCodes() {
-  static const std::set<std::string> codes = {"merged-parameters", "tied-parameters", "computed-parameter",
+  static const std::set<std::string> codes = {"merged-parameters", "tied-parameters", "computed-parameter", "buffer-by-name",
                                               "untied-parameters", "dropped-bias",      "folded-parameter",
                                               "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
                                               "label-type",        "no-gradient",       "unsupported-op",

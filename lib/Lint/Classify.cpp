@@ -185,6 +185,8 @@ private:
                    }));
     if (!weight && !path && looksLikeMask(tensor))
       return decide(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
+    if (isBufferName(tensor.name))
+      return decide(out, Verdict::Buffer, "PyTorch's libraries call a buffer so");
     return decide(out, Verdict::Parameter, "a gradient reaches it");
   }
 

@@ -24,6 +24,9 @@ public:
     for (const TableCopy &copy : copies)
       if (context.trains(copy.table) || context.trains(copy.copy))
         report(copy);
+    for (const Initializer &initializer : context.initializers)
+      if (initializer.verdict == Verdict::Buffer && initializer.reason.starts_with("PyTorch's libraries"))
+        noteBuffer(initializer);
     for (const model::Tensor &tensor : context.graph().initializers) {
       auto former = context.options.former.find(tensor.name);
       note(tensor.name, former == context.options.former.end() ? tensor.name : former->second);
@@ -99,6 +102,12 @@ private:
         tied ? "none needed"
              : fmt::format("compile with --repair, which ties them; --allow untied-parameters trains them apart; or {}", exportFresh),
         !tied, "");
+  }
+
+  void noteBuffer(const Initializer &buffer) {
+    context.findings.push_back({Severity::Note, "buffer-by-name", "", buffer.name, parentModule(buffer.name),
+                                "a gradient reaches it, but PyTorch's libraries call a buffer so: it does not train",
+                                "none needed if it is one; --train trains it", false, ""});
   }
 
   /// Names that mean arithmetic at export; products, and recurrent layers, whose weights are only moved, have others.

@@ -20,7 +20,8 @@ struct FindingContext {
 
 /// merged-parameters, dropped-bias, folded-parameter, fused-batchnorm, renamed-parameter.
 void findLostParameters(FindingContext &);
-/// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter in files without a record.
+/// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter, buffer-by-name in
+/// files without a record.
 void findTraced(FindingContext &);
 /// frozen-batchnorm, dropout-off.
 void findInferenceMode(FindingContext &);

@@ -21,6 +21,7 @@ Headline headlineOf(const std::string &code) {
        {"a parameter lost its own tensor", "parameters lost their own tensor",
         "the exporter stored tensors of equal content once; training would move them as one"}},
       {"untied-parameters", {"a tie is lost", "ties are lost", ""}},
+      {"buffer-by-name", {"a tensor is taken for a buffer", "tensors are taken for buffers", ""}},
       {"computed-parameter", {"a trained tensor was computed from others", "trained tensors were computed from others", ""}},
       {"tied-parameters", {"a parameter is tied", "parameters are tied", ""}},
       {"dropped-bias", {"a bias is gone", "biases are gone", ""}},

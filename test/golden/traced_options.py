@@ -78,6 +78,8 @@ def computed():
     report = lint("gemma.onnx", "--repair")
     expect("scales of 1 + weight", [f["tensor"] for f in report["findings"] if f["code"] == "computed-parameter"], ["n.0.Mul_1", "n.1.Mul_1"])
     expect("scales of 1 + weight", [verdicts(report)[n] for n in ("n.0.Mul_1", "n.1.Mul_1")], ["parameter"] * 2)
+    expect("a bias of logits", verdicts(report)["head.final_logits_bias"], "buffer")
+    assert "buffer-by-name" in codes(report, "note"), codes(report, "note")
     # A layer that is called twice is one parameter, though it was folded twice.
     expect("called twice", [n for n in verdicts(lint("twice.onnx", "--repair")) if "MatMul" in n or "weight" in n], ["f.weight"])
     found = lint("repeated.onnx")["findings"]

@@ -153,9 +153,10 @@ class Gemma(nn.Module):
     def __init__(self):
         super().__init__()
         self.n, self.f, self.head = nn.ModuleList(ScaleByOneMore(8) for _ in range(2)), nn.Linear(8, 8), nn.Linear(8, 4)
+        self.head.register_buffer("final_logits_bias", torch.full((1, 4), 0.25))  # BART's: not trained
 
     def forward(self, input):
-        return self.head(self.n[1](self.f(self.n[0](input))))
+        return self.head(self.n[1](self.f(self.n[0](input)))) + self.head.final_logits_bias
 
 
 class Repeated(nn.Module):
