@@ -172,7 +172,9 @@ json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, st
   std::vector<std::string> modes = exporter::setTrainingMode(*report.exported, *report.trained, inTraining);
   if (modes.empty())
     modes = report.modes;
-  json result = {{"notes", notes}, {"training_notes", modes}};
+  json result = {{"notes", notes}};
+  if (!modes.empty())
+    result["training_notes"] = modes;
   result["training"] = exporter::buildSkeleton(original, inTraining, options).toJson(original, data);
   exporter::setInferenceMode(original, edits);
   result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
