@@ -1,6 +1,6 @@
 // The model with its adapters as nodes of their own, for --export-onnx-adapters.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kedge::driver {

@@ -1,6 +1,6 @@
 // Adapters between options, folders as peft saves them, and programs.
 #pragma once
-#include "driver/ModelOptions.h"
+#include "driver/options/ModelOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>
 

@@ -1,14 +1,14 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
-#include "driver/CompileOptions.h"
+#include "driver/options/CompileOptions.h"
 #include "driver/Diagnostics.h"
 #include "driver/SavedIr.h"
-#include "kedge/Analysis/StepCost.h"
-#include "kedge/Lint/Lint.h"
-#include "kedge/Support/ObjectFile.h"
+#include "lib/Analysis/StepCost.h"
+#include "lib/Lint/Lint.h"
+#include "lib/Support/ObjectFile.h"
 #include "runtime/io/NamePattern.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 #include "driver/Diagnostics.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "mlir/IR/Location.h"
 #include "runtime/io/Printable.h"
 #include "llvm/ADT/STLExtras.h"

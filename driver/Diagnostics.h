@@ -1,6 +1,6 @@
 // What MLIR reports, in the words of all other errors: file, node, what is wrong. By itself MLIR begins with a location.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace kedge::driver {

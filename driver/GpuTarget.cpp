@@ -1,6 +1,6 @@
 #include "driver/GpuTarget.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 
 using namespace mlir;
 

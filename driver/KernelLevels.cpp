@@ -1,5 +1,5 @@
 #include "driver/KernelLevels.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "runtime/exec/Executor.h"
 #include <algorithm>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 // --cpu: which processors a program has kernels for.
 #pragma once
-#include "driver/CompileOptions.h"
+#include "driver/options/CompileOptions.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 #include "driver/LossWeights.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/Npy.h"
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "driver/OutputFiles.h"
 #include "driver/SavedIr.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "runtime/io/SameFile.h"
 #include <filesystem>
 #include <set>

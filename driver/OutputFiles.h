@@ -1,6 +1,6 @@
 #pragma once
-#include "driver/CompileOptions.h"
-#include "kedge/Model/Model.h"
+#include "driver/options/CompileOptions.h"
+#include "lib/Model/Model.h"
 
 namespace kedge::driver {
 

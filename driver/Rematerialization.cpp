@@ -1,13 +1,13 @@
 // --recompute, --offload and the budgets: choosing, checking against the packed arena, and saying why nothing fits.
 #include "driver/Compilation.h"
-#include "driver/ProgramOptions.h"
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Analysis/Reservations.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Sched/SchedDialect.h"
-#include "kedge/Export/Plan/PlanReport.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/MemoryBudget.h"
+#include "driver/options/ProgramOptions.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Analysis/Reservations.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/MemoryBudget.h"
 #include "runtime/exec/Executor.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 #include "driver/RoundTrip.h"
 #include "driver/SavedIr.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "mlir/Parser/Parser.h"
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
 // Files of --save-ir: IR with what `compile` needs to go on from it.
 #pragma once
-#include "driver/CompileOptions.h"
-#include "kedge/Export/Plan/PlanReport.h"
+#include "driver/options/CompileOptions.h"
+#include "lib/Export/Plan/PlanReport.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "driver/Worlds.h"
 #include "driver/Compilation.h"
-#include "kedge/Link/Link.h"
-#include "kedge/Support/Error.h"
+#include "lib/Link/Link.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,6 @@
 // --ranks N,M: a program that holds a plan for each number of ranks, and takes that of the world it is started in.
 #pragma once
-#include "driver/CompileOptions.h"
+#include "driver/options/CompileOptions.h"
 
 namespace kedge::driver {
 

@@ -107,7 +107,7 @@ for shell in ("zsh", "fish"):
 if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which("cpack"):
     config.available_features.add("dpkg")
 
-# As scripts/fuzz.sh has it.
+# As scripts/check/fuzz.sh has it.
 if config.kedge_sanitizers:
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1:allow_user_poisoning=0"
     config.environment["UBSAN_OPTIONS"] = "halt_on_error=1"

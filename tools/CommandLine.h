@@ -1,7 +1,7 @@
 // What all of the project's tools do before their options, and when they end.
 #pragma once
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TemporaryFiles.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TemporaryFiles.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
 #include "runtime/io/StandardFiles.h"

@@ -1,7 +1,7 @@
-#include "kedge/Analysis/Communication.h"
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
+#include "lib/Analysis/Communication.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Train/FunctionKind.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <map>
 #include <set>

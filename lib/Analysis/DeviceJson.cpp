@@ -1,5 +1,5 @@
-#include "kedge/Analysis/DeviceModel.h"
-#include "kedge/Support/Error.h"
+#include "lib/Analysis/DeviceModel.h"
+#include "lib/Support/Error.h"
 #include <cmath>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // Known devices. Rates of GPUs are those of the vendor's data sheets, dense (half of what is advertised "with
 // sparsity"); docs/guide/devices.md has the table and what is not from a data sheet.
-#include "kedge/Analysis/DeviceModel.h"
-#include "kedge/Support/Error.h"
+#include "lib/Analysis/DeviceModel.h"
+#include "lib/Support/Error.h"
 #include "runtime/exec/Executor.h"
 #include <algorithm>
 #include <fstream>

@@ -1,6 +1,6 @@
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Dialect/Kedge/KedgeDialect.h"
-#include "kedge/Support/AttrJson.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Support/AttrJson.h"
 #include "runtime/io/Error.h"
 
 namespace kedge::analysis {

@@ -1,6 +1,6 @@
-#include "kedge/Analysis/Overlap.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
+#include "lib/Analysis/Overlap.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Train/FunctionKind.h"
 #include <algorithm>
 
 using namespace mlir;

@@ -1,8 +1,8 @@
-#include "kedge/Analysis/PersistentRegion.h"
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/StorageBytes.h"
+#include "lib/Analysis/PersistentRegion.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/StorageBytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
-#include "kedge/Analysis/Reservations.h"
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Analysis/PersistentRegion.h"
-#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "lib/Analysis/Reservations.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Analysis/PersistentRegion.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "runtime/exec/Executor.h"
 
 namespace kedge::analysis {

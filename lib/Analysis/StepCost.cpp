@@ -1,7 +1,7 @@
-#include "kedge/Analysis/StepCost.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
+#include "lib/Analysis/StepCost.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <fmt/format.h>
 

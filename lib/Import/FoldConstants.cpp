@@ -1,7 +1,7 @@
-#include "kedge/Interpret/ConstantEvaluator.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Import/GraphImporter.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Interpret/ConstantEvaluator.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Support/TensorLimits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -1,4 +1,4 @@
-#include "GraphModules.h"
+#include "lib/Import/GraphModules.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include "mlir/IR/Builders.h"
 #include <map>

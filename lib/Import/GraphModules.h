@@ -1,6 +1,6 @@
 // Which classes the exported program's modules have.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kedge {

@@ -1,7 +1,7 @@
-#include "GraphNode.h"
-#include "GraphPlaces.h"
-#include "NodeConstants.h"
-#include "kedge/Support/Error.h"
+#include "lib/Import/GraphNode.h"
+#include "lib/Import/GraphPlaces.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Support/Error.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,8 +1,8 @@
 // The context of a node while its graph is imported.
 #pragma once
-#include "ImportScope.h"
-#include "kedge/Interpret/ConstantEvaluator.h"
-#include "kedge/Import/GraphImporter.h"
+#include "lib/Import/ImportScope.h"
+#include "lib/Interpret/ConstantEvaluator.h"
+#include "lib/Import/GraphImporter.h"
 
 namespace kedge {
 

@@ -1,5 +1,5 @@
-#include "GraphPlaces.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Import/GraphPlaces.h"
+#include "lib/Lint/Lint.h"
 #include "mlir/IR/Builders.h"
 
 using namespace kedge;

@@ -1,7 +1,7 @@
 // Where in the user's model a node came from.
 #pragma once
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Model/Model.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Model/Model.h"
 #include "mlir/IR/Location.h"
 
 namespace kedge {

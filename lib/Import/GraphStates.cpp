@@ -1,10 +1,10 @@
 // Initializers and constants: states of the program, or small constants in the IR.
-#include "GraphPlaces.h"
-#include "ImportScope.h"
-#include "NodeConstants.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Import/GraphImporter.h"
+#include "lib/Import/GraphPlaces.h"
+#include "lib/Import/ImportScope.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Import/GraphImporter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -1,13 +1,13 @@
 // training_info: one iteration of it behind the main graph.
-#include "ImportScope.h"
-#include "NodeConstants.h"
-#include "Training.h"
-#include "kedge/Interpret/ConstantEvaluator.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Import/GraphImporter.h"
-#include "kedge/Support/Error.h"
+#include "lib/Import/ImportScope.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Import/Training.h"
+#include "lib/Interpret/ConstantEvaluator.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Support/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
-#include "Training.h"
-#include "kedge/Support/Error.h"
+#include "lib/Import/Training.h"
+#include "lib/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 

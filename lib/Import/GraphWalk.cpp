@@ -1,9 +1,9 @@
 // Nodes in order: to their importers, or to the list of what is not supported.
-#include "GraphNode.h"
-#include "GraphPlaces.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Import/GraphNode.h"
+#include "lib/Import/GraphPlaces.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/ErrorHandling.h"
 

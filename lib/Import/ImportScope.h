@@ -1,6 +1,6 @@
 // Names of a graph being imported; a subgraph sees those of the graphs around it.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 
 namespace kedge {
 

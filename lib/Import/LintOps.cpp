@@ -1,7 +1,7 @@
-#include "kedge/Import/LintOps.h"
-#include "kedge/Import/NodeImporter.h"
-#include "kedge/Interfaces/DecomposableOpInterface.h"
-#include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "lib/Import/LintOps.h"
+#include "lib/Import/NodeImporter.h"
+#include "lib/Interfaces/DecomposableOpInterface.h"
+#include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;

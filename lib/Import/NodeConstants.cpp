@@ -1,5 +1,5 @@
-#include "NodeConstants.h"
-#include "kedge/Support/Error.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Support/Error.h"
 #include <cstring>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Element types and dense constants from ONNX tensors.
 #pragma once
-#include "kedge/Model/Model.h"
-#include "kedge/Model/NarrowTypes.h"
+#include "lib/Model/Model.h"
+#include "lib/Model/NarrowTypes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -9,7 +9,7 @@ namespace kedge {
 
 /// Null for types that no arithmetic has (strings, complex, 8- and 4-bit floats).
 mlir::Type elementType(mlir::MLIRContext &context, model::DType type);
-/// The same, and for narrow types (kedge/Model/NarrowTypes.h) what their codes are: i8 for signed integers, else ui8.
+/// The same, and for narrow types (lib/Model/NarrowTypes.h) what their codes are: i8 for signed integers, else ui8.
 mlir::Type storedType(mlir::MLIRContext &context, model::DType type);
 /// Undefined for types that are not narrow.
 inline model::DType narrowOr(model::DType type) { return model::isNarrow(type) ? type : model::DType::Undefined; }

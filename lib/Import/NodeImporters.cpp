@@ -1,9 +1,9 @@
 // The registry of node importers, and what every node's context can do.
-#include "NodeConstants.h"
-#include "Training.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Import/NodeImporter.h"
-#include "kedge/Support/Error.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Import/Training.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Import/NodeImporter.h"
+#include "lib/Support/Error.h"
 
 using namespace mlir;
 using namespace kedge;

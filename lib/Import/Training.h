@@ -1,6 +1,6 @@
 // training_info (ONNX TrainingInfoProto): what it must keep to, and its operators.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 
 namespace kedge {
 

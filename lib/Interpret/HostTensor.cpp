@@ -1,4 +1,4 @@
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "llvm/ADT/APFloat.h"
 #include <cstring>
 

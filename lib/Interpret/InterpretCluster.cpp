@@ -1,5 +1,5 @@
-#include "InterpretCluster.h"
-#include "InterpretScalar.h"
+#include "lib/Interpret/InterpretCluster.h"
+#include "lib/Interpret/InterpretScalar.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "InterpretScalar.h"
+#include "lib/Interpret/InterpretScalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/APFloat.h"

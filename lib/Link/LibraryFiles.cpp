@@ -1,8 +1,8 @@
 // libNAME.so with what a program needs to use it: NAME.h, NAME.hpp, NAME.pc.
-#include "SessionText.h"
-#include "kedge/Link/Link.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TextFile.h"
+#include "lib/Link/SessionText.h"
+#include "lib/Link/Link.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 

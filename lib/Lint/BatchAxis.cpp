@@ -1,5 +1,5 @@
-#include "kedge/Lint/BatchAxis.h"
-#include "OperatorFacts.h"
+#include "lib/Lint/BatchAxis.h"
+#include "lib/Lint/OperatorFacts.h"
 #include <algorithm>
 #include <set>
 

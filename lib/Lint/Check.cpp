@@ -1,7 +1,7 @@
-#include "Findings.h"
-#include "Modes.h"
-#include "Traced.h"
-#include "kedge/Support/Error.h"
+#include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/Modes.h"
+#include "lib/Lint/Traced.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,6 @@
-#include "Classify.h"
-#include "OperatorFacts.h"
-#include "kedge/Support/Error.h"
+#include "lib/Lint/Classify.h"
+#include "lib/Lint/OperatorFacts.h"
+#include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>

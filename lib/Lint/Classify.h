@@ -1,8 +1,8 @@
 // Decides whether a tensor is a parameter, buffer or constant. In this order: (1) the file says so, (2) a signature leaves it
 // out, (3) a gradient reaches it, (4) --train and --freeze.
 #pragma once
-#include "Damage.h"
-#include "Reach.h"
+#include "lib/Lint/Damage.h"
+#include "lib/Lint/Reach.h"
 #include <fmt/format.h>
 
 namespace kedge::lint {

@@ -1,5 +1,5 @@
-#include "Damage.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/Damage.h"
+#include "lib/Lint/Lint.h"
 #include <algorithm>
 #include <set>
 

@@ -1,7 +1,7 @@
 // What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
 // undoes it.
 #pragma once
-#include "Uses.h"
+#include "lib/Lint/Uses.h"
 
 namespace kedge::lint {
 

@@ -1,5 +1,5 @@
-#include "ExporterMetadata.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/ExporterMetadata.h"
+#include "lib/Lint/Lint.h"
 #include <charconv>
 
 namespace kedge::lint {

@@ -1,7 +1,7 @@
 // What torch.onnx's exporter writes beside the graph: the signature, the original call of a node, its module,
 // and what constant folding used up.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 
 namespace kedge::lint {
 

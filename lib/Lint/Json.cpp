@@ -1,4 +1,4 @@
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/Lint.h"
 #include <nlohmann/json.hpp>
 
 namespace kedge::lint {

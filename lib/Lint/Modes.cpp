@@ -1,4 +1,4 @@
-#include "Modes.h"
+#include "lib/Lint/Modes.h"
 
 namespace kedge::lint {
 using model::Node;

@@ -1,6 +1,6 @@
 // Training mode of Dropout and BatchNormalization through all opsets.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 
 namespace kedge::lint {
 

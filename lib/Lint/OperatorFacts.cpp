@@ -1,7 +1,7 @@
-#include "OperatorFacts.h"
-#include "Modes.h"
-#include "Uses.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/OperatorFacts.h"
+#include "lib/Lint/Modes.h"
+#include "lib/Lint/Uses.h"
+#include "lib/Lint/Lint.h"
 #include <algorithm>
 #include <set>
 

@@ -1,6 +1,6 @@
 // What the ONNX standard itself says of operators and gradients, whatever the compiler implements.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 
 namespace kedge::lint {
 

@@ -1,6 +1,6 @@
 // What the exporter's metadata say about the gradient of the function that a node came from.
-#include "ExporterMetadata.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/ExporterMetadata.h"
+#include "lib/Lint/Lint.h"
 #include <set>
 
 namespace kedge::lint {

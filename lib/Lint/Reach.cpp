@@ -1,6 +1,6 @@
-#include "Reach.h"
-#include "OperatorFacts.h"
-#include "kedge/Support/Error.h"
+#include "lib/Lint/Reach.h"
+#include "lib/Lint/OperatorFacts.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 
 namespace kedge::lint {

@@ -1,7 +1,7 @@
 // Where a gradient goes: backward from the loss, and which nodes stand between a trained parameter and the
 // loss.
 #pragma once
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/Lint.h"
 
 namespace kedge::lint {
 

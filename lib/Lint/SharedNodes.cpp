@@ -1,7 +1,7 @@
 // Nodes that the exporter merged because their parameters had been merged: two norms of one value, side by
 // side. The call of the lost node is gone, but its readers' calls still name its result, and the signature
 // its parameters.
-#include "Damage.h"
+#include "lib/Lint/Damage.h"
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
 // The graph signature in the forms that torch's exporters wrote it.
-#include "ExporterMetadata.h"
+#include "lib/Lint/ExporterMetadata.h"
 #include <nlohmann/json.hpp>
 
 namespace kedge::lint {

@@ -1,5 +1,5 @@
 // The report as a reader wants it: one block a code, what is common said once, one aligned line a tensor.
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/Lint.h"
 #include "runtime/io/Printable.h"
 #include <algorithm>
 #include <array>

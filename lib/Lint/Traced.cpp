@@ -1,7 +1,7 @@
-#include "Traced.h"
-#include "Classify.h"
-#include "OperatorFacts.h"
-#include "kedge/Support/Error.h"
+#include "lib/Lint/Traced.h"
+#include "lib/Lint/Classify.h"
+#include "lib/Lint/OperatorFacts.h"
+#include "lib/Support/Error.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
 #include <cstring>

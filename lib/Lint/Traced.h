@@ -2,7 +2,7 @@
 // initializers, Identity nodes and nodes are all that there is. Tensors of equal values were stored once there, transposed
 // weights lost their names, and a tied head became a tensor of its own.
 #pragma once
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/Lint.h"
 
 namespace kedge::lint {
 

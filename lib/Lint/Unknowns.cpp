@@ -1,5 +1,5 @@
 // What lint cannot see, because the file does not hold it: said beside "clean".
-#include "Findings.h"
+#include "lib/Lint/Find/Findings.h"
 #include <fmt/format.h>
 #include <string_view>
 

@@ -1,6 +1,6 @@
-#include "Uses.h"
-#include "kedge/Lint/Lint.h"
-#include "kedge/Support/Error.h"
+#include "lib/Lint/Uses.h"
+#include "lib/Lint/Lint.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <cstring>
 #include <set>

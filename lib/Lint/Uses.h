@@ -1,6 +1,6 @@
 // Which parameter of the original program stood where a node now reads an initializer.
 #pragma once
-#include "ExporterMetadata.h"
+#include "lib/Lint/ExporterMetadata.h"
 
 namespace kedge::lint {
 

@@ -1,5 +1,5 @@
-#include "ModelCheck.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelCheck.h"
+#include "lib/Support/Error.h"
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>

@@ -1,6 +1,6 @@
 // What every loaded model fulfils: known opsets, defined and unique names, topological order.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 
 namespace kedge::model {
 

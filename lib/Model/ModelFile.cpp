@@ -1,5 +1,5 @@
-#include "kedge/Model/ModelFile.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelFile.h"
+#include "lib/Support/Error.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

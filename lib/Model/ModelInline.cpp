@@ -1,6 +1,6 @@
 // Model-local functions are replaced by their bodies.
-#include "ModelCheck.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelCheck.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>

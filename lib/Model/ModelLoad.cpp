@@ -1,7 +1,7 @@
 // The way from a path to a checked model.
-#include "ModelCheck.h"
-#include "ModelParse.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelCheck.h"
+#include "lib/Model/ModelParse.h"
+#include "lib/Support/Error.h"
 #include "runtime/format/GraphHash.h"
 
 namespace kedge::model {

@@ -1,5 +1,5 @@
-#include "kedge/Model/NarrowTypes.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/NarrowTypes.h"
+#include "lib/Support/Error.h"
 #include <cmath>
 
 namespace kedge::model {

@@ -1,6 +1,6 @@
 // Reading and changing one node; looking names up in a graph.
-#include "kedge/Model/Model.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/Model.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // Nodes, attributes, graphs, functions, training information and the model itself.
-#include "ModelParse.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelParse.h"
+#include "lib/Support/Error.h"
 
 namespace kedge::model {
 

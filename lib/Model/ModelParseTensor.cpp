@@ -1,6 +1,6 @@
 // TensorProto: finds where the elements lie and checks their number, without reading them.
-#include "ModelParse.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelParse.h"
+#include "lib/Support/Error.h"
 #include <charconv>
 
 namespace kedge::model {

@@ -1,5 +1,5 @@
 // ValueInfoProto and TypeProto: declared types and shapes.
-#include "ModelParse.h"
+#include "lib/Model/ModelParse.h"
 #include <fmt/format.h>
 
 namespace kedge::model {

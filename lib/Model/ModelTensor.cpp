@@ -1,7 +1,7 @@
 // Reading the elements of a tensor, wherever they are.
-#include "kedge/Model/ModelWire.h"
-#include "kedge/Model/NarrowTypes.h"
-#include "kedge/Support/Error.h"
+#include "lib/Model/ModelWire.h"
+#include "lib/Model/NarrowTypes.h"
+#include "lib/Support/Error.h"
 #include <cmath>
 #include <cstring>
 

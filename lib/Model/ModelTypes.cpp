@@ -1,5 +1,5 @@
 // Names and sizes of element types; attribute kinds.
-#include "kedge/Model/ModelTypes.h"
+#include "lib/Model/ModelTypes.h"
 
 namespace kedge::model {
 

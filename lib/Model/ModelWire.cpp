@@ -1,6 +1,6 @@
-#include "kedge/Model/ModelWire.h"
+#include "lib/Model/ModelWire.h"
 #include "runtime/io/Printable.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include <climits>
 
 namespace kedge::model {

@@ -1,4 +1,4 @@
-#include "kedge/Support/AttrJson.h"
+#include "lib/Support/AttrJson.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/raw_ostream.h"
 

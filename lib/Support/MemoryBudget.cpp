@@ -1,5 +1,5 @@
-#include "kedge/Support/MemoryBudget.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/MemoryBudget.h"
+#include "lib/Support/Error.h"
 #include <cmath>
 #include <cstdlib>
 #include <utility>

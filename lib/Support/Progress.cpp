@@ -1,4 +1,4 @@
-#include "kedge/Support/Progress.h"
+#include "lib/Support/Progress.h"
 #include <chrono>
 #include <cstdio>
 #include <unistd.h>

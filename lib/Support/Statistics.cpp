@@ -1,4 +1,4 @@
-#include "kedge/Support/Statistics.h"
+#include "lib/Support/Statistics.h"
 #include <fmt/format.h>
 #include <mutex>
 

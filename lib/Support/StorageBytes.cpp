@@ -1,5 +1,5 @@
-#include "kedge/Support/StorageBytes.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Support/StorageBytes.h"
+#include "lib/Support/TensorLimits.h"
 #include <algorithm>
 
 int64_t kedge::bytesOf(mlir::Type type) {

@@ -1,4 +1,4 @@
-#include "kedge/Support/TemporaryFiles.h"
+#include "lib/Support/TemporaryFiles.h"
 #include <atomic>
 #include <csignal>
 #include <cstring>

@@ -1,6 +1,6 @@
-#include "kedge/Support/TextFile.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TemporaryFiles.h"
+#include "lib/Support/TextFile.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TemporaryFiles.h"
 #include <cstring>
 #include <filesystem>
 #include <fstream>

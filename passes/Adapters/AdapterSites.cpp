@@ -1,8 +1,8 @@
-#include "AdapterSites.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Bindings.h"
+#include "passes/Adapters/AdapterSites.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Bindings.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "kedge/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -1,9 +1,9 @@
-#include "FunctionEditing.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Train/OptimizerOps.h"
-#include "kedge/Support/FloatType.h"
-#include "kedge/Support/Statistics.h"
-#include "kedge/Support/StorageBytes.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Support/FloatType.h"
+#include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

@@ -1,10 +1,10 @@
-#include "FunctionEditing.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/ElementwiseOps.h"
-#include "kedge/Dialect/Train/GradientOps.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

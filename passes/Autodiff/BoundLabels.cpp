@@ -1,8 +1,8 @@
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Dialect/Train/LossOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

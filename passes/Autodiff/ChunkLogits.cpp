@@ -1,8 +1,8 @@
-#include "FunctionEditing.h"
-#include "LogitsRegion.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "passes/Autodiff/LogitsRegion.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

@@ -1,8 +1,8 @@
-#include "Backward.h"
-#include "FunctionEditing.h"
-#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/Backward.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

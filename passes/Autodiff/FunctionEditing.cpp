@@ -1,6 +1,6 @@
-#include "FunctionEditing.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;

@@ -1,10 +1,10 @@
-#include "GradientFolds.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/LossScaleOps.h"
+#include "passes/Autodiff/GradientFolds.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
 
 using namespace mlir;
 

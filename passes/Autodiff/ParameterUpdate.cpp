@@ -1,9 +1,9 @@
-#include "ParameterUpdate.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Support/StorageBytes.h"
+#include "passes/Autodiff/ParameterUpdate.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Support/StorageBytes.h"
 
 using namespace mlir;
 

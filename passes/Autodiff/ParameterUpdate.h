@@ -1,8 +1,8 @@
 // The update of one parameter: its states, the host's scalars, what is kept in a skipped step; and the rules.
 #pragma once
-#include "FunctionEditing.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Train/LossScaleOps.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
 
 namespace kedge::autodiff {
 

@@ -1,9 +1,9 @@
-#include "FunctionEditing.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Support/FloatType.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Support/FloatType.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

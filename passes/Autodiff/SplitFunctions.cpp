@@ -1,6 +1,6 @@
-#include "FunctionEditing.h"
-#include "kedge/Dialect/Train/ElementwiseOps.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

@@ -1,13 +1,13 @@
 // Optimizers that see a parameter as a matrix: Adafactor and Muon, written in ops of the model's kind.
-#include "ParameterUpdate.h"
-#include "GradientFolds.h"
-#include "kedge/Dialect/ONNX/GradientBuilder.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "passes/Autodiff/ParameterUpdate.h"
+#include "passes/Autodiff/GradientFolds.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Tune/TuneAttrs.h"
 #include <cmath>
 
 using namespace mlir;

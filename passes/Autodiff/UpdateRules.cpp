@@ -1,11 +1,11 @@
 // Optimizers that are one op per parameter.
-#include "ParameterUpdate.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/MoreOptimizerOps.h"
-#include "kedge/Dialect/Train/OptimizerOps.h"
+#include "passes/Autodiff/ParameterUpdate.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 
 using namespace mlir;
 

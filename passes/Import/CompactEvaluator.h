@@ -1,6 +1,6 @@
 // Constants that were broadcast, without their repetition: a mask of a batch is evaluated once.
 #pragma once
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 
 namespace kedge::raise {
 

@@ -1,6 +1,6 @@
 // Values of constants that lie in the model file: masks that an exporter computed.
 #pragma once
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::raise {

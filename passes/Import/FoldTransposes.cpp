@@ -1,8 +1,8 @@
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/TrainDialect.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Import/Passes.h"
 
 namespace kedge::raise {

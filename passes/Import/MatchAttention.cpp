@@ -1,9 +1,9 @@
 #include "passes/Import/MatchAttention.h"
-#include "kedge/Dialect/ONNX/ActivationOps.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "passes/Import/MatchUtils.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
-#include "kedge/Dialect/ONNX/CompositeOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/Train/TrainDialect.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Import/MatchNorm.h"
 #include "passes/Import/Passes.h"
 

@@ -1,6 +1,6 @@
-#include "kedge/Dialect/ONNX/CompositeOps.h"
-#include "kedge/Dialect/Train/TrainDialect.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Import/MatchNorm.h"
 #include "passes/Import/Passes.h"
 

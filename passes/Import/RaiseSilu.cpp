@@ -1,8 +1,8 @@
-#include "kedge/Dialect/ONNX/ActivationOps.h"
-#include "kedge/Dialect/ONNX/CompositeOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/Train/TrainDialect.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
 

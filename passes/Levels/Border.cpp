@@ -1,7 +1,7 @@
 #include "passes/Levels/Border.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Support/TensorLimits.h"
 
 using namespace mlir;
 

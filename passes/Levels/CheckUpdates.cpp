@@ -1,7 +1,7 @@
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
 #include "passes/Levels/Updates.h"
 

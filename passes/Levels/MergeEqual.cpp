@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"

@@ -1,6 +1,6 @@
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 

@@ -1,9 +1,9 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Dialect/Sched/SinglePass.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/Sched/SinglePass.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {

@@ -1,7 +1,7 @@
-#include "CheckOrder.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/Statistics.h"
-#include "kedge/Support/StorageBytes.h"
+#include "passes/Memory/CheckOrder.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {

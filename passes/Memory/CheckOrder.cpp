@@ -1,6 +1,6 @@
-#include "CheckOrder.h"
-#include "StreamClocks.h"
-#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "passes/Memory/CheckOrder.h"
+#include "passes/Memory/StreamClocks.h"
+#include "lib/Dialect/Exec/LaunchBytes.h"
 #include <map>
 
 using namespace mlir;

@@ -1,8 +1,8 @@
-#include "FunctionPlan.h"
-#include "kedge/Analysis/PersistentRegion.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "passes/Memory/FunctionPlan.h"
+#include "lib/Analysis/PersistentRegion.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
 
 using namespace mlir;
 

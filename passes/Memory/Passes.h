@@ -1,5 +1,5 @@
 #pragma once
-#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,7 +1,7 @@
-#include "StreamClocks.h"
-#include "kedge/Dialect/Exec/LaunchBytes.h"
-#include "kedge/Dialect/Exec/Lifetimes.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Memory/StreamClocks.h"
+#include "lib/Dialect/Exec/LaunchBytes.h"
+#include "lib/Dialect/Exec/Lifetimes.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-#include "FunctionPlan.h"
+#include "passes/Memory/FunctionPlan.h"
 
 using namespace mlir;
 

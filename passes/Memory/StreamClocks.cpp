@@ -1,4 +1,4 @@
-#include "StreamClocks.h"
+#include "passes/Memory/StreamClocks.h"
 
 namespace kedge::memory {
 

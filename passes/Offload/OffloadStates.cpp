@@ -1,9 +1,9 @@
-#include "kedge/Analysis/PersistentRegion.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Analysis/PersistentRegion.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Offload/Passes.h"
 
 namespace kedge::offload {

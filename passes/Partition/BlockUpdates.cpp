@@ -1,10 +1,10 @@
-#include "BlockUpdates.h"
-#include "kedge/Dialect/Dist/CollectiveOps.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Partition/BlockUpdates.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Support/Statistics.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Updates block by block, on a rank's own blocks.
 #pragma once
-#include "kedge/Dialect/Train/MoreOptimizerOps.h"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/PatternMatch.h"
 

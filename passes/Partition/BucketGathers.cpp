@@ -1,7 +1,7 @@
-#include "kedge/Dialect/Dist/CollectiveOps.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Support/Statistics.h"
-#include "kedge/Support/StorageBytes.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {

@@ -1,7 +1,7 @@
-#include "kedge/Dialect/Dist/DistAttrs.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {

@@ -1,7 +1,7 @@
-#include "kedge/Dialect/Dist/CollectiveOps.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {

@@ -1,9 +1,9 @@
-#include "PartAlgebra.h"
-#include "kedge/Dialect/Dist/CollectiveOps.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Interfaces/ClusterableOpInterface.h"
-#include "kedge/Support/Statistics.h"
+#include "passes/Partition/PartAlgebra.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Interfaces/ClusterableOpInterface.h"
+#include "lib/Support/Statistics.h"
 
 using namespace mlir;
 

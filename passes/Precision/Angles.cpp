@@ -1,7 +1,7 @@
-#include "Angles.h"
-#include "Floats.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
+#include "passes/Precision/Angles.h"
+#include "passes/Precision/Floats.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/Train/StateOps.h"
 
 namespace kedge::precision {
 using namespace mlir;

@@ -1,9 +1,9 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Float8Ops.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

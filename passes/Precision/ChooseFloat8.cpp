@@ -1,9 +1,9 @@
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/Products.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Float8Ops.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Products.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

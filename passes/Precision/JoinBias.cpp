@@ -1,9 +1,9 @@
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

@@ -1,6 +1,6 @@
 // The lines of --precision-policy FILE.
 #pragma once
-#include "kedge/Interfaces/PrecisionOpInterface.h"
+#include "lib/Interfaces/PrecisionOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 #include "runtime/io/NamePattern.h"

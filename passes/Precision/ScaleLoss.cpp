@@ -1,9 +1,9 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Dialect/Train/LossScaleOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

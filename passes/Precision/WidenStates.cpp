@@ -1,10 +1,10 @@
-#include "Floats.h"
-#include "WorkingCopies.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Dialect/Train/GradientOps.h"
-#include "kedge/Dialect/Tune/TuneAttrs.h"
-#include "kedge/Support/Statistics.h"
-#include "kedge/Support/StorageBytes.h"
+#include "passes/Precision/Floats.h"
+#include "passes/Precision/WorkingCopies.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

@@ -1,6 +1,6 @@
 // Second states of parameters, in the type that the model reads, and @restore, which computes them when a run starts.
 #pragma once
-#include "kedge/Dialect/Train/StateOps.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::precision {

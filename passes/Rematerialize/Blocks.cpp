@@ -1,5 +1,5 @@
 #include "passes/Rematerialize/Blocks.h"
-#include "kedge/Dialect/Sched/ResultPlaces.h"
+#include "lib/Dialect/Sched/ResultPlaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>

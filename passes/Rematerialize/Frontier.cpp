@@ -1,4 +1,4 @@
-#include "Frontier.h"
+#include "passes/Rematerialize/Frontier.h"
 #include "llvm/Support/ThreadPool.h"
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A scheduled function as the rematerialization solver sees it.
 #pragma once
-#include "kedge/Dialect/Sched/SchedOps.h"
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::remat {

@@ -1,6 +1,6 @@
 // A smaller peak from order alone.
 #pragma once
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 
 namespace kedge::remat {
 

@@ -1,7 +1,7 @@
 // What an execution sequence takes in the arena.
 #pragma once
-#include "kedge/Solver/Arena/ArenaPacking.h"
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 #include <optional>
 
 namespace kedge::remat {

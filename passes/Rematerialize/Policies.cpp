@@ -1,5 +1,5 @@
 #include "passes/Rematerialize/Policies.h"
-#include "kedge/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/Sched/InPlace.h"
 #include "passes/Rematerialize/ResultSlice.h"
 #include <cmath>
 

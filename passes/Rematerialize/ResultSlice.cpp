@@ -1,5 +1,5 @@
 #include "passes/Rematerialize/ResultSlice.h"
-#include "kedge/Dialect/Sched/ResultPlaces.h"
+#include "lib/Dialect/Sched/ResultPlaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

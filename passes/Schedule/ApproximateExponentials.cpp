@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Sched/FastExponentials.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Sched/FastExponentials.h"
+#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
 

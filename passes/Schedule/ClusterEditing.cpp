@@ -1,5 +1,5 @@
 #include "passes/Schedule/ClusterEditing.h"
-#include "kedge/Dialect/Sched/ResultPlaces.h"
+#include "lib/Dialect/Sched/ResultPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,9 +1,9 @@
-#include "kedge/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "passes/Schedule/Passes.h"
-#include "kedge/Dialect/ONNX/ONNXDialect.h"
-#include "kedge/Dialect/Train/TrainDialect.h"
-#include "kedge/Interfaces/DecomposableOpInterface.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/ONNX/ONNXDialect.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Interfaces/DecomposableOpInterface.h"
+#include "lib/Support/Statistics.h"
 
 namespace kedge::schedule {
 #define GEN_PASS_DEF_DECOMPOSE

@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Sched/SinglePass.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Sched/SinglePass.h"
+#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"

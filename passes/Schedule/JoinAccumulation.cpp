@@ -1,10 +1,10 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/EpilogueOps.h"
-#include "kedge/Dialect/Train/OptimizerOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

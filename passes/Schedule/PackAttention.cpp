@@ -1,6 +1,6 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Sched/SchedOps.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
 

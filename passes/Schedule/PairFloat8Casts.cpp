@@ -1,8 +1,8 @@
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Float8Ops.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -1,8 +1,8 @@
-#include "kedge/Dialect/Dist/CollectiveOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Sched/ResultPlaces.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Sched/ResultPlaces.h"
+#include "lib/Support/Statistics.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"

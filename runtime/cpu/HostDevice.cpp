@@ -2,7 +2,7 @@
 // host memory; only launches that move bytes between them copy. Collectives of ranks on their own stream are started
 // and run beside what computes until their event is waited for. No allocation in run().
 #include "runtime/comm/CollectiveKernel.h"
-#include "runtime/cpu/Level.h"
+#include "runtime/cpu/isa/Level.h"
 #include "runtime/exec/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/ThreadPool.h"

@@ -1,6 +1,6 @@
 // The streams that copy between the arenas and run collectives while the GPU computes, and the events that order them.
 #pragma once
-#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/driver/Gpu.h"
 #include <array>
 #include <map>
 

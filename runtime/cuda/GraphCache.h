@@ -1,6 +1,6 @@
 // Sequences of launches as CUDA graphs: recorded once, then started as a whole.
 #pragma once
-#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/driver/Gpu.h"
 #include <map>
 
 namespace kedge::rt::cuda {

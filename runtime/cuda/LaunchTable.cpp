@@ -1,6 +1,6 @@
 #include "runtime/cuda/LaunchTable.h"
-#include "runtime/cuda/CollectiveLaunch.h"
-#include "runtime/cuda/CopyLaunch.h"
+#include "runtime/cuda/library/CollectiveLaunch.h"
+#include "runtime/cuda/library/CopyLaunch.h"
 #include <algorithm>
 
 namespace kedge::rt::cuda {

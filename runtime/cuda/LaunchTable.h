@@ -1,11 +1,11 @@
 // The launches of a program, ready to run: kernels found, operands placed, library calls set up.
 #pragma once
 #include "runtime/cuda/CopyStreams.h"
-#include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/Cudnn.h"
-#include "runtime/cuda/Module.h"
-#include "runtime/cuda/NcclRanks.h"
-#include "runtime/cuda/OperandBlocks.h"
+#include "runtime/cuda/library/CublasLt.h"
+#include "runtime/cuda/library/Cudnn.h"
+#include "runtime/cuda/driver/Module.h"
+#include "runtime/cuda/library/NcclRanks.h"
+#include "runtime/cuda/library/OperandBlocks.h"
 
 namespace kedge::rt::cuda {
 

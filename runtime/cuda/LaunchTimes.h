@@ -1,6 +1,6 @@
 // Times of launches on the GPU for --profile: an event before each launch and one after the last.
 #pragma once
-#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/driver/Gpu.h"
 
 namespace kedge::rt::cuda {
 

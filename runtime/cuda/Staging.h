@@ -1,6 +1,6 @@
 // Page-locked host memory through which data, scalars and results go between the host and the arena on the GPU.
 #pragma once
-#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/driver/Gpu.h"
 #include <map>
 
 namespace kedge::rt::cuda {

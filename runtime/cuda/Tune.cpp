@@ -1,6 +1,6 @@
 // Fills the algorithm table: what kedge-bench tune runs on a GPU.
 #include "runtime/cuda/Tune.h"
-#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/library/CublasLt.h"
 #include "runtime/io/AtomicFile.h"
 
 namespace kedge::rt::cuda {

@@ -1,6 +1,6 @@
 // Operands of a product that is timed. Random numbers, because products of zeros draw less power and run faster.
 #pragma once
-#include "runtime/cuda/LibraryLaunch.h"
+#include "runtime/cuda/library/LibraryLaunch.h"
 
 namespace kedge::rt::cuda {
 

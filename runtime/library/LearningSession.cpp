@@ -3,13 +3,13 @@
 #include "runtime/io/FileLock.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/BeginRun.h"
-#include "runtime/train/Effects.h"
+#include "runtime/train/report/Effects.h"
 #include "runtime/train/Evaluate.h"
-#include "runtime/train/Export.h"
+#include "runtime/train/output/Export.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/LinkedImage.h"
-#include "runtime/train/OutputFiles.h"
-#include "runtime/train/Weights.h"
+#include "runtime/train/output/OutputFiles.h"
+#include "runtime/train/weights/Weights.h"
 #include <algorithm>
 #include <cstring>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include "runtime/library/kedge_session.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/CompletedStep.h"
-#include "runtime/train/Weights.h"
+#include "runtime/train/weights/Weights.h"
 #include <memory>
 
 namespace kedge::rt {

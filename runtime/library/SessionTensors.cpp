@@ -2,10 +2,10 @@
 #include "runtime/format/Convert.h"
 #include "runtime/library/LearningSession.h"
 #include "runtime/train/BeginRun.h"
-#include "runtime/train/CheckpointTensors.h"
-#include "runtime/train/OutputReader.h"
-#include "runtime/train/StateValues.h"
-#include "runtime/train/Weights.h"
+#include "runtime/train/checkpoint/CheckpointTensors.h"
+#include "runtime/train/output/OutputReader.h"
+#include "runtime/train/weights/StateValues.h"
+#include "runtime/train/weights/Weights.h"
 #include <algorithm>
 
 namespace kedge::rt {

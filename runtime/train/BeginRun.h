@@ -1,6 +1,6 @@
 // Prepares a run for its first step, after states were loaded.
 #pragma once
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 
 namespace kedge::rt {
 

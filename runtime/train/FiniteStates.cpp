@@ -1,7 +1,7 @@
 #include "runtime/train/FiniteStates.h"
 #include "runtime/comm/FirstWord.h"
 #include "runtime/format/Convert.h"
-#include "runtime/train/StateValues.h"
+#include "runtime/train/weights/StateValues.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/program/NumberFlags.h"
-#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
 #include <algorithm>
 #include <cmath>
 

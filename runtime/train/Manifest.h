@@ -1,6 +1,6 @@
 // The text of a checkpoint's manifest: JSON whose last entry is a checksum of all before it.
 #pragma once
-#include "runtime/train/Log.h"
+#include "runtime/train/report/Log.h"
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // --metric: what evaluation measures besides the loss.
 #pragma once
 #include "runtime/comm/Communicator.h"
-#include "runtime/train/OutputReader.h"
+#include "runtime/train/output/OutputReader.h"
 #include <array>
 #include <memory>
 

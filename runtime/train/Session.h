@@ -6,11 +6,11 @@
 #include "runtime/exec/Profile.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/program/Options.h"
-#include "runtime/train/Best.h"
+#include "runtime/train/checkpoint/Best.h"
 #include "runtime/train/Evaluate.h"
-#include "runtime/train/Gradients.h"
-#include "runtime/train/Log.h"
-#include "runtime/train/Weights.h"
+#include "runtime/train/output/Gradients.h"
+#include "runtime/train/report/Log.h"
+#include "runtime/train/weights/Weights.h"
 #include <memory>
 
 namespace kedge::rt {

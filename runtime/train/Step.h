@@ -1,7 +1,7 @@
 // One optimizer step: batches, scalars, functions, loss.
 #pragma once
 #include "runtime/data/Dataset.h"
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/Schedule.h"
 
 namespace kedge::rt {

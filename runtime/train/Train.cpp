@@ -1,9 +1,9 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
-#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/CompletedStep.h"
-#include "runtime/train/Display.h"
+#include "runtime/train/report/Display.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"

@@ -2,7 +2,7 @@
 // kedge-bench-products [rounds [part of a name]], e.g. 9 "1024 qkv". Everything is measured in turns and the least time of all rounds counts, as
 // other programs may run on the machine.
 #include "runtime/calls/LibraryKernel.h"
-#include "runtime/cpu/Isa.h"
+#include "runtime/cpu/isa/Isa.h"
 #include "runtime/cpu/Kernel.h"
 #include <algorithm>
 #include <barrier>

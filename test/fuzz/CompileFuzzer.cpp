@@ -1,8 +1,8 @@
 // Any bytes, read as an ONNX model, linted, repaired, imported and folded: level 1, or one error.
-#include "kedge/Dialect/Registration.h"
-#include "kedge/Import/GraphImporter.h"
-#include "kedge/Import/LintOps.h"
-#include "kedge/Support/Error.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Import/LintOps.h"
+#include "lib/Support/Error.h"
 #include "mlir/IR/Verifier.h"
 #include <cstdlib>
 

@@ -2,7 +2,7 @@
 #include "runtime/data/Source.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

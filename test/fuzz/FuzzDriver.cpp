@@ -3,8 +3,8 @@
 // Input n depends on the seed, n and the corpus only. On a finding (sanitizer report, foreign exception, more
 // than 10 seconds for one input) the input goes to FILE, its number is printed, and the exit code is not 0.
 // `TARGET --replay FILE` runs one file as it is.
-#include "WireTree.h"
-#include "support/OnnxBytes.h"
+#include "test/fuzz/WireTree.h"
+#include "test/support/OnnxBytes.h"
 #include <chrono>
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,6 @@
 // Any bytes, read as an ONNX model: either a model whose parts can be used, or one kedge::Error.
-#include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Support/Error.h"
 #include <cstdlib>
 
 using namespace kedge;

@@ -1,4 +1,4 @@
-#include "support/OnnxBytes.h"
+#include "test/support/OnnxBytes.h"
 
 /// Small models that use what files of exporters rarely do: functions, subgraphs, every way to store
 /// elements.

@@ -1,4 +1,4 @@
-#include "WireTree.h"
+#include "test/fuzz/WireTree.h"
 
 namespace kedge::test {
 

@@ -1,6 +1,6 @@
 // A level-1 function through the whole CPU path - clusters, kernels, arena, launch table - in this process.
 #pragma once
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <memory>

@@ -1,5 +1,5 @@
 #include "test/support/GpuMatrices.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "runtime/format/Float16.h"
 #include <bit>
 #include <cstring>

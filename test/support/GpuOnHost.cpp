@@ -1,5 +1,5 @@
 #include "test/support/GpuOnHost.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -1,5 +1,5 @@
 #include "test/support/GpuSimulator.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "passes/Lower/Codegen/JitProgram.h"
 #include "test/support/GpuOnHost.h"

@@ -1,5 +1,5 @@
 #include "test/support/GpuThreads.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "test/support/GpuMatrices.h"
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // kedge-model-repair IN.onnx OUT.onnx: writes IN as an exported file would have it after --repair, untrained;
 // the tests compare what both files compute, and what lint says of the second.
-#include "kedge/Export/Skeleton/ModelDiff.h"
-#include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Lint/Lint.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/ModelDiff.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Lint/Lint.h"
+#include "lib/Support/Error.h"
 #include "runtime/format/OnnxWriter.h"
 #include <cstdio>
 

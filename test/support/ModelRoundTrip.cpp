@@ -1,7 +1,7 @@
 // kedge-model-roundtrip IN.onnx OUT.onnx [--external]: takes every numeric initializer of IN as a state of a
 // program and writes OUT from the skeleton; the tests compare both files with ONNX's own tools.
-#include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Support/Error.h"
 #include "runtime/format/OnnxWriter.h"
 #include <cstdio>
 #include <map>

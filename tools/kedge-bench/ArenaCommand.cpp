@@ -1,8 +1,8 @@
 // kedge-bench arena: MiniMalloc's CSV in, the same rows with an offset out.
-#include "BufferTable.h"
-#include "Commands.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TextFile.h"
+#include "tools/kedge-bench/BufferTable.h"
+#include "tools/kedge-bench/Commands.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include <memory>
 #include <stdexcept>
 

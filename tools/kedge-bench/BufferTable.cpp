@@ -1,5 +1,5 @@
-#include "BufferTable.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge-bench/BufferTable.h"
+#include "lib/Support/Error.h"
 #include <cerrno>
 #include <charconv>
 #include <cstring>

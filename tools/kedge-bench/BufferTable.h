@@ -1,6 +1,6 @@
 // CSV tables of buffers: id,lower,upper,size and, where they have been placed, offset.
 #pragma once
-#include "kedge/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Arena/ArenaPacking.h"
 #include <string>
 
 namespace kedge::bench {

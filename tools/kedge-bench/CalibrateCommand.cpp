@@ -1,8 +1,8 @@
 // kedge-bench calibrate: a device file of this machine, from the runtime's and the compiler's own kernels.
-#include "Commands.h"
-#include "TimedKernel.h"
-#include "kedge/Analysis/DeviceModel.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/TimedKernel.h"
+#include "lib/Analysis/DeviceModel.h"
+#include "lib/Support/Error.h"
 #include "runtime/exec/Executor.h"
 #include <cmath>
 #include <fmt/format.h>

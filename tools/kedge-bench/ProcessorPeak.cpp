@@ -1,4 +1,4 @@
-#include "ProcessorPeak.h"
+#include "tools/kedge-bench/ProcessorPeak.h"
 #include <algorithm>
 #include <barrier>
 #include <chrono>

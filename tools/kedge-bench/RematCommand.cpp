@@ -1,8 +1,8 @@
 // kedge-bench remat: a graph as JSON in, an execution sequence with recomputation out.
-#include "Commands.h"
-#include "RematGraph.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TextFile.h"
+#include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/RematGraph.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>

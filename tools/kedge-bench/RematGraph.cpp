@@ -1,5 +1,5 @@
-#include "RematGraph.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge-bench/RematGraph.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>

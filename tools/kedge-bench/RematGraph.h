@@ -1,7 +1,7 @@
 // Graphs for `kedge-bench remat`: networkx node-link JSON, in the dialects of Checkmate's training graphs
 // (`id`, `cost_cpu`, `cost_ram`) and of Moccasin's random layered ones (`name`, `duration`, `out_cost`).
 #pragma once
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 #include <string>
 
 namespace kedge::bench {

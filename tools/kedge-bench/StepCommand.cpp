@@ -1,8 +1,8 @@
 // kedge-bench step: what scripts that time PyTorch print, for a compiled program.
-#include "Commands.h"
-#include "ProcessorPeak.h"
-#include "SyntheticData.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/ProcessorPeak.h"
+#include "tools/kedge-bench/SyntheticData.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <chrono>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // kedge-bench tune: programs of --target cuda time their own products on this machine's GPU; one table comes of it.
-#include "Commands.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/TextFile.h"
+#include "tools/kedge-bench/Commands.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "runtime/io/FileMap.h"
 #include "runtime/calls/AlgorithmTable.h"
 #include <algorithm>

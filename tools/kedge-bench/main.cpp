@@ -1,5 +1,5 @@
 // kedge-bench: solvers and steps on benchmark inputs.
-#include "Commands.h"
+#include "tools/kedge-bench/Commands.h"
 #include "runtime/program/ParseErrors.h"
 #include "tools/CommandLine.h"
 

@@ -1,4 +1,4 @@
-#include "DeclaredDialects.h"
+#include "tools/kedge-opt/DeclaredDialects.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,7 +1,7 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
-#include "DeclaredDialects.h"
-#include "kedge/Dialect/Registration.h"
-#include "kedge/Support/Statistics.h"
+#include "tools/kedge-opt/DeclaredDialects.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Lower/Codegen/KernelDialects.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"

@@ -1,8 +1,8 @@
 // kedge-translate: ONNX models to level 1 as text, and back.
-#include "kedge/Dialect/Registration.h"
-#include "kedge/Export/Onnx/OnnxGraph.h"
-#include "kedge/Import/GraphImporter.h"
-#include "kedge/Support/Error.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Export/Onnx/OnnxGraph.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Support/Error.h"
 #include "tools/CommandLine.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,5 +1,5 @@
-#include "AdapterFlags.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge/AdapterFlags.h"
+#include "lib/Support/Error.h"
 
 namespace kedge::tool {
 

@@ -1,6 +1,6 @@
 // Options of low-rank adapters.
 #pragma once
-#include "driver/ModelOptions.h"
+#include "driver/options/ModelOptions.h"
 #include <CLI/CLI.hpp>
 
 namespace kedge::tool {

@@ -1,16 +1,16 @@
 // kedge compile MODEL -o PROGRAM, and what lies between.
-#include "Commands.h"
-#include "DeepSpeedFlags.h"
-#include "SavedCommand.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/DeepSpeedFlags.h"
+#include "tools/kedge/SavedCommand.h"
 #include "driver/Algorithms.h"
 #include "driver/Compilation.h"
 #include "driver/KernelLevels.h"
-#include "driver/ProgramOptions.h"
-#include "driver/Report.h"
+#include "driver/options/ProgramOptions.h"
+#include "driver/plan/Report.h"
 #include "driver/SavedIr.h"
 #include "driver/Worlds.h"
-#include "kedge/Link/Link.h"
-#include "kedge/Support/Error.h"
+#include "lib/Link/Link.h"
+#include "lib/Support/Error.h"
 #include <cstdio>
 #include <fmt/ranges.h>
 

@@ -1,10 +1,10 @@
-#include "CompileFlags.h"
-#include "AdapterFlags.h"
-#include "OptionEffects.h"
+#include "tools/kedge/CompileFlags.h"
+#include "tools/kedge/AdapterFlags.h"
+#include "tools/kedge/OptionEffects.h"
 #include "driver/GpuTarget.h"
 #include "driver/SavedIr.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/MemoryBudget.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/MemoryBudget.h"
 #include "runtime/program/NumberFlags.h"
 #include <fmt/ranges.h>
 

@@ -1,7 +1,7 @@
-#include "DeepSpeedFlags.h"
-#include "SavedCommand.h"
-#include "driver/DeepSpeedConfig.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge/DeepSpeedFlags.h"
+#include "tools/kedge/SavedCommand.h"
+#include "driver/deepspeed/DeepSpeedConfig.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 
 namespace kedge::tool {

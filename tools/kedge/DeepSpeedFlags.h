@@ -1,6 +1,6 @@
 // A command line with the options of its --deepspeed-config.
 #pragma once
-#include "CompileFlags.h"
+#include "tools/kedge/CompileFlags.h"
 
 namespace kedge::tool {
 

@@ -1,8 +1,8 @@
 // kedge lint MODEL: what would train wrongly, silently.
-#include "Commands.h"
-#include "ModelFlags.h"
-#include "kedge/Dialect/Registration.h"
-#include "kedge/Import/LintOps.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/ModelFlags.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Import/LintOps.h"
 #include "runtime/program/NumberFlags.h"
 #include <cstdio>
 #include <cstdlib>

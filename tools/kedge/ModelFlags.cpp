@@ -1,5 +1,5 @@
-#include "ModelFlags.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge/ModelFlags.h"
+#include "lib/Support/Error.h"
 #include <charconv>
 
 namespace kedge::tool {

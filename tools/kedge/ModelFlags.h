@@ -1,6 +1,6 @@
 // Flags of the model: lint, plan and compile have them.
 #pragma once
-#include "driver/ModelOptions.h"
+#include "driver/options/ModelOptions.h"
 #include <CLI/CLI.hpp>
 
 namespace kedge::tool {

@@ -1,5 +1,5 @@
-#include "OptionEffects.h"
-#include "kedge/Support/Error.h"
+#include "tools/kedge/OptionEffects.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 
 namespace kedge::tool {

@@ -1,6 +1,6 @@
 // Options that would do nothing beside the others that were given.
 #pragma once
-#include "driver/CompileOptions.h"
+#include "driver/options/CompileOptions.h"
 #include <CLI/CLI.hpp>
 
 namespace kedge::tool {

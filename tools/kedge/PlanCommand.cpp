@@ -1,15 +1,15 @@
 // kedge plan MODEL: memory of a step, before running it.
-#include "Commands.h"
-#include "DeepSpeedFlags.h"
-#include "driver/Compare.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/DeepSpeedFlags.h"
+#include "driver/plan/Compare.h"
 #include "driver/Compilation.h"
 #include "driver/KernelLevels.h"
-#include "driver/MaxBatch.h"
-#include "driver/PlanCheck.h"
-#include "driver/ProgramOptions.h"
-#include "driver/Report.h"
-#include "kedge/Export/Plan/PlanReport.h"
-#include "kedge/Support/Error.h"
+#include "driver/plan/MaxBatch.h"
+#include "driver/plan/PlanCheck.h"
+#include "driver/options/ProgramOptions.h"
+#include "driver/plan/Report.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <cstdio>
 #include <fmt/ranges.h>

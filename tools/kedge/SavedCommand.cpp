@@ -1,6 +1,6 @@
-#include "SavedCommand.h"
+#include "tools/kedge/SavedCommand.h"
 #include "driver/SavedIr.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 
 namespace kedge::tool {
 

@@ -1,9 +1,9 @@
 // kedge: lint an ONNX model, plan its training, compile it to a program.
-#include "Commands.h"
-#include "ModelFlags.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/ModelFlags.h"
 #include "tools/CommandLine.h"
-#include "kedge/Support/Error.h"
-#include "kedge/Support/Progress.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/Progress.h"
 #include "runtime/program/ParseErrors.h"
 #include <algorithm>
 #include <new>

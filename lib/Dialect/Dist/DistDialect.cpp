@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Dist/DistDialect.h"
-#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Dist/DistDialect.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -8,17 +8,17 @@ using namespace mlir;
 using namespace kedge::dist;
 
 #define GET_ATTRDEF_CLASSES
-#include "kedge/Dialect/Dist/DistAttrs.cpp.inc"
-#include "kedge/Dialect/Dist/DistDialect.cpp.inc"
+#include "lib/Dialect/Dist/DistAttrs.cpp.inc"
+#include "lib/Dialect/Dist/DistDialect.cpp.inc"
 
 void DistDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "kedge/Dialect/Dist/DistAttrs.cpp.inc"
+#include "lib/Dialect/Dist/DistAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Dist/CollectiveOps.cpp.inc"
+#include "lib/Dialect/Dist/CollectiveOps.cpp.inc"
       >();
 }
 

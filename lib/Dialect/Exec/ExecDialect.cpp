@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Train/TrainDialect.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Train/TrainDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -7,13 +7,13 @@
 using namespace mlir;
 using namespace kedge::exec;
 
-#include "kedge/Dialect/Exec/ExecAttrsEnums.cpp.inc"
+#include "lib/Dialect/Exec/ExecAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "kedge/Dialect/Exec/ExecAttrs.cpp.inc"
-#include "kedge/Dialect/Exec/ExecDialect.cpp.inc"
-#include "kedge/Dialect/Exec/ExecInterfaces.cpp.inc"
+#include "lib/Dialect/Exec/ExecAttrs.cpp.inc"
+#include "lib/Dialect/Exec/ExecDialect.cpp.inc"
+#include "lib/Dialect/Exec/ExecInterfaces.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Exec/ExecOps.cpp.inc"
+#include "lib/Dialect/Exec/ExecOps.cpp.inc"
 
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
@@ -27,10 +27,10 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribut
 void ExecDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "kedge/Dialect/Exec/ExecAttrs.cpp.inc"
+#include "lib/Dialect/Exec/ExecAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Exec/ExecOps.cpp.inc"
+#include "lib/Dialect/Exec/ExecOps.cpp.inc"
       >();
 }

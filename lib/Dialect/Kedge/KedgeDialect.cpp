@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/Operation.h"
@@ -8,10 +8,10 @@
 using namespace mlir;
 using namespace kedge;
 
-#include "kedge/Dialect/Kedge/KedgeAttrsEnums.cpp.inc"
-#include "kedge/Dialect/Kedge/KedgeDialect.cpp.inc"
+#include "lib/Dialect/Kedge/KedgeAttrsEnums.cpp.inc"
+#include "lib/Dialect/Kedge/KedgeDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "kedge/Dialect/Kedge/KedgeAttrs.cpp.inc"
+#include "lib/Dialect/Kedge/KedgeAttrs.cpp.inc"
 
 namespace {
 /// A place is written once, and short where it is used.
@@ -42,7 +42,7 @@ LogicalResult verifyResultPlaces(Operation *op, Attribute value) {
 void KedgeDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "kedge/Dialect/Kedge/KedgeAttrs.cpp.inc"
+#include "lib/Dialect/Kedge/KedgeAttrs.cpp.inc"
       >();
   addInterfaces<PlaceAliases>();
 }

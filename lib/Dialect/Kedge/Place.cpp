@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/Place.h"
 
 using namespace mlir;
 using namespace kedge;

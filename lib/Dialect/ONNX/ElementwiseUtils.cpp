@@ -1,4 +1,4 @@
-#include "ElementwiseUtils.h"
+#include "lib/Dialect/ONNX/ElementwiseUtils.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;

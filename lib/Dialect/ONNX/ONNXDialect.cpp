@@ -1,21 +1,21 @@
-#include "kedge/Dialect/ONNX/ONNXDialect.h"
-#include "kedge/Dialect/ONNX/CompositeOps.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "lib/Dialect/ONNX/ONNXDialect.h"
+#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 
 using namespace mlir;
 using namespace kedge::onnx;
 
-#include "kedge/Dialect/ONNX/ONNXDialect.cpp.inc"
+#include "lib/Dialect/ONNX/ONNXDialect.cpp.inc"
 
 // One registration function a family keeps each family's generated code in its own translation unit.
 void ONNXDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/ONNX/CoreOps.cpp.inc"
+#include "lib/Dialect/ONNX/CoreOps.cpp.inc"
       >();
   registerMathOps();
   registerLogicOps();

@@ -1,5 +1,5 @@
-#include "kedge/Dialect/ONNX/Products.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Products.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 
 using namespace mlir;
 using namespace kedge;

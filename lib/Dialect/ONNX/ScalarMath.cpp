@@ -1,4 +1,4 @@
-#include "kedge/Dialect/ONNX/ScalarMath.h"
+#include "lib/Dialect/ONNX/ScalarMath.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,5 +1,5 @@
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Sched/FastExponentials.h"
+#include "lib/Dialect/Sched/FastExponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Sched/ResultPlaces.h"
+#include "lib/Dialect/Sched/ResultPlaces.h"
 
 using namespace mlir;
 using namespace kedge;

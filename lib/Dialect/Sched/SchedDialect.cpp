@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -7,15 +7,15 @@
 using namespace mlir;
 using namespace kedge::sched;
 
-#include "kedge/Dialect/Sched/SchedDialect.cpp.inc"
-#include "kedge/Dialect/Sched/SchedAttrsEnums.cpp.inc"
+#include "lib/Dialect/Sched/SchedDialect.cpp.inc"
+#include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Sched/SchedOps.cpp.inc"
+#include "lib/Dialect/Sched/SchedOps.cpp.inc"
 
 void SchedDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Sched/SchedOps.cpp.inc"
+#include "lib/Dialect/Sched/SchedOps.cpp.inc"
       >();
 }
 

@@ -1,4 +1,4 @@
-#include "kedge/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/FunctionKind.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Numbers drawn by counters: where an element's lie, and train.random.
-#include "RandomPlace.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/RandomPlace.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
 #include <numbers>
 

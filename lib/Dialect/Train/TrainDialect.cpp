@@ -1,16 +1,16 @@
-#include "kedge/Dialect/Train/TrainDialect.h"
-#include "kedge/Dialect/Train/ElementwiseOps.h"
-#include "kedge/Dialect/Train/EpilogueOps.h"
-#include "kedge/Dialect/Train/FewBitOps.h"
-#include "kedge/Dialect/Train/Float8Ops.h"
-#include "kedge/Dialect/Train/GradientOps.h"
-#include "kedge/Dialect/Train/MoreOptimizerOps.h"
-#include "kedge/Dialect/Train/LossOps.h"
-#include "kedge/Dialect/Train/MovementGradientOps.h"
-#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
-#include "kedge/Dialect/Train/OptimizerOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/TensorLimits.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
+#include "lib/Dialect/Train/Quantized/FewBitOps.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
+#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -19,45 +19,45 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::train;
 
-#include "kedge/Dialect/Train/TrainAttrsEnums.cpp.inc"
+#include "lib/Dialect/Train/TrainAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "kedge/Dialect/Train/TrainAttrs.cpp.inc"
-#include "kedge/Dialect/Train/TrainDialect.cpp.inc"
+#include "lib/Dialect/Train/TrainAttrs.cpp.inc"
+#include "lib/Dialect/Train/TrainDialect.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Train/StateOps.cpp.inc"
+#include "lib/Dialect/Train/StateOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
+#include "lib/Dialect/Train/EpilogueOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Train/FewBitOps.cpp.inc"
+#include "lib/Dialect/Train/Quantized/FewBitOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Train/Float8Ops.cpp.inc"
+#include "lib/Dialect/Train/Quantized/Float8Ops.cpp.inc"
 #define GET_OP_CLASSES
-#include "kedge/Dialect/Train/MoreOptimizerOps.cpp.inc"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
 
 void TrainDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "kedge/Dialect/Train/TrainAttrs.cpp.inc"
+#include "lib/Dialect/Train/TrainAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Train/StateOps.cpp.inc"
+#include "lib/Dialect/Train/StateOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
+#include "lib/Dialect/Train/EpilogueOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Train/FewBitOps.cpp.inc"
+#include "lib/Dialect/Train/Quantized/FewBitOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Train/Float8Ops.cpp.inc"
+#include "lib/Dialect/Train/Quantized/Float8Ops.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "kedge/Dialect/Train/MoreOptimizerOps.cpp.inc"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
       >();
   registerLossOps();
   registerOptimizerOps();

@@ -1,7 +1,7 @@
 // Builds the model::Graph of level 1: names, constants, nodes.
 #pragma once
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Model/Model.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Model/Model.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <set>

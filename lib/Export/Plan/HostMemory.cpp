@@ -1,7 +1,7 @@
-#include "HostMemory.h"
-#include "kedge/Dialect/Sched/SchedDialect.h"
-#include "kedge/Export/Plan/PlanReport.h"
-#include "kedge/Support/StorageBytes.h"
+#include "lib/Export/Plan/HostMemory.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Support/StorageBytes.h"
 #include <algorithm>
 
 using namespace mlir;

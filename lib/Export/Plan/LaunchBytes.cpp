@@ -1,7 +1,7 @@
-#include "LaunchBytes.h"
-#include "HostMemory.h"
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "lib/Export/Plan/LaunchBytes.h"
+#include "lib/Export/Plan/HostMemory.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include <algorithm>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // kedge plan --report FILE.html: one page that needs nothing else.
 #include "PlanPage.h"
-#include "kedge/Export/Plan/PlanReport.h"
-#include "kedge/Export/Plan/PlanView.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Export/Plan/PlanView.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,8 +1,8 @@
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Dialect/Sched/SchedDialect.h"
-#include "kedge/Export/Plan/PlanReport.h"
-#include "kedge/Support/AttrJson.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Support/AttrJson.h"
 #include <algorithm>
 
 using namespace mlir;

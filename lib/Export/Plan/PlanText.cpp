@@ -1,6 +1,6 @@
 // kedge plan for a person at a terminal.
-#include "kedge/Export/Plan/PlanReport.h"
-#include "kedge/Export/Plan/PlanView.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Export/Plan/PlanView.h"
 #include <algorithm>
 #include <fmt/format.h>
 

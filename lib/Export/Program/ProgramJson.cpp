@@ -1,10 +1,10 @@
-#include "kedge/Export/Program/ProgramJson.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Exec/LaunchBytes.h"
-#include "kedge/Dialect/Kedge/Place.h"
-#include "kedge/Dialect/Train/StateOps.h"
-#include "kedge/Support/AttrJson.h"
-#include "ProgramStates.h"
+#include "lib/Export/Program/ProgramJson.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Exec/LaunchBytes.h"
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/AttrJson.h"
+#include "lib/Export/Program/ProgramStates.h"
 
 using namespace mlir;
 using namespace kedge;

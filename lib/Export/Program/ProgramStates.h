@@ -1,6 +1,6 @@
 // The states of a program as JSON: where they lie and where their values come from.
 #pragma once
-#include "kedge/Export/Program/ProgramJson.h"
+#include "lib/Export/Program/ProgramJson.h"
 
 namespace kedge {
 

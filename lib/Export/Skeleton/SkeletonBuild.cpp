@@ -1,5 +1,5 @@
-#include "SkeletonBuilder.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/SkeletonBuilder.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 
 namespace kedge::exporter {

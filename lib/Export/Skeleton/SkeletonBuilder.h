@@ -1,8 +1,8 @@
 // Rewrites the original file's messages: what nothing changes stays a range of the file.
 #pragma once
-#include "SkeletonProto.h"
-#include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Model/ModelWire.h"
+#include "lib/Export/Skeleton/SkeletonProto.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Model/ModelWire.h"
 #include "lib/Model/ModelParse.h"
 #include <set>
 

@@ -1,7 +1,7 @@
 // A skeleton as the program carries it.
-#include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Model/ModelFile.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Model/ModelFile.h"
+#include "lib/Support/Error.h"
 
 namespace kedge::exporter {
 

@@ -1,5 +1,5 @@
 // Ready-made edits.
-#include "kedge/Export/Skeleton/SkeletonEdits.h"
+#include "lib/Export/Skeleton/SkeletonEdits.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>

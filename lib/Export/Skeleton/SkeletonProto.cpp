@@ -1,5 +1,5 @@
-#include "SkeletonProto.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/SkeletonProto.h"
+#include "lib/Support/Error.h"
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
 

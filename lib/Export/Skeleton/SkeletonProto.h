@@ -1,6 +1,6 @@
 // Encodes ONNX structs that an edit brings into the file, in protobuf's wire format.
 #pragma once
-#include "kedge/Model/Model.h"
+#include "lib/Model/Model.h"
 
 namespace kedge::exporter {
 

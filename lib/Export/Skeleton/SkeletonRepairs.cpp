@@ -1,6 +1,6 @@
 // What changed between two models as edits of the file, found by the byte places that both remember.
-#include "kedge/Export/Skeleton/ModelDiff.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/ModelDiff.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 #include <set>
 

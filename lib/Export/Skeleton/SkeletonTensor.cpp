@@ -1,6 +1,6 @@
 // Tensors in the exported file: raw_data of known length, or a place in the external file.
-#include "SkeletonBuilder.h"
-#include "kedge/Support/Error.h"
+#include "lib/Export/Skeleton/SkeletonBuilder.h"
+#include "lib/Support/Error.h"
 
 namespace kedge::exporter {
 

@@ -1,7 +1,7 @@
 // NonMaxSuppression of boxes that are known at compile time: how many stay decides the shape.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,10 +1,10 @@
 // Norms, activations and losses from any opset to the canonical ops. Attention: CompositeAttention.cpp.
-#include "CompositeAttention.h"
-#include "kedge/Dialect/ONNX/CompositeOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/GradientOps.h"
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/Build/CompositeAttention.h"
+#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Import/NodeImporter.h"
 
 using namespace mlir;
 using namespace kedge;

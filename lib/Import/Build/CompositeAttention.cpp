@@ -1,16 +1,16 @@
 // ONNX Attention in 3-D and 4-D form, with caches and masks, as train.Attention; what only the score output
 // needs is composed from primitives.
-#include "CompositeAttention.h"
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/ActivationOps.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/GradientOps.h"
+#include "lib/Import/Build/CompositeAttention.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -1,6 +1,6 @@
 // Importers of ONNX's Attention and RotaryEmbedding, which become train.Attention and train.rotary.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 
 namespace kedge {
 void importAttention(NodeContext &c);

@@ -1,9 +1,9 @@
 // Nodes that leave no op: constants, identities, shapes, branches taken at compile time.
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Import/NodeImporter.h"
-#include "kedge/Lint/Lint.h"
-#include "kedge/Model/NarrowTypes.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/NodeImporter.h"
+#include "lib/Lint/Lint.h"
+#include "lib/Model/NarrowTypes.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,15 +1,15 @@
 // DeformConv: each place of the window reads the image at a point of its own, between places; then one product with the weights.
-#include "MovementUtils.h"
-#include "NarrowCasts.h"
-#include "NeuralNetworkWindow.h"
-#include "kedge/Dialect/ONNX/ActivationOps.h"
-#include "kedge/Dialect/ONNX/GradientBuilder.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/ONNX/WindowShape.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Import/Build/NeuralNetworkWindow.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
 
 using namespace mlir;
 using namespace kedge;

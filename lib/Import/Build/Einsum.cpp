@@ -1,10 +1,10 @@
 // Einsum as diagonals, sums, matrix products and transposes.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include <cctype>
 #include <map>
 

@@ -1,11 +1,11 @@
 // Elementwise arithmetic, functions, logic and casts, from any opset to the canonical ops.
-#include "MathImporters.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;

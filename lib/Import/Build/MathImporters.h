@@ -1,6 +1,6 @@
 // Importers of nodes that are one op of one or two operands, and the parts of the math family.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 
 namespace kedge {
 

@@ -1,7 +1,7 @@
 // Reshapes, permutations, joins and splits, from any opset to the canonical ops.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,8 +1,8 @@
 // Gathers and scatters.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,8 +1,8 @@
 // Tensors made from little: ranges, splats, triangles, one-hot rows.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Resize and Upsample of all opsets, GridSample.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Builders of movement ops that choose the cheapest form, and what their importers share.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"

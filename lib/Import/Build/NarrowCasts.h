@@ -1,6 +1,6 @@
-// Numbers of narrow types (kedge/Model/NarrowTypes.h) to codes and back, in ops that every target has.
+// Numbers of narrow types (lib/Model/NarrowTypes.h) to codes and back, in ops that every target has.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 
 namespace kedge {
 

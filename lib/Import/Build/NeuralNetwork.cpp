@@ -1,9 +1,9 @@
 // Products, convolutions, recurrent layers from any opset to the canonical ops. Pools: NeuralNetworkPool.cpp.
-#include "MathImporters.h"
-#include "NeuralNetworkWindow.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/Build/NeuralNetworkWindow.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/NodeImporter.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // Windows of convolutions and pools as nodes give them.
 #pragma once
-#include "kedge/Import/NodeImporter.h"
+#include "lib/Import/NodeImporter.h"
 
 namespace kedge {
 

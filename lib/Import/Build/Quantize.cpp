@@ -1,18 +1,18 @@
 // QuantizeLinear and its relatives, in ops of the wide types around them. What is quantised and read back trains: the
 // gradient passes where nothing was clipped, as PyTorch's fake quantisation has it.
-#include "../NodeConstants.h"
-#include "MathImporters.h"
-#include "MovementUtils.h"
-#include "NarrowCasts.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/GradientBuilder.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,12 +1,12 @@
 // Random numbers of the model. A `seed` attribute is not read: a run's numbers follow from its own --seed.
-#include "../NodeConstants.h"
-#include "MovementUtils.h"
-#include "NarrowCasts.h"
-#include "kedge/Dialect/ONNX/GradientBuilder.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 using namespace kedge;

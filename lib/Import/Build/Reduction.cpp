@@ -1,14 +1,14 @@
 // Reductions, softmax, CumSum, TopK, from any opset to the canonical ops.
-#include "MovementUtils.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/GradientBuilder.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Import/NodeImporter.h"
-#include "kedge/Lint/Lint.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/NodeImporter.h"
+#include "lib/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;

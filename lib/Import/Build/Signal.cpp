@@ -1,11 +1,11 @@
 // Fourier transforms as products with constant matrices; mel weights.
-#include "MovementUtils.h"
-#include "NarrowCasts.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
-#include "kedge/Dialect/ONNX/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include <cmath>
 #include <numbers>
 

@@ -1,5 +1,5 @@
 // From a packing down to lower ones by runs of ArenaEjection.
-#include "ArenaEjection.h"
+#include "lib/Solver/Arena/ArenaEjection.h"
 #include <algorithm>
 
 namespace kedge::solver {

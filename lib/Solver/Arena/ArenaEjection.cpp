@@ -1,4 +1,4 @@
-#include "ArenaEjection.h"
+#include "lib/Solver/Arena/ArenaEjection.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -6,7 +6,7 @@
 // its way where ArenaSearch is lost: hundreds of large items of a few sizes, all of which live together with
 // hundreds of others.
 #pragma once
-#include "ArenaFirstFit.h"
+#include "lib/Solver/Arena/ArenaFirstFit.h"
 
 namespace kedge::solver {
 

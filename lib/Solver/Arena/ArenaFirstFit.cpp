@@ -1,4 +1,4 @@
-#include "ArenaFirstFit.h"
+#include "lib/Solver/Arena/ArenaFirstFit.h"
 #include <algorithm>
 #include <functional>
 #include <numeric>

@@ -1,7 +1,7 @@
 // First fit: items in some order, each to the lowest gap that it fits into.
 #pragma once
-#include "ArenaEffort.h"
-#include "ArenaProblem.h"
+#include "lib/Solver/Arena/ArenaEffort.h"
+#include "lib/Solver/Arena/ArenaProblem.h"
 
 namespace kedge::solver {
 

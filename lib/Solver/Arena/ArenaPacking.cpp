@@ -1,6 +1,6 @@
-#include "kedge/Solver/Arena/ArenaPacking.h"
-#include "ArenaEjection.h"
-#include "ArenaSearch.h"
+#include "lib/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Arena/ArenaEjection.h"
+#include "lib/Solver/Arena/ArenaSearch.h"
 #include <algorithm>
 #include <limits>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "ArenaProblem.h"
+#include "lib/Solver/Arena/ArenaProblem.h"
 #include <algorithm>
 #include <numeric>
 #include <tuple>

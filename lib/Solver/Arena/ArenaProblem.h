@@ -1,6 +1,6 @@
 // Buffers as the packers see them: sizes in a common unit, time cut to the sections that matter.
 #pragma once
-#include "kedge/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Arena/ArenaPacking.h"
 #include <cstddef>
 
 namespace kedge::solver {

@@ -1,4 +1,4 @@
-#include "ArenaSearch.h"
+#include "lib/Solver/Arena/ArenaSearch.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

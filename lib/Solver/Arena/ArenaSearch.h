@@ -11,7 +11,7 @@
 // first) follow rules with a random part, and the search starts over with others when it has visited many states. The
 // idea of placing in canonical order with pruning by section is MiniMalloc's (ASPLOS 2023).
 #pragma once
-#include "ArenaFirstFit.h"
+#include "lib/Solver/Arena/ArenaFirstFit.h"
 #include <array>
 
 namespace kedge::solver {

@@ -1,5 +1,5 @@
 // ArenaSearch: the skyline, its changes and how they are taken back.
-#include "ArenaSearch.h"
+#include "lib/Solver/Arena/ArenaSearch.h"
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "MinCut.h"
+#include "lib/Solver/Remat/MinCut.h"
 #include <algorithm>
 
 namespace kedge::solver {

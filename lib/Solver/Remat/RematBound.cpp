@@ -1,5 +1,5 @@
-#include "RematBound.h"
-#include "RematPrecedence.h"
+#include "lib/Solver/Remat/RematBound.h"
+#include "lib/Solver/Remat/RematPrecedence.h"
 #include <algorithm>
 #include <cmath>
 #include <queue>

@@ -1,7 +1,7 @@
 // Proven lower bounds: what no plan can beat.
 #pragma once
-#include "RematModel.h"
-#include "RematPrecedence.h"
+#include "lib/Solver/Remat/RematModel.h"
+#include "lib/Solver/Remat/RematPrecedence.h"
 #include <limits>
 
 namespace kedge::solver {

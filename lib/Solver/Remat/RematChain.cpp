@@ -1,4 +1,4 @@
-#include "RematChain.h"
+#include "lib/Solver/Remat/RematChain.h"
 #include <algorithm>
 
 namespace kedge::solver {

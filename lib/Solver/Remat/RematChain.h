@@ -1,7 +1,7 @@
 // Problems whose first runs come in one order: what the search of all states can take.
 #pragma once
-#include "RematModel.h"
-#include "RematValueSet.h"
+#include "lib/Solver/Remat/RematModel.h"
+#include "lib/Solver/Remat/RematValueSet.h"
 #include <optional>
 
 namespace kedge::solver {

@@ -1,5 +1,5 @@
-#include "RematDelays.h"
-#include "RematDemand.h"
+#include "lib/Solver/Remat/RematDelays.h"
+#include "lib/Solver/Remat/RematDemand.h"
 #include <algorithm>
 
 namespace kedge::solver {

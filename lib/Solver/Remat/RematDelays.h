@@ -1,6 +1,6 @@
 // Orders in which one step that nothing waits for runs late.
 #pragma once
-#include "RematModel.h"
+#include "lib/Solver/Remat/RematModel.h"
 
 namespace kedge::solver {
 

@@ -1,4 +1,4 @@
-#include "RematDemand.h"
+#include "lib/Solver/Remat/RematDemand.h"
 #include <algorithm>
 #include <limits>
 

@@ -1,6 +1,6 @@
 // Sequences that follow from which values are kept: the rest is made again where it is read.
 #pragma once
-#include "RematModel.h"
+#include "lib/Solver/Remat/RematModel.h"
 
 namespace kedge::solver {
 

@@ -1,6 +1,6 @@
-#include "RematExact.h"
-#include "RematStateBound.h"
-#include "RematUses.h"
+#include "lib/Solver/Remat/RematExact.h"
+#include "lib/Solver/Remat/RematStateBound.h"
+#include "lib/Solver/Remat/RematUses.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>

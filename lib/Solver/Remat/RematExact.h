@@ -1,6 +1,6 @@
 // A search of all states of problems whose first runs come in one order: proves that no plan is cheaper.
 #pragma once
-#include "RematChain.h"
+#include "lib/Solver/Remat/RematChain.h"
 #include <functional>
 
 namespace kedge::solver {

@@ -1,5 +1,5 @@
-#include "RematFold.h"
-#include "RematDemand.h"
+#include "lib/Solver/Remat/RematFold.h"
+#include "lib/Solver/Remat/RematDemand.h"
 #include <algorithm>
 #include <limits>
 

@@ -1,6 +1,6 @@
 // A problem of many layers that are alike as one of few, and its plans as plans of the whole.
 #pragma once
-#include "RematLayers.h"
+#include "lib/Solver/Remat/RematLayers.h"
 #include <functional>
 #include <optional>
 

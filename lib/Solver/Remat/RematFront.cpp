@@ -1,5 +1,5 @@
-#include "RematFront.h"
-#include "RematDelays.h"
+#include "lib/Solver/Remat/RematFront.h"
+#include "lib/Solver/Remat/RematDelays.h"
 #include <algorithm>
 
 namespace kedge::solver {

@@ -1,7 +1,7 @@
 // Plans for all budgets at once: a fixed walk down a ladder of budgets, so that the answer for one budget
 // never depends on which other was asked for.
 #pragma once
-#include "RematSearch.h"
+#include "lib/Solver/Remat/RematSearch.h"
 #include <functional>
 
 namespace kedge::solver {

@@ -1,4 +1,4 @@
-#include "RematLayers.h"
+#include "lib/Solver/Remat/RematLayers.h"
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

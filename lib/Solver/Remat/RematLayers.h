@@ -1,6 +1,6 @@
 // Repeated structure: stretches of the order that consist of blocks which are alike.
 #pragma once
-#include "RematModel.h"
+#include "lib/Solver/Remat/RematModel.h"
 
 namespace kedge::solver {
 

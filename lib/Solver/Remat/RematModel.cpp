@@ -1,4 +1,4 @@
-#include "RematModel.h"
+#include "lib/Solver/Remat/RematModel.h"
 #include <algorithm>
 #include <cmath>
 #include <map>

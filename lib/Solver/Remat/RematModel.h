@@ -1,6 +1,6 @@
 // What the rematerialization solver derives from a problem once.
 #pragma once
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 #include <span>
 
 namespace kedge::solver {

@@ -1,4 +1,4 @@
-#include "RematMoment.h"
+#include "lib/Solver/Remat/RematMoment.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>

@@ -1,7 +1,7 @@
 // What any plan must hold or pay at one moment: the first run of a node.
 #pragma once
-#include "MinCut.h"
-#include "RematModel.h"
+#include "lib/Solver/Remat/MinCut.h"
+#include "lib/Solver/Remat/RematModel.h"
 #include <optional>
 
 namespace kedge::solver {

@@ -1,4 +1,4 @@
-#include "RematPrecedence.h"
+#include "lib/Solver/Remat/RematPrecedence.h"
 #include <algorithm>
 #include <bit>
 

@@ -1,6 +1,6 @@
 // Which first runs must come before which, and what that alone holds at each of them.
 #pragma once
-#include "RematMoment.h"
+#include "lib/Solver/Remat/RematMoment.h"
 
 namespace kedge::solver {
 

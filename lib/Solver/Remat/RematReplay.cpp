@@ -1,5 +1,5 @@
 // The reference evaluation of a sequence: slow, and the meaning of the model.
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 #include <algorithm>
 
 namespace kedge::solver {

@@ -1,4 +1,4 @@
-#include "RematSearch.h"
+#include "lib/Solver/Remat/RematSearch.h"
 #include <algorithm>
 
 namespace kedge::solver {

@@ -1,6 +1,6 @@
 // Annealing over execution sequences: run a node again before a read, drop a run, move a step.
 #pragma once
-#include "RematSequence.h"
+#include "lib/Solver/Remat/RematSequence.h"
 #include <functional>
 
 namespace kedge::solver {

@@ -1,4 +1,4 @@
-#include "RematSequence.h"
+#include "lib/Solver/Remat/RematSequence.h"
 #include <algorithm>
 
 namespace kedge::solver {

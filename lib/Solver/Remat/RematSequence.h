@@ -1,7 +1,7 @@
 // An execution sequence that can be changed step by step, with its cost and its excess over a budget at hand.
 #pragma once
-#include "RematModel.h"
-#include "RematSlots.h"
+#include "lib/Solver/Remat/RematModel.h"
+#include "lib/Solver/Remat/RematSlots.h"
 
 namespace kedge::solver {
 

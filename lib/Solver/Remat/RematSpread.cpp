@@ -1,5 +1,5 @@
 // A sequence laid out anew, with room between its steps, and steps that slide: the order stays as it is.
-#include "RematSequence.h"
+#include "lib/Solver/Remat/RematSequence.h"
 #include <algorithm>
 
 namespace kedge::solver {

@@ -1,6 +1,6 @@
-#include "RematStarts.h"
-#include "RematDemand.h"
-#include "RematMoment.h"
+#include "lib/Solver/Remat/RematStarts.h"
+#include "lib/Solver/Remat/RematDemand.h"
+#include "lib/Solver/Remat/RematMoment.h"
 #include <algorithm>
 
 namespace kedge::solver {

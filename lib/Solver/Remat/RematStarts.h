@@ -1,6 +1,6 @@
 // Sequences to begin from: the order cut into segments, of which only the border values are kept.
 #pragma once
-#include "RematModel.h"
+#include "lib/Solver/Remat/RematModel.h"
 
 namespace kedge::solver {
 

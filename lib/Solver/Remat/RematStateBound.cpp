@@ -1,4 +1,4 @@
-#include "RematStateBound.h"
+#include "lib/Solver/Remat/RematStateBound.h"
 #include <algorithm>
 
 namespace kedge::solver {

@@ -1,7 +1,7 @@
 // What any plan must still pay from a given state on, seen at one moment to come.
 #pragma once
-#include "MinCut.h"
-#include "RematChain.h"
+#include "lib/Solver/Remat/MinCut.h"
+#include "lib/Solver/Remat/RematChain.h"
 
 namespace kedge::solver {
 

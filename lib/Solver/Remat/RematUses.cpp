@@ -1,4 +1,4 @@
-#include "RematUses.h"
+#include "lib/Solver/Remat/RematUses.h"
 #include <algorithm>
 #include <limits>
 

@@ -1,6 +1,6 @@
 // Which values can be of use from a state on, in any plan below a cost.
 #pragma once
-#include "RematChain.h"
+#include "lib/Solver/Remat/RematChain.h"
 
 namespace kedge::solver {
 

@@ -1,10 +1,10 @@
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 #include "lib/Solver/ProcessorClock.h"
-#include "RematBound.h"
-#include "RematExact.h"
-#include "RematFold.h"
-#include "RematFront.h"
-#include "RematStarts.h"
+#include "lib/Solver/Remat/RematBound.h"
+#include "lib/Solver/Remat/RematExact.h"
+#include "lib/Solver/Remat/RematFold.h"
+#include "lib/Solver/Remat/RematFront.h"
+#include "lib/Solver/Remat/RematStarts.h"
 #include <algorithm>
 #include <memory>
 

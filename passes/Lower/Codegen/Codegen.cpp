@@ -1,5 +1,5 @@
 #include "passes/Lower/Codegen/Codegen.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"

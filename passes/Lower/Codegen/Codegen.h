@@ -1,6 +1,6 @@
 // Kernel functions -> native object code.
 #pragma once
-#include "kedge/Support/ObjectFile.h"
+#include "lib/Support/ObjectFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 #include <string>

@@ -1,5 +1,5 @@
 #include "passes/Lower/Codegen/JitProgram.h"
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/TargetSelect.h"

@@ -1,6 +1,6 @@
 // Kernels in this process: what tests and `kedge-bench` run without a linker.
 #pragma once
-#include "kedge/Support/ObjectFile.h"
+#include "lib/Support/ObjectFile.h"
 #include "runtime/abi/kedge_abi.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

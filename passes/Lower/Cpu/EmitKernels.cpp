@@ -1,4 +1,4 @@
-#include "kedge/Support/Statistics.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Lower/Cpu/KernelEmitter.h"
 #include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Passes.h"

@@ -1,6 +1,6 @@
 // Clusters -> kernel functions in arith, math, scf, vector and llvm loads and stores.
 #pragma once
-#include "kedge/Dialect/Sched/SchedOps.h"
+#include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>

@@ -1,6 +1,6 @@
 // Sums over the rows of a block (sched.sum): what a thread adds up by itself, and how the teams of a block join theirs.
 #pragma once
-#include "passes/Lower/Gpu/ThreadScalars.h"
+#include "passes/Lower/Gpu/thread/ThreadScalars.h"
 
 namespace kedge::lower::gpu {
 

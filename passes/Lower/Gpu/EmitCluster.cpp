@@ -3,7 +3,7 @@
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
-#include "passes/Lower/Gpu/ThreadEmitter.h"
+#include "passes/Lower/Gpu/thread/ThreadEmitter.h"
 #include "passes/Lower/Gpu/TileEmitter.h"
 #include "passes/Lower/Cluster/KernelNames.h"
 

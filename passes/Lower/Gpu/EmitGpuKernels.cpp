@@ -1,5 +1,5 @@
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"
 #include "passes/Lower/Gpu/LaunchGroups.h"
 #include "passes/Lower/Gpu/GpuCode.h"

@@ -1,5 +1,5 @@
-#include "kedge/Analysis/LibraryCall.h"
-#include "kedge/Dialect/Train/EpilogueOps.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "runtime/calls/LibraryWork.h"
 #include "runtime/io/Error.h"

@@ -1,4 +1,4 @@
-#include "kedge/Support/Statistics.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Lower/Gpu/LaunchGroups.h"
 #include "passes/Lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,8 +1,8 @@
 #include "passes/Lower/Gpu/LaunchGroups.h"
-#include "kedge/Analysis/StepCost.h"
-#include "kedge/Dialect/Exec/LaunchBytes.h"
-#include "kedge/Dialect/Exec/Lifetimes.h"
-#include "kedge/Dialect/Kedge/Place.h"
+#include "lib/Analysis/StepCost.h"
+#include "lib/Dialect/Exec/LaunchBytes.h"
+#include "lib/Dialect/Exec/Lifetimes.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "llvm/ADT/StringSet.h"
 

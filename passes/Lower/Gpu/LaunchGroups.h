@@ -1,6 +1,6 @@
 // Level 4: launches of one flat function become one launch.
 #pragma once
-#include "kedge/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Exec/ExecOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
 namespace kedge::lower::gpu {

@@ -1,5 +1,5 @@
-#include "kedge/Dialect/Kedge/KedgeDialect.h"
-#include "kedge/Support/Statistics.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Support/Statistics.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"
 #include "passes/Lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 // The folds of one pass: what a thread folds by itself, and how the threads of a team join their results.
 #pragma once
 #include "passes/Lower/Gpu/OnlineSums.h"
-#include "passes/Lower/Gpu/ThreadScalars.h"
+#include "passes/Lower/Gpu/thread/ThreadScalars.h"
 
 namespace kedge::lower::gpu {
 

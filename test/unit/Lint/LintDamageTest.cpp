@@ -1,5 +1,5 @@
 // What the exporter's metadata proves, and what --repair makes of it.
-#include "LintModels.h"
+#include "test/unit/Lint/LintModels.h"
 
 using namespace kedge;
 using namespace kedge::test;

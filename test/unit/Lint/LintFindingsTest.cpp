@@ -1,7 +1,7 @@
 // Training mode, gradients, labels, ranks; the two forms of the report.
-#include "LintModels.h"
-#include "kedge/Lint/BatchAxis.h"
-#include "kedge/Support/Error.h"
+#include "test/unit/Lint/LintModels.h"
+#include "lib/Lint/BatchAxis.h"
+#include "lib/Support/Error.h"
 #include <nlohmann/json.hpp>
 
 using namespace kedge;

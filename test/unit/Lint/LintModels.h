@@ -1,6 +1,6 @@
 // Models built by hand in the form that torch's exporter writes, and the checks over them.
 #pragma once
-#include "kedge/Lint/Lint.h"
+#include "lib/Lint/Lint.h"
 #include <gtest/gtest.h>
 
 namespace kedge::test {

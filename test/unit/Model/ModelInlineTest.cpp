@@ -1,7 +1,7 @@
 // Model-local functions disappear; names, attributes, opsets and metadata come out right.
-#include "kedge/Model/Model.h"
-#include "support/OnnxBytes.h"
-#include "support/TempFolder.h"
+#include "lib/Model/Model.h"
+#include "test/support/OnnxBytes.h"
+#include "test/support/TempFolder.h"
 #include <gtest/gtest.h>
 #include <set>
 

@@ -1,7 +1,7 @@
 // What a file must be to be a model, and what is said when it is not.
-#include "kedge/Model/Model.h"
-#include "support/OnnxBytes.h"
-#include "support/TempFolder.h"
+#include "lib/Model/Model.h"
+#include "test/support/OnnxBytes.h"
+#include "test/support/TempFolder.h"
 #include <gtest/gtest.h>
 
 using namespace kedge::model;

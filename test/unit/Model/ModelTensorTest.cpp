@@ -1,8 +1,8 @@
 // Every way in which ONNX stores elements gives the same bytes.
-#include "kedge/Model/Model.h"
-#include "kedge/Model/ModelFile.h"
-#include "support/OnnxBytes.h"
-#include "support/TempFolder.h"
+#include "lib/Model/Model.h"
+#include "lib/Model/ModelFile.h"
+#include "test/support/OnnxBytes.h"
+#include "test/support/TempFolder.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Files written from skeletons: what was edited is new, everything else is as it was.
-#include "kedge/Export/Skeleton/Skeleton.h"
-#include "kedge/Model/ModelFile.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Model/ModelFile.h"
 #include "runtime/format/OnnxWriter.h"
-#include "support/OnnxBytes.h"
-#include "support/TempFolder.h"
+#include "test/support/OnnxBytes.h"
+#include "test/support/TempFolder.h"
 #include <gtest/gtest.h>
 
 using namespace kedge;

@@ -1,7 +1,7 @@
 // ONNX's own backend node cases through generated kernels and library calls.
-#include "../import/NodeCases.h"
-#include "kedge/Dialect/Train/Bindings.h"
-#include "kedge/Dialect/Train/FunctionKind.h"
+#include "test/unit/import/NodeCases.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/FunctionKind.h"
 #include "test/support/CompiledFunction.h"
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-#include "kedge/Analysis/DeviceModel.h"
-#include "kedge/Support/Error.h"
-#include "support/TempFolder.h"
+#include "lib/Analysis/DeviceModel.h"
+#include "lib/Support/Error.h"
+#include "test/support/TempFolder.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

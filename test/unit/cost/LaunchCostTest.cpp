@@ -1,6 +1,6 @@
 // Work of single launches, against numbers counted by hand.
-#include "kedge/Analysis/LaunchCost.h"
-#include "kedge/Dialect/Registration.h"
+#include "lib/Analysis/LaunchCost.h"
+#include "lib/Dialect/Registration.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"

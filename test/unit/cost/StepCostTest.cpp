@@ -1,12 +1,12 @@
 // Work of whole steps, against formulas.
-#include "kedge/Analysis/StepCost.h"
-#include "kedge/Dialect/Registration.h"
+#include "lib/Analysis/StepCost.h"
+#include "lib/Dialect/Registration.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines/Pipelines.h"
-#include "support/GptModule.h"
-#include "support/Places.h"
+#include "test/support/GptModule.h"
+#include "test/support/Places.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

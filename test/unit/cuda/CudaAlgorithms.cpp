@@ -1,10 +1,10 @@
 // The algorithm table: stored choices are used, others are the library's first proposal, and tuning writes the best.
-#include "CudaProgram.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
-#include "support/ScopedVariable.h"
-#include "support/TempFolder.h"
+#include "test/support/ScopedVariable.h"
+#include "test/support/TempFolder.h"
 #include <algorithm>
 #include <fstream>
 #include <ranges>

@@ -1,7 +1,7 @@
 // KEDGE_CUDA_BLOCKS=1: a generated kernel that leaves its operand is seen, where the arena hides it.
-#include "CudaProgram.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include "runtime/cuda/CudaDevice.h"
-#include "support/ScopedVariable.h"
+#include "test/support/ScopedVariable.h"
 
 namespace kedge::test {
 namespace {

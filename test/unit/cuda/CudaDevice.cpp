@@ -1,6 +1,6 @@
 // The GPU device against a driver that records calls and fails on demand: what reaches the GPU, in which order, and
 // what a user reads when something is wrong.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <filesystem>
 #include <sstream>
 

@@ -1,9 +1,9 @@
 // Products with epilogues on the GPU device, against sums written out here: the stand-in computes epilogues from cuBLASLt's descriptors
 // by the header's rules.
-#include "CudaProgram.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/format/Convert.h"
-#include "support/ScopedVariable.h"
+#include "test/support/ScopedVariable.h"
 #include <algorithm>
 #include <cmath>
 

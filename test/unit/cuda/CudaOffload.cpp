@@ -1,6 +1,6 @@
 // Copies between the arenas beside launches: a driver that does them as late or as early as events allow gives the CPU's
 // numbers, and other ones as soon as an event is not waited for.
-#include "CudaProgram.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include "runtime/cuda/CudaDevice.h"

@@ -1,8 +1,8 @@
-#include "CudaProgram.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include "runtime/calls/Product.h"
 #include "runtime/format/Convert.h"
 #include "runtime/cuda/CudaDevice.h"
-#include "support/TempFolder.h"
+#include "test/support/TempFolder.h"
 #include <algorithm>
 #include <cmath>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // Several ranks, each a process with a simulated GPU: what NCCL is asked for, and how all of them end when one goes.
-#include "RuntimeTest.h"
-#include "Torchrun.h"
-#include "runtime/cuda/Nccl.h"
+#include "test/unit/runtime/RuntimeTest.h"
+#include "test/unit/runtime/Torchrun.h"
+#include "runtime/cuda/library/Nccl.h"
 #include <sstream>
 #if __has_include(<nccl.h>)
 #include <nccl.h>

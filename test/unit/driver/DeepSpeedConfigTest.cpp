@@ -1,7 +1,7 @@
 // Every key of --deepspeed-config, and every error.
-#include "driver/DeepSpeedConfig.h"
-#include "kedge/Support/Error.h"
-#include "support/TempFolder.h"
+#include "driver/deepspeed/DeepSpeedConfig.h"
+#include "lib/Support/Error.h"
+#include "test/support/TempFolder.h"
 #include <fstream>
 #include <gtest/gtest.h>
 

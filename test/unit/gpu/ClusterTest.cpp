@@ -1,5 +1,5 @@
 // Clusters of every shape that the plans tell apart, at sizes that do not fit.
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "test/unit/gpu/KernelPair.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>

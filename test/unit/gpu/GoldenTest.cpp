@@ -1,8 +1,8 @@
 // Every cluster and library call of the golden models: the GPU's kernels compute what the CPU's do.
-#include "kedge/Dialect/Registration.h"
-#include "kedge/Import/GraphImporter.h"
-#include "kedge/Import/LintOps.h"
-#include "kedge/Support/Error.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Import/LintOps.h"
+#include "lib/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "test/unit/gpu/KernelPair.h"

@@ -1,6 +1,6 @@
 #include "test/unit/gpu/KernelPair.h"
-#include "kedge/Dialect/Sched/InPlace.h"
-#include "kedge/Support/Error.h"
+#include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

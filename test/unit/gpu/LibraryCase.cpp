@@ -1,5 +1,5 @@
 #include "test/unit/gpu/LibraryCase.h"
-#include "kedge/Analysis/LibraryCall.h"
+#include "lib/Analysis/LibraryCall.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"

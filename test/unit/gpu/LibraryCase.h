@@ -1,6 +1,6 @@
 // One library call, by the CPU's kernel and by the generated GPU kernels in the simulator, on the same inputs.
 #pragma once
-#include "kedge/Dialect/Sched/SchedOps.h"
+#include "lib/Dialect/Sched/SchedOps.h"
 #include <cstdint>
 #include <string>
 

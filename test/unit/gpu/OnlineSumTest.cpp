@@ -1,5 +1,5 @@
 // Sums of exp(x - max) beside their maximum: rows that no thread's registers hold.
-#include "kedge/Support/Error.h"
+#include "lib/Support/Error.h"
 #include "test/unit/gpu/KernelPair.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>

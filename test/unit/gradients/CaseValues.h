@@ -1,6 +1,6 @@
 // Arguments of a gradient case.
 #pragma once
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "ElementwiseCases.h"
+#include "test/unit/gradients/ElementwiseCases.h"
 #include <algorithm>
 #include <fmt/format.h>
 

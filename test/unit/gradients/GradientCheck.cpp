@@ -1,7 +1,7 @@
-#include "GradientCheck.h"
-#include "CaseValues.h"
-#include "ReverseFunction.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "test/unit/gradients/GradientCheck.h"
+#include "test/unit/gradients/CaseValues.h"
+#include "test/unit/gradients/ReverseFunction.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include <cmath>
 #include <fmt/format.h>
 

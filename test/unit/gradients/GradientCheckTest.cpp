@@ -1,9 +1,9 @@
 // KEDGE_GRADIENT_CASE=norm runs only functions whose file or name holds that word.
-#include "ElementwiseCases.h"
-#include "GradientCheck.h"
-#include "NarrowGradients.h"
-#include "kedge/Dialect/Registration.h"
-#include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "test/unit/gradients/ElementwiseCases.h"
+#include "test/unit/gradients/GradientCheck.h"
+#include "test/unit/gradients/NarrowGradients.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/Parser/Parser.h"
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // What import makes of graphs, and what it says of those that it cannot take.
-#include "kedge/Import/GraphImporter.h"
-#include "kedge/Support/Error.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Support/Error.h"
 #include "test/support/OnnxBytes.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>

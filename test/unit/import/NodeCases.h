@@ -1,6 +1,6 @@
 // ONNX's backend node tests, imported with their inputs as constants and interpreted.
 #pragma once
-#include "kedge/Interpret/ConstantEvaluator.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
 #include <map>

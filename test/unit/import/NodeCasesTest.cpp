@@ -1,5 +1,5 @@
 // KEDGE_NODE_CASES=resize,pad runs only folders whose names hold one of these and lists what is unsupported.
-#include "NodeCases.h"
+#include "test/unit/import/NodeCases.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sstream>

@@ -1,5 +1,5 @@
 // How the threads of a product wait for each other.
-#include "runtime/cpu/GemmTeam.h"
+#include "runtime/cpu/gemm/GemmTeam.h"
 #include <gtest/gtest.h>
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-#include "runtime/cpu/ConvDots.h"
-#include "runtime/cpu/ConvWinograd.h"
+#include "runtime/cpu/conv/ConvDots.h"
+#include "runtime/cpu/conv/ConvWinograd.h"
 #include "test/unit/kernels/KernelTest.h"
 
 namespace kedge::rt::test {

@@ -1,6 +1,6 @@
 // Products of 16-bit operands on every set of instructions that this machine has: bounds that follow from the format and
 // the length of sums, places that do not matter, and what leaves the format's range.
-#include "runtime/cpu/NarrowRows.h"
+#include "runtime/cpu/isa/NarrowRows.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Runs library kernels the way every test wants it: with several numbers of threads, whose results must have
 // the same bits, into outputs full of garbage, without allocation in run().
 #pragma once
-#include "runtime/cpu/Isa.h"
+#include "runtime/cpu/isa/Isa.h"
 #include "runtime/format/Float16.h"
 #include "runtime/calls/LibraryKernel.h"
 #include <cstring>

@@ -1,5 +1,5 @@
 // Panels whose source has k along its rows, with every number of lanes.
-#include "runtime/cpu/TurnedRows.h"
+#include "runtime/cpu/gemm/TurnedRows.h"
 #include "test/unit/kernels/KernelTest.h"
 
 namespace kedge::rt::test {

@@ -1,5 +1,5 @@
 // Clusters without folds, against plain loops.
-#include "EmitterHarness.h"
+#include "test/unit/lower/EmitterHarness.h"
 #include <fmt/format.h>
 
 using namespace kedge::test;

@@ -1,5 +1,5 @@
 // Every operation that bodies of clusters are made of, in lanes and in a masked rest.
-#include "EmitterHarness.h"
+#include "test/unit/lower/EmitterHarness.h"
 #include <cmath>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Clusters with folds, against plain loops in double.
-#include "EmitterHarness.h"
+#include "test/unit/lower/EmitterHarness.h"
 #include <cmath>
 #include <fmt/format.h>
 

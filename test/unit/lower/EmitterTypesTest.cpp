@@ -1,5 +1,5 @@
 // Element types, random numbers, and odd shapes.
-#include "EmitterHarness.h"
+#include "test/unit/lower/EmitterHarness.h"
 #include "runtime/format/Philox.h"
 #include <bit>
 #include <cmath>

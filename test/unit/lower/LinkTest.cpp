@@ -1,6 +1,6 @@
 // The object of a program and the linker, up to a program that starts.
-#include "kedge/Link/Link.h"
-#include "kedge/Support/Error.h"
+#include "lib/Link/Link.h"
+#include "lib/Support/Error.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // f32 functions of generated kernels against libm in double, in units of the last place.
-#include "EmitterHarness.h"
+#include "test/unit/lower/EmitterHarness.h"
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // The same bits at every level of optimization and for every processor.
-#include "EmitterHarness.h"
+#include "test/unit/lower/EmitterHarness.h"
 
 using namespace kedge;
 using namespace kedge::test;

@@ -1,6 +1,6 @@
 // Arithmetic with broadcasting, powers, remainders, selection, casts, over element types.
-#include "OpHarness.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "test/unit/math/OpHarness.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Moments in 8-bit dynamic codes, as kernels code them, beside the runtime's tables, which are bitsandbytes'.
-#include "OpHarness.h"
-#include "kedge/Dialect/Train/MoreOptimizerOps.h"
+#include "test/unit/math/OpHarness.h"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/format/FewBits.h"

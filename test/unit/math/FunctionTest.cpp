@@ -1,5 +1,5 @@
 // Functions of one variable and activations: values against <cmath>, gradients against differences.
-#include "OpHarness.h"
+#include "test/unit/math/OpHarness.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Gradients of gathers, slices, pads, joins and resampling against differences.
-#include "OpHarness.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "test/unit/math/OpHarness.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // Statistics of normalizations, to the last bit.
-#include "OpHarness.h"
-#include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "test/unit/math/OpHarness.h"
+#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,10 +1,10 @@
 // Runs single ops in the reference interpreter: values against formulas, gradients against differences.
 #pragma once
-#include "kedge/Interpret/ConstantEvaluator.h"
-#include "kedge/Dialect/ONNX/ActivationOps.h"
-#include "kedge/Dialect/ONNX/LogicOps.h"
-#include "kedge/Dialect/ONNX/MathOps.h"
-#include "kedge/Dialect/ONNX/ReductionOps.h"
+#include "lib/Interpret/ConstantEvaluator.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/BuiltinOps.h"

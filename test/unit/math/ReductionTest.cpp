@@ -1,5 +1,5 @@
 // Reductions, softmax, CumSum, TopK: values, empty folds, gradients.
-#include "OpHarness.h"
+#include "test/unit/math/OpHarness.h"
 #include <cmath>
 
 using namespace mlir;

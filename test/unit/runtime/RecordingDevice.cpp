@@ -1,4 +1,4 @@
-#include "RecordingDevice.h"
+#include "test/unit/runtime/RecordingDevice.h"
 #include "runtime/format/Convert.h"
 #include <utility>
 

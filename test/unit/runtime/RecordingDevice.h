@@ -1,6 +1,6 @@
 // Programs of the runtime's tests without kernels: a device that notes what each function is given, and runs nothing.
 #pragma once
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/exec/Executor.h"
 #include <memory>
 

@@ -1,6 +1,6 @@
 // Allocations that fail: an error, nothing half-written. Those of the driver's stand-in are not a program's own, so that the
 // GPU's tests leave this file out.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <filesystem>
 
 namespace kedge::test {

@@ -1,5 +1,5 @@
 // Data in: conversions, token files, predictions, gradients, initial values.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/Philox.h"
 #include "runtime/train/Schedule.h"

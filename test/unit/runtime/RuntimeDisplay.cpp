@@ -1,5 +1,5 @@
 // What the progress bar says of the time that is left, by a clock of the test's own.
-#include "runtime/train/Display.h"
+#include "runtime/train/report/Display.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

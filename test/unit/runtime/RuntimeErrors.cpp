@@ -1,7 +1,7 @@
 // What goes wrong is told once, with place and remedy, and nothing is left behind.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/TensorFile.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <cmath>
 #include <filesystem>
 

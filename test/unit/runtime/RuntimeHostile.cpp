@@ -1,5 +1,5 @@
 // Damaged and hostile files, closed descriptors, options beyond reason: errors, never crashes or waits.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/NpyHeader.h"
 #include "runtime/io/NamePattern.h"
 #include "runtime/io/Printable.h"

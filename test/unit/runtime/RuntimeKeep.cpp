@@ -1,5 +1,5 @@
 // What --keep, --resume, a second program and outputs may never destroy.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <csignal>
 #include <filesystem>
 #include <random>

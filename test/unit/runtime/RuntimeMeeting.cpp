@@ -1,9 +1,9 @@
 // How ranks without MPI find each other, and what a process knows of its rank.
-#include "RuntimeTest.h"
-#include "Torchrun.h"
+#include "test/unit/runtime/RuntimeTest.h"
+#include "test/unit/runtime/Torchrun.h"
 #include "runtime/comm/tcp/Meeting.h"
 #include "runtime/comm/Communicator.h"
-#include "support/ScopedVariable.h"
+#include "test/support/ScopedVariable.h"
 #include <thread>
 
 namespace kedge::test {

@@ -1,5 +1,5 @@
 // Jobs of several ranks that lose a rank, are told to stop, or are killed as a whole, in the middle of training.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <algorithm>
 #include <chrono>
 #include <csignal>

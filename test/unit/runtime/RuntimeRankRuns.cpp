@@ -1,6 +1,6 @@
 // Runs of a program on several ranks under real mpirun: what it trains, evaluates, writes and says is what one rank with
 // the whole batch does.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/TensorFile.h"
 #include <cmath>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // The engine of ranks under real mpirun, and as torchrun starts them.
-#include "RuntimeTest.h"
-#include "Torchrun.h"
+#include "test/unit/runtime/RuntimeTest.h"
+#include "test/unit/runtime/Torchrun.h"
 #include "runtime/comm/Collective.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/Rounds.h"

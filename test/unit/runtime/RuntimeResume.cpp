@@ -1,5 +1,5 @@
 // Checkpoints, signals, kill -9: the log and the weights of an interrupted run equal an uninterrupted one's.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/train/Manifest.h"
 #include <chrono>

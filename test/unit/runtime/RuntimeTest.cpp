@@ -1,5 +1,5 @@
-#include "RuntimeTest.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/RuntimeTest.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

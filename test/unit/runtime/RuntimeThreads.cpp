@@ -1,6 +1,6 @@
 // The thread pool: every part once, slots of its own for each thread at work, exceptions, loops within loops, two callers,
 // threads that come late; and the claims of a product's team.
-#include "runtime/cpu/GemmTeam.h"
+#include "runtime/cpu/gemm/GemmTeam.h"
 #include "runtime/exec/ThreadPool.h"
 #include <gtest/gtest.h>
 #include <mutex>

@@ -1,5 +1,5 @@
 // Training through the command line: numbers, rows, schedules, the log.
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <cmath>
 
 namespace kedge::test {

@@ -1,10 +1,10 @@
 // States that are parts of tensors, filled from the model file and from checkpoints; what a checkpoint leaves out.
-#include "RecordingDevice.h"
+#include "test/unit/runtime/RecordingDevice.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/TensorFile.h"
-#include "runtime/train/Checkpoint.h"
-#include "runtime/train/Weights.h"
-#include "tiny/Tiny.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/train/weights/Weights.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <numeric>
 
 namespace kedge::test {

@@ -1,8 +1,8 @@
 // Ranks and rows (contract, section 2): what W ranks read together is what one rank with W times the batch reads, and
 // random numbers are keyed by the same rows.
-#include "RecordingDevice.h"
+#include "test/unit/runtime/RecordingDevice.h"
 #include "runtime/train/Step.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 
 namespace kedge::test {
 namespace {

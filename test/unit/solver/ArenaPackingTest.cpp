@@ -1,4 +1,4 @@
-#include "kedge/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Arena/ArenaPacking.h"
 #include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>

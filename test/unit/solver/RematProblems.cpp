@@ -1,4 +1,4 @@
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematModel.h"
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 // Problems for the tests of the rematerialization solver.
 #pragma once
-#include "kedge/Solver/Remat/Rematerialization.h"
+#include "lib/Solver/Remat/Rematerialization.h"
 
 namespace kedge::solver::test {
 

@@ -1,5 +1,5 @@
 // Orders in which one gradient of weights runs late, and what they are good for; other orders of a plan.
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematDelays.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The search of all states: what it proves against all plans of small problems, and which problems it takes.
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematExact.h"
 #include <cmath>
 #include <gtest/gtest.h>

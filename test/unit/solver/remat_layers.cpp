@@ -1,5 +1,5 @@
 // Repeated layers: found, folded to a few, and plans for the few as plans for all.
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematFold.h"
 #include <cstdlib>
 #include <gtest/gtest.h>

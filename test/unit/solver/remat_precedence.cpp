@@ -1,5 +1,5 @@
 // Which first runs come before which in any order, and what they hold whatever the order.
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematPrecedence.h"
 #include <gtest/gtest.h>
 

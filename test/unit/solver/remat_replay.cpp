@@ -1,5 +1,5 @@
 // peakOf against hand-made cases, and the search's own structure against peakOf.
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematSequence.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Plans and bounds against all plans of small problems; sweeps; structured graphs.
-#include "RematProblems.h"
+#include "test/unit/solver/RematProblems.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>

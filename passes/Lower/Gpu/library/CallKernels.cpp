@@ -1,5 +1,5 @@
 #include "passes/Lower/Gpu/library/CallKernels.h"
-#include "kedge/Analysis/LibraryCall.h"
+#include "lib/Analysis/LibraryCall.h"
 
 using namespace mlir;
 using namespace kedge;

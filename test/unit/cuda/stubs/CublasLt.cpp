@@ -3,7 +3,7 @@
 //   KEDGE_STUB_NO_EPILOGUE=N proposes nothing for products with an epilogue other than a bias; with the status N, if N is not 1
 //   KEDGE_STUB_NO_BIAS=1     ...and nothing for those with a bias
 //   KEDGE_STUB_REFUSES=N     refuses to run what it proposed as the N-th
-#include "Stub.h"
+#include "test/unit/cuda/stubs/Stub.h"
 #include "runtime/format/Float16.h"
 #include "runtime/format/Float8.h"
 #include <algorithm>

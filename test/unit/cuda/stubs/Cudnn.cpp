@@ -1,7 +1,7 @@
 // libcudnn.so.9 as tests have it: convolutions on the host, from the descriptors alone. Workspaces are as large as
 // KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing. With KEDGE_STUB_REFUSES_PLAIN
 // it has no gradients by plain sums: =query says so when it is asked, =run when it is to run them.
-#include "Stub.h"
+#include "test/unit/cuda/stubs/Stub.h"
 #include <cudnn.h>
 #include <vector>
 

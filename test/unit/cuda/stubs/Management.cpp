@@ -1,5 +1,5 @@
 // libnvidia-ml.so.1 as tests have it: KEDGE_STUB_HOLDER=BYTES is what another process, 4711, holds.
-#include "Stub.h"
+#include "test/unit/cuda/stubs/Stub.h"
 
 using namespace kedge::stub;
 

@@ -3,7 +3,7 @@
 // before that is stopped.
 //   KEDGE_STUB_NCCL_VERSION (22809)
 //   KEDGE_STUB_NCCL_LOST=N: the GPU never comes through its N-th call; whoever asks is told of ncclRemoteError
-#include "Stub.h"
+#include "test/unit/cuda/stubs/Stub.h"
 #include "runtime/format/Float16.h"
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "SimulatedKernels.h"
+#include "test/unit/cuda/stubs/SimulatedKernels.h"
 #include "test/support/GpuThreads.h"
 #include <cstdio>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 // Where ranks work together a thread of its own does the work, as what one rank does waits for another's (Worker.h).
 //   KEDGE_STUB_COPIES=late (the default) or early
 #pragma once
-#include "Stub.h"
+#include "test/unit/cuda/stubs/Stub.h"
 #include <algorithm>
 #include <atomic>
 #include <cuda.h>

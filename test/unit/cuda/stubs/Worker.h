@@ -1,6 +1,6 @@
 // The GPU of one rank among several: a thread that does what is on the streams while the program goes on.
 #pragma once
-#include "Streams.h"
+#include "test/unit/cuda/stubs/Streams.h"
 #include <condition_variable>
 #include <thread>
 

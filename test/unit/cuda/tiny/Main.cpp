@@ -1,7 +1,7 @@
 // kedge-tiny-cuda-program SPEC [options]: the programs of the runtime's tests, compiled by hand for CUDA.
 #include "runtime/train/ProgramMain.h"
 #include "runtime/cuda/CudaDevice.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <cstdlib>
 #include <cstring>
 #include <map>

@@ -1,5 +1,5 @@
 // Counts every call of malloc and mmap: the executable's definitions come before the C library's.
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

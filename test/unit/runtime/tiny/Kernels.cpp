@@ -1,4 +1,4 @@
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <cmath>
 #include <cstring>
 #include <utility>

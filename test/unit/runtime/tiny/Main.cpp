@@ -1,5 +1,5 @@
 #include "runtime/train/ProgramMain.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <cstdlib>
 
 // kedge-tiny-program SPEC [options of a compiled program]

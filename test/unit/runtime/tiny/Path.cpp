@@ -1,4 +1,4 @@
-#include "RuntimeTest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 
 namespace kedge::test {
 

@@ -1,5 +1,5 @@
 #include "runtime/format/GraphHash.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <cstdio>
 #include <cstring>
 #include <map>

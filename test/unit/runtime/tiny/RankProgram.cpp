@@ -1,7 +1,7 @@
 // "line" over ranks as ZeRO's third stage has it: the weight and its momentum are cut, the bias is whole. The weight is
 // gathered and its gradient scattered on the stream of ranks.
 #include "runtime/calls/LibraryKernel.h"
-#include "tiny/Tiny.h"
+#include "test/unit/runtime/tiny/Tiny.h"
 #include <nlohmann/json.hpp>
 
 namespace kedge::tiny {

@@ -1,0 +1,290 @@
+#include "driver/deepspeed/DeepSpeedConfig.h"
+#include "driver/deepspeed/DeepSpeedMapping.h"
+#include "lib/Support/MemoryBudget.h"
+#include <fmt/ranges.h>
+
+namespace kedge::driver {
+namespace {
+
+using Kind = DeepSpeedSection::Kind;
+
+std::vector<std::string> parts(const std::string &list) {
+  std::vector<std::string> result(1);
+  for (char c : list)
+    if (c == ',')
+      result.emplace_back();
+    else
+      result.back() += c;
+  return result;
+}
+
+std::optional<double> quantity(const std::string &text) {
+  char *end = nullptr;
+  double value = strtod(text.c_str(), &end);
+  if (!text.empty() && *end == 0)
+    return value;
+  try {
+    MemoryBudget budget = parseMemoryBudget(text);
+    if (budget.kind == MemoryBudget::Kind::Bytes)
+      return static_cast<double>(budget.bytes);
+  } catch (const Error &) {
+  }
+  return std::nullopt;
+}
+
+/// 25MiB and 26214400, 1e-3 and 0.001 are one value.
+bool isSame(const std::string &a, const std::string &b) {
+  std::vector<std::string> left = parts(a), right = parts(b);
+  if (left.size() != right.size())
+    return false;
+  for (size_t i = 0; i < left.size(); ++i)
+    if (left[i] != right[i] && (!quantity(left[i]) || quantity(left[i]) != quantity(right[i])))
+      return false;
+  return true;
+}
+
+/// Of an element.
+int64_t bytesOf(const std::string &type) { return type == "fp32" ? 4 : 2; }
+
+std::string flagText(const std::string &flag, const std::string &value) { return value.empty() ? flag : flag + " " + value; }
+
+} // namespace
+
+DeepSpeedConfig::DeepSpeedConfig(const std::string &path, const SavedArguments &given) {
+  DeepSpeedFile file(path);
+  DeepSpeedMapping mapping(file, given);
+  mapping.run();
+  added = std::move(mapping.added);
+  rows = mapping.microBatch;
+  lines = file.text();
+}
+
+DeepSpeedMapping::DeepSpeedMapping(DeepSpeedFile &file, const SavedArguments &given)
+    : file(file), given(given), top(file, &file.root(), "") {}
+
+/// Precision first: DeepSpeed's sizes count elements, and it says how many bytes these have.
+void DeepSpeedMapping::run() {
+  precision();
+  communication();
+  batch();
+  zero();
+  scheduler();
+  optimizer();
+  checkpointing();
+  unused();
+  top.finish();
+}
+
+std::optional<std::string> DeepSpeedMapping::givenValue(const std::string &flag) const {
+  for (const auto &[name, values] : given)
+    if (name == flag)
+      return values.empty() ? "" : values.back();
+  return std::nullopt;
+}
+
+void DeepSpeedMapping::apply(DeepSpeedSection &section, const char *key, const std::string &flag, const std::string &value) {
+  std::optional<std::string> was = givenValue(flag);
+  if (was && !isSame(*was, value))
+    file.refuse(fmt::format("'{}' {} means {}, but {} was given; leave one of them out, or make them agree", section.pathOf(key),
+                            section.valueOf(key), flagText(flag, value), flagText(flag, *was)));
+  if (!was)
+    added.push_back({flag, {value}});
+  section.say(key, fmt::format("applied: {}{}", flagText(flag, value), was ? ", as was given" : ""));
+}
+
+void DeepSpeedMapping::applyDefault(DeepSpeedSection &section, const char *key, const std::string &flag, const std::string &value) {
+  if (section.has(key) || givenValue(flag))
+    return;
+  added.push_back({flag, {value}});
+  section.say(key, fmt::format("not in the file: DeepSpeed's default is applied: {}", flagText(flag, value)));
+}
+
+std::string DeepSpeedMapping::weightType() const {
+  return givenValue("--precision-policy") == "autocast" ? "fp32" : working;
+}
+
+std::string DeepSpeedMapping::gradientType() const {
+  for (const auto &[flag, values] : added)
+    if (flag == "--grad-dtype")
+      return values.front();
+  return givenValue("--grad-dtype").value_or(weightType());
+}
+
+int64_t DeepSpeedMapping::ranks() const {
+  std::string text = givenValue("--ranks").value_or("1");
+  if (text.find(',') != std::string::npos)
+    file.refuse(fmt::format("'train_batch_size' is for one number of ranks, but --ranks {} was given; give one, or leave the key "
+                            "out",
+                            text));
+  return std::stoll(text);
+}
+
+void DeepSpeedMapping::batch() {
+  std::optional<int64_t> whole = top.count("train_batch_size", 1), accumulate = top.count("gradient_accumulation_steps", 1);
+  microBatch = top.count("train_micro_batch_size_per_gpu", 1);
+  if (accumulate)
+    apply(top, "gradient_accumulation_steps", "--accumulate", std::to_string(*accumulate));
+  else if (std::optional<std::string> was = givenValue("--accumulate"))
+    accumulate = std::stoll(*was);
+  if (whole) {
+    const int64_t n = ranks();
+    const bool derives = microBatch && !accumulate && *whole % (*microBatch * n) == 0;
+    if (derives && *whole / (*microBatch * n) > 1)
+      added.push_back({"--accumulate", {std::to_string(*whole / (*microBatch * n))}});
+    if (derives)
+      accumulate = *whole / (*microBatch * n);
+    if (!microBatch && *whole % (accumulate.value_or(1) * n) == 0)
+      microBatch = *whole / (accumulate.value_or(1) * n);
+    const int64_t micro = microBatch.value_or(0), steps = accumulate.value_or(1);
+    if (micro * steps * n != *whole)
+      top.refuse("train_batch_size",
+                 micro == 0 ? fmt::format("a multiple of {} (accumulation {} x {} ranks); mend it, or give another --ranks N", steps * n,
+                                          steps, n)
+                            : fmt::format("micro-batch {} x accumulation {} x {} ranks = {}; mend one of them, or give another "
+                                          "--ranks N",
+                                          micro, steps, n, micro * steps * n));
+    top.say("train_batch_size", fmt::format("checked: micro-batch {} x accumulation {} (--accumulate) x {} ranks (--ranks)", micro,
+                                            steps, n));
+  }
+  if (microBatch && givenValue("--max-batch"))
+    file.refuse(fmt::format("a micro-batch of {} rows is asked for, but --max-batch looks for the largest one; leave "
+                            "'train_batch_size' and 'train_micro_batch_size_per_gpu' out, or --max-batch",
+                            *microBatch));
+  if (top.has("train_micro_batch_size_per_gpu") && microBatch)
+    top.say("train_micro_batch_size_per_gpu", "checked: --shape gives a micro-batch its rows");
+}
+
+void DeepSpeedMapping::zero() {
+  DeepSpeedSection zero = top.section("zero_optimization");
+  if (std::optional<int64_t> stage = zero.count("stage"); stage && *stage > 3)
+    zero.refuse("stage", "0, 1, 2 or 3");
+  else if (stage)
+    apply(zero, "stage", "--zero", std::to_string(*stage));
+  buckets(zero);
+  offload(zero, "offload_optimizer", "optimizer");
+  offload(zero, "offload_param", "params");
+  zero.only("zero_quantized_weights", false, "Kedge sends parameters in their own type; leave it out");
+  zero.only("zero_quantized_gradients", false, "Kedge sends gradients in their own type; leave it out");
+  const char *ownMemory = "every byte has its place in one arena at compile time";
+  zero.meaningless("overlap_comm", Kind::Flag, "collectives always run beside what computes, as far as the order of the step allows");
+  zero.meaningless("contiguous_gradients", Kind::Flag, ownMemory);
+  zero.meaningless("reduce_scatter", Kind::Flag, "gradients are always reduced by a reduce-scatter");
+  zero.meaningless("allgather_partitions", Kind::Flag, "parts are always gathered by an all-gather");
+  zero.meaningless("sub_group_size", Kind::Count, "each parameter is updated by itself, as soon as its gradient is final");
+  zero.meaningless("stage3_max_live_parameters", Kind::Count, "--memory-budget decides what gathered parameters stay");
+  zero.meaningless("stage3_max_reuse_distance", Kind::Count, "--memory-budget decides what gathered parameters stay");
+  zero.meaningless("stage3_prefetch_bucket_size", Kind::Count, "gathers start as early as memory allows, at compile time");
+  zero.meaningless("stage3_gather_16bit_weights_on_model_save", Kind::Flag, "exports are always whole");
+  zero.meaningless("round_robin_gradients", Kind::Flag, ownMemory);
+  zero.meaningless("ignore_unused_parameters", Kind::Flag, "unused parameters are known at compile time, and lint tells them");
+  zero.meaningless("elastic_checkpoint", Kind::Flag, "checkpoints fit any number of ranks");
+  zero.meaningless("load_from_fp32_weights", Kind::Flag, "masters are what the model file holds");
+  zero.finish();
+}
+
+/// DeepSpeed's sizes count elements, Kedge's bytes.
+void DeepSpeedMapping::buckets(DeepSpeedSection &zero) {
+  std::optional<int64_t> reduce = zero.count("reduce_bucket_size"), gather = zero.count("allgather_bucket_size");
+  if (reduce)
+    apply(zero, "reduce_bucket_size", "--bucket-bytes", std::to_string(*reduce * bytesOf(gradientType())));
+  if (gather && reduce)
+    zero.say("allgather_bucket_size", "meaningless here: --bucket-bytes is of gathers too, and reduce_bucket_size says it");
+  else if (gather)
+    apply(zero, "allgather_bucket_size", "--bucket-bytes", std::to_string(*gather * bytesOf(weightType())));
+  if (std::optional<int64_t> persist = zero.count("stage3_param_persistence_threshold"))
+    apply(zero, "stage3_param_persistence_threshold", "--persist-bytes", std::to_string(*persist * bytesOf(weightType())));
+}
+
+void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const char *what) {
+  DeepSpeedSection section = zero.section(key);
+  if (std::optional<std::string> device = section.word("device")) {
+    if (*device != "none" && *device != "cpu")
+      section.refuse("device", "\"none\" or \"cpu\": Kedge offloads to host memory only");
+    addOffload(section, "device", what, *device == "cpu");
+  }
+  const char *copies = "copies are planned at compile time";
+  section.meaningless("pin_memory", Kind::Flag, "the host arena is pinned wherever the target copies from it");
+  for (const char *name : {"buffer_count", "buffer_size", "max_in_cpu"})
+    section.meaningless(name, Kind::Count, copies);
+  for (const char *name : {"pipeline", "pipeline_read", "pipeline_write", "fast_init"})
+    section.meaningless(name, Kind::Flag, copies);
+  section.meaningless("nvme_path", Kind::Word, "Kedge offloads to host memory only");
+  if (std::optional<double> ratio = section.number("ratio")) {
+    if (*ratio != 1)
+      section.refuse("ratio", "1: --offload optimizer moves all of it; leave it out");
+    section.say("ratio", "applied: all of it moves");
+  }
+  section.finish();
+}
+
+void DeepSpeedMapping::addOffload(DeepSpeedSection &section, const char *key, const std::string &what, bool wanted) {
+  std::optional<std::string> was = givenValue("--offload");
+  std::vector<std::string> list = parts(was.value_or(""));
+  const bool isGiven = std::find(list.begin(), list.end(), what) != list.end();
+  if (was && isGiven != wanted)
+    file.refuse(fmt::format("'{}' {} means {} --offload {}, but --offload {} was given; make them agree", section.pathOf(key),
+                            section.valueOf(key), wanted ? "an" : "no", what, *was));
+  if (!wanted)
+    return section.say(key, fmt::format("applied: no --offload {}", what));
+  section.say(key, fmt::format("applied: --offload {}{}", what, was ? ", as was given" : ""));
+  if (was)
+    return;
+  for (auto &[flag, values] : added)
+    if (flag == "--offload")
+      return void(values.front() += "," + what);
+  added.push_back({"--offload", {what}});
+}
+
+/// DeepSpeed casts gradients to this type, reduces them and casts them back. Sums are made in fp32 here anyway.
+void DeepSpeedMapping::communication() {
+  std::optional<std::string> type = top.word("communication_data_type");
+  if (!type)
+    return;
+  if (*type != "fp32" && *type != "fp16" && *type != "bf16")
+    top.refuse("communication_data_type", "\"fp32\", \"fp16\" or \"bf16\"");
+  const std::string sent = gradientType();
+  if (*type == sent)
+    top.say("communication_data_type", "applied: gradients are sent in this type, summed in fp32 and rounded once");
+  else if (*type == "fp32")
+    top.say("communication_data_type",
+            fmt::format("applied: sums over ranks are made in fp32 and rounded once, to {}, the gradients' type", sent));
+  else
+    apply(top, "communication_data_type", "--grad-dtype", *type);
+}
+
+void DeepSpeedMapping::checkpointing() {
+  DeepSpeedSection section = top.section("activation_checkpointing");
+  if (!section.exists())
+    return;
+  std::optional<int64_t> number = section.count("number_checkpoints", 1);
+  if (number)
+    apply(section, "number_checkpoints", "--recompute", fmt::format("segments={}", *number));
+  if (std::optional<bool> onHost = section.flag("cpu_checkpointing"))
+    addOffload(section, "cpu_checkpointing", "activations", *onHost);
+  section.meaningless("partition_activations", Kind::Flag, "activations are of a rank's own rows: no other rank has them too");
+  section.meaningless("contiguous_memory_optimization", Kind::Flag, "every byte has its place in one arena at compile time");
+  section.meaningless("synchronize_checkpoint_boundary", Kind::Flag, "the order of the step is fixed at compile time");
+  section.meaningless("profile", Kind::Flag, "the program's --profile shows what is computed again");
+  section.finish();
+  if (!number && !givenValue("--recompute") && !givenValue("--memory-budget"))
+    top.say("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
+                                        "--memory-budget");
+}
+
+void DeepSpeedMapping::unused() {
+  for (const char *key : {"wall_clock_breakdown", "dump_state", "memory_breakdown"})
+    top.meaningless(key, Kind::Flag, "the program's --profile and --memory-report tell times and bytes");
+  top.meaningless("steps_per_print", Kind::Count, "the program's --log has every step");
+  for (const char *key : {"tensorboard", "wandb", "csv_monitor", "comms_logger", "flops_profiler"})
+    top.meaningless(key, Kind::Object, "the program's --log and --profile tell what happens");
+  top.meaningless("prescale_gradients", Kind::Flag, "gradients are summed in fp32 and divided once");
+  top.meaningless("gradient_predivide_factor", Kind::Number, "gradients are summed in fp32 and divided once");
+  top.meaningless("sparse_gradients", Kind::Flag, "all gradients are dense");
+  top.meaningless("disable_allgather", Kind::Flag, "stage 0 reduces by a reduce-scatter and an all-gather");
+  for (const char *key : {"zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer"})
+    top.meaningless(key, Kind::Flag, "every optimizer works in every stage");
+  top.meaningless("dataloader_drop_last", Kind::Flag, "the program's rows wrap around the end of the data");
+  top.meaningless("aio", Kind::Object, "nothing goes to disks within a step");
+}
+
+} // namespace kedge::driver

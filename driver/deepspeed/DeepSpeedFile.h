@@ -1,0 +1,68 @@
+// A DeepSpeed configuration as text: typed keys, what became of each, and errors that name them.
+#pragma once
+#include "lib/Support/Error.h"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+namespace kedge::driver {
+
+class DeepSpeedFile {
+public:
+  /// Reads the file; throws kedge::Error when it is no JSON object, or names a key twice.
+  explicit DeepSpeedFile(std::string path);
+
+  const nlohmann::ordered_json &root() const { return json; }
+  /// Notes what became of a key.
+  void say(const std::string &key, const std::string &value, const std::string &outcome);
+  /// A line a key.
+  const std::string &text() const { return lines; }
+  /// Throws kedge::Error that begins with option and file.
+  [[noreturn]] void refuse(const std::string &why) const;
+
+private:
+  std::string path, lines;
+  nlohmann::ordered_json json;
+};
+
+/// One object of the file. Each getter is nullopt for a key that is absent, null or "auto" (which it notes), and throws
+/// on a value of another type. Keys that nobody asked for are errors of finish().
+class DeepSpeedSection {
+public:
+  DeepSpeedSection(DeepSpeedFile &file, const nlohmann::ordered_json *object, std::string path);
+
+  bool exists() const { return object != nullptr; }
+  bool has(const char *key) const { return object && object->contains(key); }
+  std::string pathOf(const char *key) const { return path.empty() ? key : path + "." + key; }
+  std::string valueOf(const char *key) const { return has(key) ? (*object)[key].dump() : ""; }
+  DeepSpeedSection section(const char *key);
+
+  std::optional<bool> flag(const char *key);
+  std::optional<int64_t> count(const char *key, int64_t least = 0);
+  std::optional<double> number(const char *key, double least = 0);
+  std::optional<std::string> word(const char *key);
+  std::optional<std::vector<double>> pair(const char *key);
+
+  /// Notes what became of a key of this section.
+  void say(const char *key, const std::string &outcome);
+  [[noreturn]] void refuse(const char *key, const std::string &expected) const;
+
+  enum class Kind { Flag, Count, Number, Word, Object };
+  /// A key that Kedge has no use for, whatever its value.
+  void meaningless(const char *key, Kind kind, const char *reason);
+  /// A key of which Kedge does only one value.
+  void only(const char *key, bool value, const char *reason);
+  /// Throws on keys that are not known.
+  void finish() const;
+
+private:
+  /// Null when there is nothing to read.
+  const nlohmann::ordered_json *find(const char *key);
+  DeepSpeedFile &file;
+  const nlohmann::ordered_json *object;
+  std::string path;
+  std::set<std::string> known;
+};
+
+} // namespace kedge::driver

@@ -1,0 +1,59 @@
+#include "driver/options/CompileOptions.h"
+#include "driver/GpuTarget.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/MemoryBudget.h"
+
+namespace kedge::driver {
+
+std::string CompileOptions::deviceName() const {
+  if (!device.empty() || !onGpu())
+    return device;
+  const std::string arch = architectureOf(target);
+  return arch == "sm_80" ? "a100" : arch == "sm_86" || arch == "sm_89" ? "rtx4090" : "h200";
+}
+
+std::optional<int64_t> CompileOptions::hostLimit() const {
+  if (hostMemoryBudget.empty())
+    return std::nullopt;
+  MemoryBudget given = parseMemoryBudget(hostMemoryBudget);
+  if (given.kind != MemoryBudget::Kind::Bytes)
+    fail("--host-memory-budget {}: expected bytes (17179869184, 16GiB)", hostMemoryBudget);
+  return given.bytes;
+}
+
+static void checkFloat8(const CompileOptions &options) {
+  if (options.precisionPolicy == "autocast")
+    fail("--precision fp8: not available with --precision-policy autocast, whose weights stay fp32; expected master or a file");
+  if (options.onGpu() && (options.target == "cuda:sm_80" || options.target == "cuda:sm_86"))
+    fail("--precision fp8: --target {} has no tensor cores of 8-bit floats; expected cuda:sm_89 or newer, or --precision bf16",
+         options.target);
+}
+
+void checkPrecision(const CompileOptions &options) {
+  if (options.precision == "fp8")
+    checkFloat8(options);
+  if (options.masterWeights == "on")
+    return;
+  if (options.precision != "bf16" || options.precisionPolicy == "autocast")
+    fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; stochastic rounding "
+         "needs bf16 weights, and autocast keeps its weights in fp32",
+         options.precision, options.precisionPolicy);
+  if (options.zero > 0)
+    fail("--master-weights off: not available with --zero {}; expected --zero 0", options.zero);
+}
+
+double CompileOptions::weightDecayOrDefault() const {
+  return weightDecay.value_or(optimizer == "muon" ? 0.1 : optimizer == "adamw" || optimizer == "adamw8bit" ? 0.01 : 0.0);
+}
+
+double CompileOptions::epsOrDefault() const {
+  return eps.value_or(optimizer == "adagrad" ? 1e-10 : optimizer == "adafactor" ? 1e-3 : 1e-8);
+}
+
+std::vector<double> CompileOptions::betasOrDefault() const {
+  if (!betas.empty())
+    return betas;
+  return {0.9, optimizer == "lion" || optimizer == "rmsprop" ? 0.99 : 0.999};
+}
+
+} // namespace kedge::driver

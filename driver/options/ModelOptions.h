@@ -1,0 +1,33 @@
+// What lint, plan and compile are told about the model, as plain values.
+#pragma once
+#include "lib/Lint/Lint.h"
+#include "passes/Pipelines/Pipelines.h"
+#include <map>
+#include <optional>
+
+namespace kedge::driver {
+
+/// --lora, --adapter and their kin.
+struct AdapterOptions : pipelines::AdapterOptions {
+  bool given() const { return inserts() || !quantize.empty(); }
+};
+
+struct ModelOptions {
+  std::string model;
+  std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
+  std::string loss;                                   // "" when not given
+  std::string logits, labels = "labels", lossOutput;
+  std::optional<int64_t> classAxis;
+  int64_t ignoreIndex = -100;
+  double labelSmoothing = 0;
+  std::string classWeights, posWeight, sampleWeights; // files, files, an input
+  std::vector<std::string> train, freeze, tie;
+  bool trainMode = false, repair = false, strict = false;
+  std::vector<std::string> allow;
+  std::vector<int64_t> ranks = {1};
+  AdapterOptions adapters;
+
+  lint::Options lintOptions() const;
+};
+
+} // namespace kedge::driver

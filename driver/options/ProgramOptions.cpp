@@ -1,0 +1,207 @@
+#include "driver/options/ProgramOptions.h"
+#include "driver/AdapterGraph.h"
+#include "driver/Adapters.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "lib/Export/Skeleton/ModelDiff.h"
+#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Support/Error.h"
+#include "runtime/program/NumberFlags.h"
+#include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringSet.h"
+#include <filesystem>
+#include <unistd.h>
+
+using namespace mlir;
+using nlohmann::json;
+
+namespace kedge::driver {
+
+std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option) {
+  std::vector<rt::NamePattern> result;
+  for (const std::string &text : texts)
+    try {
+      result.emplace_back(text);
+    } catch (const std::regex_error &error) {
+      fail("{} '{}': not a regular expression: {}", option, text, error.what());
+    }
+  return result;
+}
+
+std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts) {
+  std::vector<std::pair<rt::NamePattern, double>> result;
+  for (const std::string &text : texts) {
+    size_t equals = text.rfind('=');
+    if (equals == std::string::npos)
+      fail("--lr-scale '{}': expected REGEX=X with a number X", text);
+    if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1)); !wrong.empty())
+      fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
+    double scale = std::stod(text.substr(equals + 1));
+    result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
+  }
+  return result;
+}
+
+namespace {
+/// In the main graph or an algorithm of training_info.
+const model::Tensor *findInitializer(const model::Model &model, const std::string &name) {
+  const model::Tensor *found = model.graph.findInitializer(name);
+  for (const model::TrainingInfo &info : model.trainingInfo)
+    if (!found && info.algorithm)
+      found = info.algorithm->findInitializer(name);
+  return found;
+}
+
+/// Frozen weights that adapters, or few bits, have changed.
+llvm::StringSet<> adaptedWeights(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state))
+      names.insert(adapter.getBase().getValue());
+    else if (auto encoding = tune::encodingOf(state); encoding && encoding.getPart() == tune::Part::Codes)
+      names.insert(state.getSymName());
+  return names;
+}
+
+/// Elements of trained tensors come from the program's states, wherever an edit or the file puts them.
+void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edits &edits) {
+  const llvm::StringSet<> adapted = adaptedWeights(module);
+  for (auto state : module.getOps<train::StateOp>()) {
+    auto name = state.getOnnxName();
+    bool changes = llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State}, state.getRole()) ||
+                   adapted.contains(state.getSymName());
+    if (!name || !changes)
+      continue;
+    const model::Tensor *tensor = findInitializer(changed, name->str());
+    if (!tensor)
+      continue;
+    std::string symbol = state.getSymName().str();
+    for (auto &[place, graph] : edits.graphs)
+      for (exporter::NewTensor &fresh : graph.initializers)
+        if (fresh.name == *name)
+          fresh.elements = exporter::StateElements{symbol, tensor->dtype, tensor->dims};
+    if (tensor->place == 0)
+      continue;
+    if (auto edit = edits.tensors.find(tensor->place); edit == edits.tensors.end())
+      edits.fromState(*tensor, symbol);
+    else if (!edit->second.remove)
+      edit->second.elements = exporter::StateElements{symbol, tensor->dtype, tensor->dims};
+  }
+}
+
+} // namespace
+
+json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
+  json facts = {{"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
+  bool first = true, tokensKnown = false;
+  for (BlockArgument argument : step.getArguments()) {
+    auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
+    if (!input || rankOf(argument) == 0)
+      continue;
+    if (first)
+      facts["batch"] = shapeOf(argument)[0];
+    first = false;
+    if (input.getName() == options.labels && options.loss != "none")
+      facts["labels"] = options.labels;
+    if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.labels) {
+      facts["tokens_per_row"] = elementCount(shapeOf(argument).drop_front());
+      tokensKnown = true;
+    }
+  }
+  if (options.loss == "none")
+    return facts;
+  double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
+  facts["nominal_items"] = nominal;
+  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * options.ranks);
+  facts["loss"] = options.loss;
+  facts["logits"] = options.logits;
+  if (options.classAxis != -100)
+    facts["class_axis"] = options.classAxis;
+  step.walk([&](train::CrossEntropyOp loss) { facts["ignore_index"] = loss.getIgnoreIndex(); });
+  return facts;
+}
+
+json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
+  json result = {{"accumulate", options.accumulate}, {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds}, {"optimizer", options.optimizer}, {"lr", options.lr},
+                 {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
+                 {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
+                 {"seed", options.seed}, {"training_info", false}};
+  if (options.lossScale.minimum > 0)
+    result["loss_scale_min"] = options.lossScale.minimum;
+  if (options.lossScale.fixed)
+    result["loss_scale_fixed"] = true;
+  if (options.model.adapters.inserts())
+    result["adapter"] = adapterFacts(options.model.adapters, module);
+  result.update(lossFacts);
+  int64_t parameters = 0;
+  for (auto state : module.getOps<train::StateOp>())
+    if (state.getRole() == train::Role::Parameter)
+      parameters += state.wholeType().getNumElements();
+  result["parameters"] = parameters;
+  return result;
+}
+
+/// With the adapters as nodes; null where the model's form does not allow it.
+static json adapterSkeleton(ModuleOp module, const lint::Report &report, const exporter::SkeletonOptions &options,
+                            std::vector<uint8_t> &data) {
+  const model::Model &original = *report.loaded;
+  const model::Model changed = withAdapterNodes(*report.exported, module);
+  try {
+    exporter::Edits edits = exporter::editsBetween(original, changed);
+    takeFromStates(module, changed, edits);
+    exporter::setInferenceMode(original, edits);
+    return exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  } catch (const Error &) { // products in functions that several nodes call
+    return nullptr;
+  }
+}
+
+json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
+  const model::Model &original = *report.loaded;
+  exporter::Edits edits = exporter::editsBetween(original, *report.exported);
+  takeFromStates(module, *report.exported, edits);
+  exporter::SkeletonOptions options;
+  options.embed = embed;
+  std::vector<std::string> notes = report.changes;
+  std::erase_if(notes, [&](const std::string &note) { return llvm::is_contained(report.modes, note); });
+  exporter::Edits inTraining = edits;
+  std::vector<std::string> modes = exporter::setTrainingMode(*report.exported, *report.trained, inTraining);
+  if (modes.empty())
+    modes = report.modes;
+  json result = {{"notes", notes}};
+  if (!modes.empty())
+    result["training_notes"] = modes;
+  result["training"] = exporter::buildSkeleton(original, inTraining, options).toJson(original, data);
+  exporter::setInferenceMode(original, edits);
+  result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  if (llvm::any_of(module.getOps<train::StateOp>(), [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
+    result["adapters"] = adapterSkeleton(module, report, options, data);
+  return result;
+}
+
+std::string kernelText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+void checkFolder(const char *option, const std::string &path) {
+  if (path.empty())
+    return;
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty())
+    folder = ".";
+  std::error_code ignored;
+  if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_directory(folder, ignored))
+    fail("{} {}: expected a folder, but '{}' is none; name another place", option, path, folder);
+  if (access(folder.c_str(), W_OK) != 0)
+    fail("{} {}: cannot write into '{}': {}; make that folder, or name another place", option, path, folder,
+         strerror(errno));
+}
+
+} // namespace kedge::driver

@@ -1,9 +1,0 @@
-#pragma once
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Dialect.h"
-#include "kedge/Dialect/Exec/ExecDialect.h.inc"
-
-namespace kedge::exec {
-/// The attribute for the offset of a state in its arena.
-using OffsetNote = ExecDialect::OffsetAttrHelper;
-} // namespace kedge::exec

@@ -1,5 +1,0 @@
-#pragma once
-#include "kedge/Dialect/ONNX/NormLayout.h"
-#include "kedge/Dialect/ONNX/OnnxFamily.h"
-#define GET_OP_CLASSES
-#include "kedge/Dialect/ONNX/CompositeOps.h.inc"

@@ -1,4 +1,0 @@
-#pragma once
-#include "kedge/Dialect/ONNX/OnnxFamily.h"
-#define GET_OP_CLASSES
-#include "kedge/Dialect/ONNX/MathOps.h.inc"

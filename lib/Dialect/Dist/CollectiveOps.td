@@ -1,0 +1,77 @@
+// What ranks exchange, as pure values. Operand i and result i belong together: one collective carries several tensors.
+#ifndef KEDGE_DIST_COLLECTIVE_OPS
+#define KEDGE_DIST_COLLECTIVE_OPS
+include "lib/Dialect/ONNX/OnnxBase.td"
+include "lib/Dialect/Dist/DistAttrs.td"
+
+class Dist_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Dist_Dialect, mnemonic, !listconcat(traits, [Pure])> {
+  dag tensors = (ins Variadic<ONNX_Tensor>:$inputs, ConfinedAttr<I64Attr, [IntPositive]>:$ranks,
+                     DefaultValuedAttr<StrAttr, "\"data\"">:$axis);
+  let results = (outs Variadic<ONNX_Tensor>:$outputs);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+/// Builds from whole tensors to their shards.
+class Dist_ToShards<string mnemonic> : Dist_Op<mnemonic> {
+  let arguments = tensors;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "int64_t":$ranks)>];
+  let hasCanonicalizer = 1;
+}
+
+def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter"> {
+  let summary = "Each rank's part of the sum over ranks";
+  let description = [{
+    Sums in the order of ranks, in f32 (f64 of f64), and rounds once to the tensor's type. The result is a shard.
+
+    ```mlir
+    %part = dist.reduce_scatter %g {ranks = 4 : i64} : (tensor<48x144xf32>) -> tensor<1728xf32>
+    ```
+  }];
+}
+
+def Dist_AllGatherOp : Dist_Op<"all_gather"> {
+  let summary = "The whole tensors out of all ranks' shards";
+  let arguments = tensors;
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$wholes, "::mlir::ValueRange":$inputs, "int64_t":$ranks)>];
+  let hasCanonicalizer = 1;
+}
+
+def Dist_OwnPartOp : Dist_ToShards<"own_part"> {
+  let summary = "The rank's own part of tensors that are alike on all ranks; nothing is sent";
+}
+
+def Dist_AllReduceOp : Dist_Op<"all_reduce", [Differentiable]> {
+  let summary = "The sum or the maximum over ranks, alike on all of them";
+  let description = [{
+    `kind` is "sum", in the order of ranks, or "max", which propagates NaN. For scalars and other small tensors: a large
+    sum is a dist.reduce_scatter and a dist.all_gather. The loss is that of all ranks, so the gradient of a sum is the sum
+    over ranks of its result's gradients.
+  }];
+  let arguments = !con(tensors, (ins StrAttr:$kind));
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$ranks, "::llvm::StringRef":$kind)>];
+}
+
+def Dist_BroadcastOp : Dist_Op<"broadcast", [Differentiable]> {
+  let summary = "Tensors as rank `root` has them";
+  let description = [{ The gradient on rank `root` is the sum over ranks, on others it is zero. }];
+  let arguments = !con(tensors, (ins I64Attr:$root));
+}
+
+def Dist_SendRecvOp : Dist_Op<"send_recv", [Differentiable]> {
+  let summary = "Each rank's tensors sent to other ranks, and another's received";
+  let description = [{
+    Rank r receives the tensors of rank `from[r]`; -1: it receives zeros. A rank may send to several, or to none. All ranks
+    run one program, so a send and its receive are one op: there is no send that nobody receives.
+
+    ```mlir
+    %left = dist.send_recv %x {from = array<i64: -1, 0, 1>, ranks = 3 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+
+    Where no rank sends to two, the gradient goes back the way the tensors came.
+  }];
+  let arguments = !con(tensors, (ins DenseI64ArrayAttr:$from));
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$from)>];
+}
+#endif

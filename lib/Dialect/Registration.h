@@ -1,0 +1,20 @@
+// Registers all dialects of the compiler.
+#pragma once
+#include "lib/Dialect/Dist/DistDialect.h"
+#include "lib/Dialect/Exec/ExecDialect.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/ONNX/ONNXDialect.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Dialect/Tune/TuneDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace kedge {
+inline void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<KedgeDialect, onnx::ONNXDialect, dist::DistDialect, train::TrainDialect, tune::TuneDialect, sched::SchedDialect, exec::ExecDialect,
+                  mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+}
+} // namespace kedge

@@ -1,0 +1,20 @@
+// Which ops are launches, and when a kernel may write a result over one of its inputs.
+#pragma once
+#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Support/StorageBytes.h"
+
+namespace kedge::sched {
+
+/// The value that owns the bytes of `v`: follows views to their source.
+mlir::Value rootOf(mlir::Value v);
+
+/// Whether the op that defines `result` reads each element of `root` only where it then writes the same
+/// element of `result`, or not at all. The only library kernels that do so are products on GPUs that add a C.
+bool mayOverwrite(mlir::OpResult result, mlir::Value root);
+
+/// Whether `op` is a step of the schedule: a cluster, a library call, or a copy from or to host memory.
+bool isLaunch(mlir::Operation &op);
+
+using kedge::bytesOf;
+
+} // namespace kedge::sched

@@ -1,0 +1,23 @@
+#pragma once
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/Operation.h"
+#include "lib/Dialect/Sched/SchedDialect.h.inc"
+
+namespace kedge::sched {
+/// Attributes that passes leave for later passes, read as `KernelNote(context).getAttr(op)`. See SchedDialect.td.
+using KernelNote = SchedDialect::KernelAttrHelper;
+using IterationsNote = SchedDialect::IterationsAttrHelper;
+using GrainNote = SchedDialect::GrainAttrHelper;
+using WorkspaceNote = SchedDialect::WorkspaceAttrHelper;
+using KernelsNote = SchedDialect::KernelsAttrHelper;
+using FlatNote = SchedDialect::FlatAttrHelper;
+using GridNote = SchedDialect::GridAttrHelper;
+using HostNote = SchedDialect::HostAttrHelper;
+using RecomputeNote = SchedDialect::RecomputeAttrHelper;
+using SequenceNote = SchedDialect::SequenceAttrHelper;
+using OffloadableNote = SchedDialect::OffloadableAttrHelper;
+
+/// Whether a train.state lives in host memory.
+inline bool isOnHost(mlir::Operation *state) { return HostNote(state->getContext()).isAttrPresent(state); }
+} // namespace kedge::sched

@@ -1,0 +1,42 @@
+// Products of 16-bit floats with what a GPU's library does to the sums before it writes them (cuBLASLt's epilogues).
+#ifndef KEDGE_TRAIN_EPILOGUE_OPS
+#define KEDGE_TRAIN_EPILOGUE_OPS
+include "lib/Dialect/Train/TrainBase.td"
+
+def Train_Float16Tensor : RankedTensorOf<[BF16, F16]>;
+
+def Train_FusedProductOp : Op<Train_Dialect, "FusedProduct", [Pure, KernelOrDecomposable]> {
+  let summary = "op(A) op(B), summed in f32, with an epilogue: GELU, its derivative, or column sums of an operand";
+  let description = [{
+    | `epilogue` | C | Y | Z |
+    |---|---|---|---|
+    | `gelu` | a number a column, or absent | GELU(A B + C), the tanh form | A B + C, or absent |
+    | `gelu_grad` | X, the GELU's input, as large as Y | (A B) GELU'(X) | the sum of Y's rows, or absent |
+    | `sums_a` (`transA`) | | A B | the sum of A's rows |
+    | `sums_b` (no `transB`) | | A B | the sum of B's rows |
+
+    All tensors have one type. Shapes are those of onnx.Gemm. Results are rounded to the type once. The product itself is not
+    rounded before GELU or its derivative takes it, nor Y before its rows are summed, where the library computes the epilogue;
+    where the library has no algorithm for it, the program's own kernels do, from rounded numbers. Made by kedge-join-gelu and
+    kedge-join-sums.
+  }];
+  let arguments = (ins Train_Float16Tensor:$A, Train_Float16Tensor:$B, Optional<Train_Float16Tensor>:$C, StrAttr:$epilogue,
+    DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB);
+  let results = (outs Train_Float16Tensor:$Y, Optional<Train_Float16Tensor>:$Z);
+  let assemblyFormat = "$epilogue operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, KernelOrDecomposable]> {
+  let summary = "op(A) op(B) in the first micro-step, accumulator + op(A) op(B) in the others";
+  let description = [{
+    Of matrices. The accumulator is f32 or f64, and of the operands' type or wider. The product is summed in it and rounded to its type
+    once; 16-bit gradients, which are rounded before, are no such op. Made by kedge-join-accumulation.
+  }];
+  let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$B, ONNX_Tensor:$accumulator, Train_Counter:$micro,
+    DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+#endif

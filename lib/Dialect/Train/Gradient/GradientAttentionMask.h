@@ -1,0 +1,11 @@
+// The gradient of attention's mask, for masks that train (relative position biases).
+#pragma once
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
+
+namespace kedge::train {
+
+/// Built of primitives over a matrix of scores that lives in the backward pass only; null when no parameter
+/// hangs on the mask.
+mlir::Value attentionMaskGradient(mlir::OpBuilder &builder, AttentionOp op, mlir::Value dO);
+
+} // namespace kedge::train

@@ -1,0 +1,19 @@
+#pragma once
+#include "lib/Dialect/Tune/TuneDialect.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+#include "lib/Dialect/Tune/TuneAttrsEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "lib/Dialect/Tune/TuneAttrs.h.inc"
+
+namespace kedge::tune {
+
+// Names of attributes of train.state.
+inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
+                                     orthogonalName = "tune.orthogonal", storedName = "tune.stored";
+
+/// The attribute, or null if the state has none.
+inline AdapterAttr adapterOf(mlir::Operation *state) { return state->getAttrOfType<AdapterAttr>(adapterName); }
+inline EncodingAttr encodingOf(mlir::Operation *state) { return state->getAttrOfType<EncodingAttr>(encodingName); }
+
+} // namespace kedge::tune

@@ -1,0 +1,87 @@
+// The differences between the ONNX file that was compiled and the file that the program
+// exports. Everything is identified by its byte offset in the original file (`place` of
+// model::Tensor, Node, ValueInfo, Graph). Offsets stay valid when nodes are inlined,
+// sorted or repaired in the structs. Bytes that no edit changes are kept as they are.
+#pragma once
+#include "lib/Model/Model.h"
+#include <variant>
+
+namespace kedge::exporter {
+
+/// Elements from the running program: the values of a state,
+/// converted to `dtype`. `dims` is the row-major shape in the file.
+struct StateElements {
+  std::string state; // name of the state in the program
+  model::DType dtype = model::DType::Float;
+  std::vector<int64_t> dims;
+};
+
+struct MetadataEdit {
+  model::Metadata set;
+  std::vector<std::string> erase;
+  bool empty() const { return set.empty() && erase.empty(); }
+};
+
+/// For an initializer, or the tensor of a Constant node.
+struct TensorEdit {
+  bool remove = false; // initializers only
+  std::optional<std::string> name;
+  /// New elements with type and shape; if not set, the elements stay as they are.
+  std::variant<std::monostate, StateElements, model::Tensor> elements;
+  MetadataEdit metadata;
+};
+
+struct NodeEdit {
+  bool remove = false;
+  std::optional<std::string> name, opType;
+  std::optional<std::vector<std::string>> inputs, outputs; // whole lists, as the file names them
+  std::optional<size_t> keepInputs, keepOutputs;           // keep only the first N
+  std::vector<model::Attribute> set;                       // added or replaced
+  std::vector<std::string> erase;
+  MetadataEdit metadata;
+};
+
+/// For graph inputs, outputs and value infos.
+struct ValueEdit {
+  bool remove = false;
+  std::optional<std::string> name;
+  MetadataEdit metadata;
+};
+
+struct NewTensor {
+  std::string name;
+  std::variant<StateElements, model::Tensor> elements;
+  model::Metadata metadata;
+};
+
+struct NewNode {
+  uint64_t before = 0; // place of the node that this one is inserted before; 0: insert at the end
+  model::Node node;
+};
+
+struct GraphEdit {
+  std::vector<NewTensor> initializers;
+  std::vector<NewNode> nodes;
+  std::vector<model::ValueInfo> valueInfos;
+  MetadataEdit metadata;
+};
+
+struct Edits {
+  std::map<uint64_t, TensorEdit> tensors;
+  std::map<uint64_t, NodeEdit> nodes;
+  std::map<uint64_t, ValueEdit> values;
+  std::map<uint64_t, GraphEdit> graphs;
+
+  /// The initializer gets the values of a state of the same type and shape.
+  void fromState(const model::Tensor &tensor, std::string state);
+};
+
+/// Adds the edits that set Dropout and BatchNormalization to inference mode, also in bodies of functions.
+/// Returns a description of each node that must stay in training mode because its training outputs are read.
+std::vector<std::string> setInferenceMode(const model::Model &, Edits &);
+
+/// Adds the edits that set Dropout and BatchNormalization of the main graph to training mode where `trained` has it and `before`
+/// does not. Returns a sentence on those that stay as they are, since the file's opset has no such mode.
+std::vector<std::string> setTrainingMode(const model::Model &before, const model::Model &trained, Edits &edits);
+
+} // namespace kedge::exporter

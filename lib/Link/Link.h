@@ -1,0 +1,37 @@
+// Links object files and the runtime into an executable with the system's C++ compiler.
+#pragma once
+#include "lib/Support/ObjectFile.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+
+namespace kedge {
+
+/// What to link with the runtime: a program for the host or for a GPU, or a library for the host.
+enum class RuntimeKind { Cpu, Cuda, Library };
+
+/// Links a program and moves it to `output` in one step; an older file there stays intact until then.
+/// Equal objects give equal bytes. The runtime's archives are found relative to the running executable,
+/// in the build tree or in ../lib of an installation. Throws Error with the linker's message on failure.
+void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime = RuntimeKind::Cpu);
+
+/// Where --emit lib writes its files, and the prefix of the model's own functions.
+struct LibraryPlace {
+  std::string folder, name, symbol;
+  std::string file(const std::string &name) const;
+};
+/// The place that -o DIR/NAME means. Throws Error if NAME cannot be the name of a library.
+LibraryPlace libraryPlace(const std::string &output);
+
+/// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
+/// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
+void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place);
+/// Writes NAME.h, NAME.hpp and NAME.pc.
+void writeLibraryFiles(const LibraryPlace &place);
+
+/// Throws Error if the runtime of that kind is missing. Called before any work is done.
+void checkRuntime(RuntimeKind runtime);
+
+/// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it themselves.
+void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
+
+} // namespace kedge

@@ -1,0 +1,50 @@
+// One function a family of findings; check() calls them in this order and sorts by severity.
+#pragma once
+#include "lib/Lint/Classify.h"
+
+namespace kedge::lint {
+
+using Verdicts = std::map<std::string, Verdict>;
+
+struct FindingContext {
+  const Evidence &evidence;
+  const Options &options;
+  const Operators &operators;
+  const std::vector<Initializer> &initializers;
+  Verdicts verdicts;
+  std::vector<Finding> &findings;
+
+  const model::Graph &graph() const { return evidence.model.graph; }
+  bool trains(const std::string &tensor) const;
+};
+
+/// merged-parameters, dropped-bias, folded-parameter, fused-batchnorm, renamed-parameter.
+void findLostParameters(FindingContext &);
+/// lost-detach.
+void findLostStops(FindingContext &);
+/// guessed-verdict.
+void findGuesses(FindingContext &);
+/// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter, buffer-by-name in
+/// files without a record.
+void findTraced(FindingContext &);
+/// frozen-batchnorm, dropout-off.
+void findInferenceMode(FindingContext &);
+/// no-gradient, unsupported-op, unused-parameter, label-type.
+void findTrainability(FindingContext &);
+/// unsupported-op: control flow that follows data.
+void findDataFlow(FindingContext &);
+/// activation-before-loss, adapters-and-base, missing-weights.
+void findIntent(FindingContext &);
+/// nothing-trained.
+void findNothingTrained(const model::Model &, Report &);
+/// What the file cannot tell, a sentence each.
+std::vector<std::string> unknownsOf(const Evidence &);
+/// keyed-by-rank.
+void findRankKeyed(FindingContext &);
+
+/// Name of a node in findings: its own, or its first output's.
+std::string nodeName(const model::Node &);
+/// "a.b.weight" -> "a.b".
+std::string parentModule(const std::string &dotted);
+
+} // namespace kedge::lint

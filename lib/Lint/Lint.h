@@ -1,0 +1,130 @@
+// Finds what would train wrongly without an error message: a verdict on every initializer,
+// the findings, and repairs. Works on model::Model alone, from names and the exporter's
+// metadata. Values of weights are read only where a rule needs them (masks, repairs).
+#pragma once
+#include "lib/Model/Model.h"
+#include <functional>
+#include <set>
+
+namespace kedge::lint {
+
+enum class Severity { Error, Warning, Note };
+std::string_view severityName(Severity); // "error", "warning", "note"
+
+enum class Verdict {
+  Parameter, // trained
+  Frozen,    // a parameter that --freeze keeps as it is
+  Buffer,    // state that changes in training without a gradient (running statistics), or that the file marks so
+  State,     // other variables of a training_info (moments, step counters)
+  Constant
+};
+std::string_view verdictName(Verdict);
+
+struct Finding {
+  Severity severity = Severity::Error;
+  std::string code; // as in docs/guide/lint.md: "merged-parameters", "dropped-bias", ...
+  std::string node; // node name; of an unnamed node its first output
+  std::string tensor;
+  std::string module; // dotted path of the module; "" if the file does not have it
+  std::string reason;
+  std::string remedy;
+  bool repairable = false; // by --repair or --train-mode
+  std::string detail; // text only: what differs between findings with the same reason
+};
+
+struct Initializer {
+  std::string name;     // in the model at hand
+  std::string original; // the exporter's dotted name, if known; otherwise `name`
+  Verdict verdict = Verdict::Constant;
+  std::string reason;
+  bool guessed = false; // neither the file nor the operator that reads it says what it is
+};
+
+struct Options {
+  std::string loss; // "", "none", "cross-entropy", "mse", "bce-with-logits"; "" when not given
+  std::string logits;
+  std::string labels = "labels";
+  std::string lossOutput;
+  std::vector<std::string> train,
+      freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
+  bool trainMode = false, repair = false;
+  bool strict = false; ///< verdicts that rest on a guess are errors
+  std::vector<std::string> tie; // expressions, searched in the names of parameters that share a tensor
+  std::set<std::string> allow;
+  bool severalRanks = false;
+  std::map<std::string, std::string> former; // set by prepare(): name -> name in the file, where the file had lost it
+  bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
+};
+
+/// The questions about operators that lint asks the compiler; see lintOperators() in LintOps.h.
+struct Operators {
+  std::function<bool(const std::string &domain, const std::string &op)> isSupported, hasGradient;
+  /// `operand` is ONNX's operand number. Called only where ONNX itself defines a gradient.
+  std::function<bool(const std::string &domain, const std::string &op, size_t operand)> isDifferentiable;
+};
+
+struct Report {
+  std::vector<Finding> findings; // errors, warnings, notes; each in the order of the graph
+  std::vector<Initializer> initializers;
+  std::vector<std::string> changes; // what --repair and --train-mode changed, one sentence each
+  std::vector<std::string> remarks; // options that found nothing to do, one sentence each
+  std::vector<std::string> unknown; // what cannot be known from the file, one sentence each
+  std::vector<std::string> allowed; // errors accepted by --allow; they stay in the findings and count as warnings
+
+  /// From prepare(): the model as loaded, and the model with repairs and ties but not in
+  /// training mode. Their difference goes into the exported file (exporter::editsBetween).
+  std::shared_ptr<const model::Model> loaded, exported;
+  std::shared_ptr<const model::Model> trained; // the same in the modes that training has
+  std::vector<std::string> modes;              // those of `changes` that are about modes
+
+  bool hasErrors() const;
+  /// The verdict on an initializer; Constant if there is no initializer of that name.
+  Verdict verdict(const std::string &initializer) const;
+};
+
+/// Throws kedge::Error for a bad regular expression or a name that the model does not have.
+Report check(const model::Model &, const Options &, const Operators &);
+
+/// Repairs in place what --repair can repair: splits merged parameters, restores biases of zero, makes the
+/// distinct rows of a folded embedding a parameter, and gives transposed weights back their name and layout
+/// (with a Transpose). Removes the metadata that showed the damage. Returns one sentence for each change.
+std::vector<std::string> repair(model::Model &);
+
+/// Joins copies of one parameter that constant folding made (a tied weight and its transposed copy).
+/// Always done, since a transposed copy is the same parameter. Returns one sentence for each change.
+std::vector<std::string> tieCopies(model::Model &);
+
+/// Sets Dropout and BatchNormalization to training mode, in the
+/// newest form of the operator. Returns one sentence for each change.
+std::vector<std::string> setTrainMode(model::Model &);
+
+/// Everything that compile, plan and lint do: repairs, ties and training mode, in place, as the
+/// options ask. The report is about the model before ties, so it still lists tensors that ties remove.
+Report prepare(model::Model &, const Options &, const Operators &);
+
+/// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
+std::optional<int64_t> paddingIndex(const model::Node &);
+
+/// What PyTorch's function behind a node does to gradients, where the ONNX operators alone do not tell; by the metadata fx_node.
+struct PyTorchGradient {
+  bool stops = false;        ///< detach()
+  bool clamps = false;       ///< bounds that are numbers: nothing passes on them
+  bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
+  bool zeroAtZero = false;   ///< the root in std() or a distance: none where the result is 0
+};
+PyTorchGradient pyTorchGradient(const model::Node &);
+/// Whether this Identity is a detach().
+bool stopsGradient(const model::Node &);
+
+/// Dotted module path of a node by the exporter's metadata; "" when it has none.
+std::string moduleOf(const model::Node &);
+
+struct TextOptions {
+  bool colour = false;
+  size_t width = 100;
+};
+std::string toText(const Report &, const model::Model &, const TextOptions & = {});
+/// The report as JSON (docs/guide/lint.md): findings[] and initializers[].
+std::string toJson(const Report &);
+
+} // namespace kedge::lint

@@ -1,0 +1,47 @@
+// Shared by what --repair and ties do to the graph.
+#pragma once
+#include "lib/Lint/Damage.h"
+
+namespace kedge::lint {
+
+/// Whether --repair can make this folded tensor a parameter again.
+bool isRepairable(const Folded &, const model::Tensor &);
+
+/// The rows of a folded embedding: which are distinct, and which place holds which.
+struct DistinctRows {
+  std::vector<int64_t> first;   // row of the tensor that a row of the table is
+  std::vector<int64_t> indices; // row of the table, for every row of the tensor
+  int64_t length = 0;           // elements of a row
+};
+/// Rows along the last axis. Nullopt when all rows are one constant: the file no longer tells whether they
+/// are one row or many that were never trained.
+std::optional<DistinctRows> distinctRows(const model::Tensor &);
+
+/// How many leading axes of a repeated tensor hold equal slices, and so collapse to length 1.
+int64_t repeatedAxes(const model::Tensor &);
+
+/// The two axes of a matrix exchanged.
+model::Tensor transposed(const model::Tensor &, std::string name);
+
+/// Edits a graph: new tensors and nodes in place, names kept unique, order kept topological.
+class GraphEditor {
+public:
+  explicit GraphEditor(model::Graph &graph) : graph(graph) {}
+  model::Tensor *tensor(const std::string &name);
+  bool isTaken(const std::string &name) const;
+  std::string fresh(std::string name) const;
+  void addTensor(model::Tensor, const std::string &placeholder = {});
+  void removeTensor(const std::string &name);
+  /// Puts a node in front of all others once finish() is called; `like` lends it opset and module.
+  void addFront(model::Node, const model::Node &like);
+  void insertAfter(size_t node, model::Node);
+  /// Inserts what was added; node numbers are valid until here.
+  void finish();
+
+private:
+  model::Graph &graph;
+  std::vector<model::Node> front;
+  std::multimap<size_t, model::Node> behind;
+};
+
+} // namespace kedge::lint

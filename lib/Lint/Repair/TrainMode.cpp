@@ -1,0 +1,88 @@
+// --train-mode: Dropout and BatchNormalization as they are in training, in a form that knows training.
+#include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/Modes.h"
+#include <algorithm>
+
+namespace kedge::lint {
+using model::Attribute;
+using model::Graph;
+using model::Node;
+using model::Tensor;
+
+namespace {
+constexpr int64_t dropoutWithMode = 13, batchNormWithMode = 15; // first opsets of today's forms
+
+/// A name that the graph does not have yet.
+std::string freshName(const Graph &graph, std::string name) {
+  while (graph.findInitializer(name))
+    name += "_";
+  return name;
+}
+
+class TrainMode {
+public:
+  explicit TrainMode(Graph &graph) : graph(graph), values(graph) {}
+
+  std::vector<std::string> run() {
+    size_t norms = 0, dropouts = 0;
+    model::forEachNode(graph, [&](Node &node) {
+      norms += node.is("BatchNormalization") && turnOnNorm(node);
+      dropouts += node.is("Dropout") && turnOnDropout(node);
+    });
+    std::vector<std::string> changes;
+    if (norms)
+      changes.push_back(fmt::format("{} BatchNormalization set to training mode", norms));
+    if (dropouts)
+      changes.push_back(fmt::format("{} Dropout set to training mode", dropouts));
+    for (Tensor &tensor : added)
+      graph.initializers.push_back(std::move(tensor));
+    return changes;
+  }
+
+private:
+  bool turnOnNorm(Node &node) {
+    if (isBatchNormTraining(node))
+      return false;
+    node.set(Attribute::makeInt("training_mode", 1));
+    node.erase("is_test");
+    node.opset = std::max(node.opset, batchNormWithMode);
+    return true;
+  }
+
+  bool turnOnDropout(Node &node) {
+    std::optional<double> ratio = dropoutRatio(node, values);
+    std::optional<bool> training = isDropoutTraining(node, values);
+    if (!ratio || *ratio <= 0 || !training || *training)
+      return false;
+    if (node.opset < 12) {
+      node.inputs.resize(1);
+      node.inputs.push_back(addTensor(
+          Tensor::makeFloats(freshName(graph, node.output(0) + "/ratio"), {}, {static_cast<float>(*ratio)})));
+      node.erase("ratio");
+      node.erase("is_test");
+      node.opset = dropoutWithMode;
+    }
+    node.inputs.resize(3);
+    if (!on) {
+      std::string name = freshName(graph, "kedge/training_mode");
+      on = addTensor(Tensor::make(name, model::DType::Bool, {}, {1}));
+    }
+    node.inputs[2] = *on;
+    return true;
+  }
+
+  std::string addTensor(Tensor tensor) {
+    added.push_back(std::move(tensor));
+    return added.back().name;
+  }
+
+  Graph &graph;
+  KnownValues values;
+  std::vector<Tensor> added; // behind the walk: the values above point into the initializers
+  std::optional<std::string> on;
+};
+} // namespace
+
+std::vector<std::string> setTrainMode(model::Model &model) { return TrainMode(model.graph).run(); }
+
+} // namespace kedge::lint

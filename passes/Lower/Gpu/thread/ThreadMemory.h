@@ -1,0 +1,40 @@
+// Loads and stores of a thread, and the indices that they need.
+#pragma once
+#include "passes/Lower/Gpu/GpuMemory.h"
+#include "passes/Lower/Gpu/thread/ThreadPlace.h"
+
+namespace kedge::lower::gpu {
+
+class ThreadMemory {
+public:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// The kernel's arguments are the nest's inputs, then its outputs.
+  ThreadMemory(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place)
+      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), nest(place.nest), plan(place.plan) {}
+
+  /// The copies of an input at this place.
+  Values load(unsigned input);
+  void store(unsigned output, unsigned copy, mlir::Value value);
+  /// The address of an input's or output's element at given indices.
+  mlir::Value inputAddress(unsigned input, const Values &indices);
+  mlir::Value outputAddress(unsigned output, const Values &indices);
+  /// An expression of the nest's dims, i64, in lanes where it varies along them.
+  mlir::Value index(mlir::AffineExpr e, unsigned copy, unsigned width);
+
+private:
+  mlir::Value expand(mlir::AffineExpr e, const Values &indices, unsigned lane);
+  mlir::Value offset(const Access &access, const Values &indices, unsigned lane);
+  mlir::Value lanes(llvm::function_ref<mlir::Value(unsigned)> make);
+  mlir::Value number(int64_t value) { return place.number(value); }
+
+  ScalarOps &ops;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  mlir::gpu::GPUFuncOp kernel;
+  ThreadPlace &place;
+  const ClusterNest &nest;
+  const GpuPlan &plan;
+};
+
+} // namespace kedge::lower::gpu

@@ -1,8 +1,0 @@
-#include "runtime/cpu/MaskedRows.h"
-#include "runtime/cpu/Isa.h"
-
-namespace kedge::rt::cpu {
-
-MaskedRows maskedRows() { return activeIsa() >= Isa::Avx512 ? maskedRowsAvx512() : nullptr; }
-
-} // namespace kedge::rt::cpu

@@ -1,0 +1,384 @@
+// train.AttentionGrad: weights are computed again from LSE, block by block; no T x T matrix, no atomics.
+// Here queries are rows: dV^T = dO^T P and dK^T = Q^T dS take P and dS as they are; only dQ = dS K needs dS
+// turned.
+#include "runtime/cpu/attention/AttentionMaskOps.h"
+#include "runtime/cpu/attention/AttentionRows.h"
+#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/Registration.h"
+
+namespace kedge::rt::cpu {
+namespace {
+
+constexpr double kLog2e = 1.4426950408889634;
+
+/// Where the inputs and outputs are.
+template <typename S> struct GradientOperands {
+  const S *dO, *q, *k, *v, *o;
+  const void *lse, *mask;
+  S *dQ, *dK, *dV;
+};
+
+/// S: type of the operands; T: type computed in.
+template <typename S> class AttentionBackward final : public LibraryKernel {
+  using T = Compute<S>;
+
+public:
+  AttentionBackward(AttentionShape shape, HeadView dO, int threads)
+      : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(gemmTile<T>()), rows_(attentionRows<T>()) {
+    MR_ = tile_.rows, NR_ = tile_.columns;
+    queryBlock_ = 96 / MR_ * MR_, keyBlock_ = 4 * NR_;
+    // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
+    split_ = s_.batch * s_.keyHeads < threads;
+    int64_t D = s_.depth, Dv = s_.valueDepth, T_q = s_.queries;
+    queryRows_ = add(panels(T_q) * D), queryColumns_ = add(panels(D) * T_q);
+    gradRows_ = add(panels(T_q) * Dv), gradColumns_ = add(panels(Dv) * T_q);
+    keyColumns_ = add(keyBlock_ * D), keyRows_ = add(keyBlock_ * ((D + NR_ - 1) / NR_) * NR_);
+    valueColumns_ = add(keyBlock_ * Dv);
+    scores_ = add(queryBlock_ * keyBlock_), grads_ = add(queryBlock_ * keyBlock_);
+    factors_ = add(s_.softcap != 0 ? queryBlock_ * keyBlock_ : 0);
+    drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0),
+    line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
+    turned_ = add(queryBlock_ * keyBlock_);
+    dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
+    dQSum_ = add(T_q * s_.group() * D);
+    stats_ = add(2 * T_q);
+  }
+
+  size_t workspaceBytes() const override { return scratch_.bytes() * threads_; }
+
+  KernelWork work() const override { return s_.work(3, 2); }
+
+  void run(Inputs in, Outputs out, void *workspace) override {
+    GradientOperands<S> operands = readOperands(in, out);
+    int64_t heads = s_.batch * s_.keyHeads, parts = split_ ? 2 * threads_ : 1;
+    parallelParts(threads_, heads * parts, [&](int64_t task) {
+      int64_t head = task / parts, part = task % parts;
+      Job job{operands,
+              static_cast<char *>(workspace) + threadSlot() * scratch_.bytes(),
+              head / s_.keyHeads,
+              head % s_.keyHeads,
+              0,
+              s_.keys,
+              0,
+              s_.queries,
+              true,
+              true,
+              s_.drops() ? s_.dropoutRow(in, head / s_.keyHeads) : DropoutRow{}};
+      if (split_)
+        restrict(job, part, parts / 2);
+      keyHead(job);
+    });
+  }
+
+private:
+  struct Job {
+    const GradientOperands<S> &operands;
+    char *scratch;
+    int64_t b, hk, keyBegin, keyEnd, queryBegin, queryEnd;
+    bool wantKV, wantQ;
+    DropoutRow dropout;
+  };
+
+  static constexpr int64_t kBehindLine = 64;
+
+  int64_t panels(int64_t size) const { return (size + MR_ - 1) / MR_ * MR_; }
+  size_t add(int64_t count) { return scratch_.template add<T>(count); }
+  T *at(const Job &job, size_t place) const { return reinterpret_cast<T *>(job.scratch + place); }
+
+  GradientOperands<S> readOperands(Inputs in, Outputs out) const {
+    auto source = [&](int i) { return static_cast<const S *>(in[i]); };
+    auto result = [&](int i) { return static_cast<S *>(out[i]); };
+    const void *mask = s_.mask.index < 0 ? nullptr : in[s_.mask.index];
+    if (s_.packed)
+      return {source(0), source(1), source(1), source(1), source(2),
+              in[3],     mask,      result(0), result(0), result(0)};
+    return {source(0), source(1), source(2), source(3), source(4),
+            in[5],     mask,      result(0), result(1), result(2)};
+  }
+
+  /// Parts 0..n-1: dK and dV of some key blocks; n..2n-1: dQ of some query panels.
+  void restrict(Job &job, int64_t part, int64_t n) const {
+    auto share = [&](int64_t size, int64_t unit, int64_t i) {
+      return std::min(size, (size + unit - 1) / unit * i / n * unit);
+    };
+    job.wantKV = part < n, job.wantQ = !job.wantKV;
+    if (job.wantKV)
+      job.keyBegin = share(s_.keys, keyBlock_, part), job.keyEnd = share(s_.keys, keyBlock_, part + 1);
+    else
+      job.queryBegin = share(s_.queries, MR_, part - n), job.queryEnd = share(s_.queries, MR_, part - n + 1);
+  }
+
+  void keyHead(const Job &job) const {
+    if (job.wantQ)
+      std::fill_n(at(job, dQSum_), s_.queries * s_.group() * s_.depth, T(0));
+    // dQ sums over key blocks, dK and dV over the group's heads: with one head per group its panels are packed
+    // once, else for every key block.
+    if (s_.group() == 1)
+      packQueries(job, job.hk);
+    for (int64_t key = job.keyBegin; key < job.keyEnd; key += keyBlock_) {
+      int64_t keys = std::min(keyBlock_, s_.keys - key);
+      packKeys(job, key, keys);
+      for (int64_t g = 0; g < s_.group(); ++g) {
+        if (s_.group() > 1)
+          packQueries(job, job.hk * s_.group() + g);
+        headAndKeys(job, g, key, keys);
+      }
+      if (job.wantKV) {
+        storeSum(job, dKSum_, s_.depth, job.operands.dK, s_.k, key, keys);
+        storeSum(job, dVSum_, s_.valueDepth, job.operands.dV, s_.v, key, keys);
+      }
+    }
+    if (job.wantQ)
+      storeQueries(job);
+  }
+
+  /// Rows of Q and dO in both packings; LSE and delta = sum dO O of every query.
+  void packQueries(const Job &job, int64_t h) const {
+    const S *q = job.operands.q + s_.q.at(job.b, h), *dO = job.operands.dO + dO_.at(job.b, h);
+    packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, at(job, queryRows_), at(job, queryColumns_));
+    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, at(job, gradRows_), at(job, gradColumns_));
+    const S *o = job.operands.o + s_.o.at(job.b, h);
+    const T *lse = static_cast<const T *>(job.operands.lse) + (job.b * s_.queryHeads + h) * s_.queries;
+    T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
+    for (int64_t i = 0; i < s_.queries; ++i) {
+      // A query that sees nothing: weights 2^(s - inf) = 0.
+      lse2[i] = lse[i] == -std::numeric_limits<T>::infinity() ? -lse[i] : lse[i] * static_cast<T>(kLog2e);
+      delta[i] = dot(dO + i * dO_.row, o + i * s_.o.row, s_.valueDepth);
+    }
+  }
+
+  T dot(const S *a, const S *b, int64_t count) const {
+    if constexpr (kIsNarrow<S>) {
+      constexpr int64_t kPart = 128;
+      T left[kPart], right[kPart], sum = 0;
+      for (int64_t i = 0; i < count; i += kPart) {
+        const int64_t part = std::min(kPart, count - i);
+        convertRows(1, part, a + i, part, left, part);
+        convertRows(1, part, b + i, part, right, part);
+        sum += rows_.dot(left, right, part);
+      }
+      return sum;
+    } else {
+      return rows_.dot(a, b, count);
+    }
+  }
+
+  /// rows: panels [depth][MR queries]; columns: panels [queries][MR of depth].
+  void packSides(Strided<S> source, int64_t depth, T *rows, T *columns) const {
+    for (int64_t i = 0; i < s_.queries; i += MR_) {
+      int64_t count = std::min(MR_, s_.queries - i);
+      packPanel(rows + i * depth, tile_.panelRows(count), source.at(i, 0), count, depth);
+    }
+    for (int64_t d = 0; d < depth; d += MR_) {
+      int64_t count = std::min(MR_, depth - d);
+      packPanel(columns + d * s_.queries, tile_.panelRows(count), source.transposed().at(d, 0), count,
+                s_.queries);
+    }
+  }
+
+  /// Keys in columns for scores, which are in units of log 2 unless they are capped first; in rows for dQ.
+  void packKeys(const Job &job, int64_t key, int64_t keys) const {
+    const T scoreScale = static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e);
+    Strided<S> k{job.operands.k + s_.k.at(job.b, job.hk) + key * s_.k.row, s_.k.row, 1};
+    Strided<S> v{job.operands.v + s_.v.at(job.b, job.hk) + key * s_.v.row, s_.v.row, 1};
+    for (int64_t j = 0; j < keys; j += NR_) {
+      int64_t count = std::min(NR_, keys - j);
+      packPanel(at(job, keyColumns_) + j * s_.depth, NR_, k.at(j, 0), count, s_.depth);
+      packPanel(at(job, valueColumns_) + j * s_.valueDepth, NR_, v.at(j, 0), count, s_.valueDepth);
+      rows_.scale(NR_ * s_.depth, at(job, keyColumns_) + j * s_.depth, scoreScale);
+    }
+    for (int64_t d = 0; d < s_.depth; d += NR_) {
+      T *panel = at(job, keyRows_) + d * keyBlock_;
+      packPanel(panel, NR_, k.transposed().at(d, 0), std::min(NR_, s_.depth - d), keys);
+      std::fill(panel + keys * NR_, panel + keyBlock_ * NR_, T(0));
+    }
+  }
+
+  /// All queries of one head against one block of keys.
+  void headAndKeys(const Job &job, int64_t g, int64_t key, int64_t keys) const {
+    int64_t first = std::max(job.queryBegin, s_.firstQuery(key) / MR_ * MR_);
+    bool started = g > 0;
+    for (int64_t query = first; query < job.queryEnd; query += queryBlock_) {
+      blockPair(job, g, query, std::min(queryBlock_, job.queryEnd - query), key, keys, started);
+      started = true;
+    }
+    if (!started && job.wantKV) {
+      std::fill_n(at(job, dKSum_), panels(s_.depth) * keyBlock_, T(0));
+      std::fill_n(at(job, dVSum_), panels(s_.valueDepth) * keyBlock_, T(0));
+    }
+  }
+
+  /// Scores of panel `panel` of keys lie as [queries][NR]. firstRow(panel): rows before it see none of its
+  /// keys.
+  void blockPair(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
+                 bool accumulate) const {
+    int64_t h = job.hk * s_.group() + g;
+    if (s_.drops())
+      drawDropout(job, h, query, queries, key, keys);
+    for (int64_t j = 0; j < keys; j += NR_) {
+      int64_t row = firstRow(query, queries, key + j), base = j * queryBlock_;
+      T *scores = at(job, scores_) + base, *grads = at(job, grads_) + base;
+      for (int64_t i = row; i < queries; i += MR_) {
+        int64_t count = std::min(MR_, s_.queries - query - i);
+        tileInto(s_.depth, at(job, queryRows_) + (query + i) * s_.depth, at(job, keyColumns_) + j * s_.depth,
+                 scores + i * NR_, count, NR_, false);
+        tileInto(s_.valueDepth, at(job, gradRows_) + (query + i) * s_.valueDepth,
+                 at(job, valueColumns_) + j * s_.valueDepth, grads + i * NR_, count, NR_, false);
+      }
+      weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads,
+            at(job, factors_) + base, at(job, drops_) + base);
+      if (job.wantKV)
+        addKeyGradients(job, query, row, queries, j, scores, grads, accumulate);
+      if (job.wantQ)
+        turn(grads, row, queries, j, at(job, turned_));
+    }
+    if (job.wantQ)
+      addQueryGradients(job, g, query, queries, key, keys);
+  }
+
+  /// Multiple of MR from which on queries of the block see keys of the panel at `key`.
+  int64_t firstRow(int64_t query, int64_t queries, int64_t key) const {
+    return std::clamp<int64_t>((s_.firstQuery(key) - query) / MR_ * MR_, 0, queries);
+  }
+
+  void weigh(const Job &job, int64_t h, int64_t query, int64_t row, int64_t queries, int64_t key,
+             int64_t keys, T *scores, T *grads, T *factors, const T *drops) const {
+    int64_t count = queries - row;
+    if (count <= 0)
+      return;
+    T *tile = scores + row * NR_;
+    query += row;
+    if (s_.softcap != 0)
+      rows_.cap(count, tile, factors + row * NR_, static_cast<T>(s_.softcap));
+    if (job.operands.mask)
+      addMask(s_.mask, job.operands.mask,
+              job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key,
+              s_.mask.query, s_.mask.key, tile, NR_, count, keys);
+    if (s_.causal && key + NR_ - 1 > query + s_.causalOffset)
+      hideFutureKeysInColumns(tile, NR_, count, query, key, s_.causalOffset);
+    for (int64_t r = 0; keys < NR_ && r < count; ++r)
+      std::fill(tile + r * NR_ + keys, tile + (r + 1) * NR_, -std::numeric_limits<T>::infinity());
+    auto multiply = [&](T *values, const T *by) {
+      for (int64_t i = row * NR_; i < queries * NR_; ++i)
+        values[i] *= by[i];
+    };
+    if (s_.drops())
+      multiply(grads, drops);
+    const T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
+    rows_.backward(count, tile, grads + row * NR_, lse2 + query, delta + query, static_cast<T>(s_.scale));
+    if (s_.drops())
+      multiply(scores, drops);
+    if (s_.softcap != 0)
+      multiply(grads, factors);
+  }
+
+  /// Factors of the probabilities, as the panels of scores lie; zeros behind the last key that is seen.
+  void drawDropout(const Job &job, int64_t h, int64_t query, int64_t queries, int64_t key,
+                   int64_t keys) const {
+    T *line = at(job, line_), *drops = at(job, drops_);
+    for (int64_t i = firstRow(query, queries, key); i < queries; ++i) {
+      int64_t seen = std::clamp<int64_t>(s_.visibleKeys(query + i) - key, 0, keys);
+      rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + i, key), seen,
+                 static_cast<T>(s_.dropout.kept), line);
+      std::fill(line + seen, line + (keys + NR_ - 1) / NR_ * NR_, T(0));
+      for (int64_t j = 0; j < keys; j += NR_)
+        std::copy_n(line + j, NR_, drops + j * queryBlock_ + i * NR_);
+    }
+  }
+
+  void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j,
+                       const T *scores, const T *grads, bool accumulate) const {
+    auto sum = [&](size_t columns, int64_t depth, const T *right, size_t into) {
+      for (int64_t d = 0; d < depth; d += MR_) {
+        int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
+        const T *left = at(job, columns) + d * s_.queries + (query + row) * width;
+        tileInto(queries - row, left, right + row * NR_, at(job, into) + j * panels(depth) + d * NR_, count,
+                 NR_, accumulate);
+      }
+    };
+    sum(gradColumns_, s_.valueDepth, scores, dVSum_);
+    sum(queryColumns_, s_.depth, grads, dKSum_);
+  }
+
+  /// dS of one panel of keys into panels [keys][MR queries] for dQ; a panel has keyBlock_ rows.
+  void turn(const T *grads, int64_t row, int64_t queries, int64_t j, T *turned) const {
+    for (int64_t i = row; i < queries; i += MR_) {
+      int64_t count = std::min(MR_, queries - i), width = tile_.panelRows(count);
+      packPanel(turned + i * keyBlock_ + j * width, width, Strided<T>{grads + i * NR_, NR_, 1}, count, NR_);
+    }
+  }
+
+  void addQueryGradients(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key,
+                         int64_t keys) const {
+    for (int64_t i = 0; i < queries; i += MR_) {
+      int64_t count = std::min(MR_, queries - i);
+      // Panels of keys that the last query of the tile sees; later ones were not computed.
+      int64_t seen = 0;
+      while (seen < keys && firstRow(query, queries, key + seen) <= i)
+        seen += NR_;
+      if (seen == 0)
+        continue;
+      for (int64_t d = 0; d < s_.depth; d += NR_)
+        tile_.run(seen, at(job, turned_) + i * keyBlock_, at(job, keyRows_) + d * keyBlock_,
+                  at(job, dQSum_) + (g * s_.queries + query + i) * s_.depth + d, s_.depth,
+                  static_cast<int>(count), static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
+    }
+  }
+
+  void tileInto(int64_t k, const T *a, const T *b, T *c, int64_t rows, int64_t ldc, bool accumulate) const {
+    tile_.run(k, a, b, c, ldc, static_cast<int>(rows), static_cast<int>(NR_), accumulate, nullptr);
+  }
+
+  /// Sums lie as [key panel][depth][NR keys].
+  void storeSum(const Job &job, size_t sums, int64_t depth, S *out, const HeadView &view, int64_t key,
+                int64_t keys) const {
+    S *rows = out + view.at(job.b, job.hk) + key * view.row;
+    for (int64_t j = 0; j < keys; j += NR_)
+      storeTransposed(at(job, sums) + j * panels(depth), NR_, rows + j * view.row, view.row,
+                      std::min(NR_, keys - j), depth);
+  }
+
+  void storeQueries(const Job &job) const {
+    for (int64_t g = 0; g < s_.group(); ++g) {
+      const T *sums = at(job, dQSum_) + g * s_.queries * s_.depth;
+      S *rows = job.operands.dQ + s_.q.at(job.b, job.hk * s_.group() + g);
+      if (int64_t first = job.queryBegin; first < job.queryEnd)
+        convertRows(job.queryEnd - first, s_.depth, sums + first * s_.depth, s_.depth, rows + first * s_.q.row,
+                    s_.q.row);
+    }
+  }
+
+  AttentionShape s_;
+  HeadView dO_;
+  int threads_;
+  GemmTile<T> tile_;
+  AttentionRows<T> rows_;
+  int64_t MR_, NR_, queryBlock_, keyBlock_;
+  bool split_;
+  Scratch scratch_;
+  size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
+      grads_, factors_, drops_, line_, turned_, dKSum_, dVSum_, dQSum_, stats_;
+};
+
+std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {
+  bool packed = boolAttr(call, "packed", false);
+  size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3;
+  expectCounts(call, tensors, tensors + 4, results, results);
+  const TensorDesc &o = call.inputs[packed ? 2 : 4];
+  AttentionShape shape = readAttention(call, 1, o, tensors);
+  expectShape(call, call.inputs[0], o.shape, "dO");
+  for (size_t i = 0; i < results; ++i) {
+    expectShape(call, call.outputs[i], call.inputs[1 + i].shape, "a gradient");
+    expectSameType(call, call.outputs[i], call.inputs[1 + i]);
+  }
+  HeadView dO = shape.o;
+  return dispatchFloat(call, o.type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+    return std::make_unique<AttentionBackward<S>>(std::move(shape), dO, threads);
+  });
+}
+
+} // namespace
+
+void registerAttentionGrad() { registerKernel("train.AttentionGrad", makeAttentionGrad); }
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,215 @@
+// train.Attention: online softmax over blocks of keys. Scores are computed as K Q^T, keys as rows, so that
+// the softmax runs along columns, one query a vector lane, and the weights are at once the packed right-hand
+// side of V^T P.
+#include "runtime/cpu/attention/AttentionMaskOps.h"
+#include "runtime/cpu/attention/AttentionRows.h"
+#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/Registration.h"
+#include <cmath>
+
+namespace kedge::rt::cpu {
+namespace {
+
+constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
+
+/// S: type of the operands; T: type computed in.
+template <typename S> class AttentionForward final : public LibraryKernel {
+  using T = Compute<S>;
+
+public:
+  AttentionForward(AttentionShape shape, int threads)
+      : s_(std::move(shape)), threads_(threads), tile_(gemmTile<T>()), rows_(attentionRows<T>()) {
+    width_ = tile_.columns;
+    keyBlock_ = std::min<int64_t>(240 / tile_.rows * tile_.rows, panels(s_.keys) * tile_.rows);
+    int64_t heads = s_.batch * s_.keyHeads;
+    queryPanels_ = (s_.queries + width_ - 1) / width_;
+    // Too few heads for all threads: several tasks a head, each of which packs K and V for itself.
+    splits_ = heads >= 4 * threads ? 1
+                                   : std::clamp<int64_t>(4 * threads / std::max<int64_t>(heads, 1), 1,
+                                                         std::max<int64_t>(1, queryPanels_ / 2));
+    keysAt_ = scratch_.template add<T>(panels(s_.keys) * tile_.rows * s_.depth);
+    valuesAt_ = scratch_.template add<T>(panels(s_.valueDepth) * tile_.rows * s_.keys);
+    queryAt_ = scratch_.template add<T>(width_ * s_.depth);
+    scoresAt_ = scratch_.template add<T>(width_ * keyBlock_);
+    outAt_ = scratch_.template add<T>(width_ * panels(s_.valueDepth) * tile_.rows);
+    statsAt_ = scratch_.template add<T>(3 * width_);
+    lineAt_ = scratch_.template add<T>(s_.drops() ? keyBlock_ + kBehindLine : 0);
+  }
+
+  size_t workspaceBytes() const override { return scratch_.bytes() * threads_; }
+
+  KernelWork work() const override { return s_.work(1, 1); }
+
+  void run(Inputs in, Outputs out, void *workspace) override {
+    const S *q = static_cast<const S *>(in[0]);
+    const S *k = s_.packed ? q : static_cast<const S *>(in[1]),
+            *v = s_.packed ? q : static_cast<const S *>(in[2]);
+    const void *mask = s_.mask.index < 0 ? nullptr : in[s_.mask.index];
+    int64_t tasks = s_.batch * s_.keyHeads * splits_;
+    parallelParts(threads_, tasks, [&](int64_t task) {
+      int64_t head = task / splits_, split = task % splits_;
+      Job job{q,
+              mask,
+              static_cast<S *>(out[0]),
+              static_cast<T *>(out[1]),
+              static_cast<char *>(workspace) + threadSlot() * scratch_.bytes(),
+              head / s_.keyHeads,
+              s_.drops() ? s_.dropoutRow(in, head / s_.keyHeads) : DropoutRow{}};
+      keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
+              queryPanels_ * (split + 1) / splits_);
+    });
+  }
+
+private:
+  struct Job {
+    const S *q;
+    const void *mask;
+    S *o;
+    T *lse;
+    char *scratch;
+    int64_t b;
+    DropoutRow dropout;
+  };
+
+  int64_t panels(int64_t size) const { return (size + tile_.rows - 1) / tile_.rows; }
+  template <typename P = T> P *at(const Job &job, size_t place) const {
+    return reinterpret_cast<P *>(job.scratch + place);
+  }
+
+  void keyHead(const Job &job, const S *k, const S *v, int64_t hk, int64_t firstPanel,
+               int64_t lastPanel) const {
+    int64_t lastQuery = std::min(s_.queries, lastPanel * width_) - 1;
+    int64_t keys = firstPanel < lastPanel ? s_.visibleKeys(lastQuery) : 0, MR = tile_.rows;
+    Strided<S> keyRows{k + s_.k.at(job.b, hk), s_.k.row, 1}, values{v + s_.v.at(job.b, hk), 1, s_.v.row};
+    for (int64_t j = 0; j < keys; j += MR) {
+      int64_t count = std::min(MR, s_.keys - j);
+      packPanel(at(job, keysAt_) + j * s_.depth, tile_.panelRows(count), keyRows.at(j, 0), count, s_.depth);
+    }
+    for (int64_t d = 0; d < s_.valueDepth; d += MR) {
+      int64_t count = std::min(MR, s_.valueDepth - d);
+      packPanel(at(job, valuesAt_) + d * s_.keys, tile_.panelRows(count), values.at(d, 0), count, keys);
+    }
+    for (int64_t g = 0; g < s_.group(); ++g)
+      for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
+        queryPanel(job, hk * s_.group() + g, panel * width_);
+  }
+
+  /// One vector row of queries from `query` on, all their keys.
+  void queryPanel(const Job &job, int64_t h, int64_t query) const {
+    T *packed = at(job, queryAt_), *maximum = at(job, statsAt_), *sum = maximum + width_,
+      *rescale = sum + width_;
+    T *sums = at(job, outAt_);
+    int64_t count = std::min<int64_t>(width_, s_.queries - query);
+    packPanel(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count,
+              s_.depth);
+    rows_.scale(width_ * s_.depth, packed, static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e));
+    std::fill_n(maximum, width_, -std::numeric_limits<T>::infinity());
+    std::fill_n(sum, width_, T(0));
+    int64_t keys = s_.visibleKeys(query + count - 1);
+    for (int64_t j = 0; j < keys; j += keyBlock_)
+      keyBlock(job, h, query, count, j, std::min(keyBlock_, keys - j));
+    if (keys == 0)
+      std::fill_n(sums, width_ * s_.valueDepth, T(0));
+    finish(job, h, query, count, maximum, sum, rescale, sums);
+  }
+
+  void keyBlock(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys) const {
+    T *scores = at(job, scoresAt_), *maximum = at(job, statsAt_), *sum = maximum + width_,
+      *rescale = sum + width_;
+    const T *packed = at(job, queryAt_), *keyPanels = at(job, keysAt_), *valuePanels = at(job, valuesAt_);
+    T *sums = at(job, outAt_);
+    int64_t MR = tile_.rows;
+    for (int64_t j = 0; j < keys; j += MR) {
+      // A panel of K is as wide as the keys of the whole tensor make it; rows past `keys` are not asked for.
+      int64_t panelKeys = std::min(MR, s_.keys - key - j), width = tile_.panelRows(panelKeys);
+      runTile(s_.depth, keyPanels + (key + j) * s_.depth, packed, scores + j * width_,
+              std::min(panelKeys, keys - j), width);
+    }
+    if (s_.softcap != 0)
+      rows_.cap(keys, scores, nullptr, static_cast<T>(s_.softcap));
+    if (job.mask)
+      addMask(s_.mask, job.mask,
+              job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key,
+              s_.mask.key, s_.mask.query, scores, width_, keys, count);
+    if (s_.causal && key + keys - 1 > query + s_.causalOffset)
+      hideFutureKeysInRows(scores, width_, keys, key, query, s_.causalOffset);
+    rows_.forward(keys, scores, maximum, sum, rescale);
+    if (s_.drops())
+      drop(job, h, query, count, key, keys, scores);
+    if (key > 0)
+      rows_.scaleColumns(s_.valueDepth, sums, rescale);
+    for (int64_t d = 0; d < s_.valueDepth; d += MR) {
+      int64_t rows = std::min(MR, s_.valueDepth - d), width = tile_.panelRows(rows);
+      tile_.run(keys, valuePanels + d * s_.keys + key * width, scores, sums + d * width_, width_,
+                static_cast<int>(rows), static_cast<int>(width_), key > 0, nullptr);
+    }
+  }
+
+  /// Zeroes weights; finish() multiplies those that stay.
+  void drop(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys,
+            T *scores) const {
+    T *line = at(job, lineAt_);
+    for (int64_t c = 0; c < count; ++c) {
+      int64_t seen = std::min(keys, s_.visibleKeys(query + c) - key);
+      rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + c, key), seen, T(1), line);
+      for (int64_t r = 0; r < seen; ++r)
+        scores[r * width_ + c] *= line[r];
+    }
+  }
+
+  /// `width` rows are computed (the panel's), `rows` of them are wanted: the rest would lie in the next tile.
+  void runTile(int64_t k, const T *a, const T *b, T *c, int64_t rows, int64_t width) const {
+    if (tile_.panelRows(rows) == width) {
+      tile_.run(k, a, b, c, width_, static_cast<int>(rows), static_cast<int>(width_), false, nullptr);
+      return;
+    }
+    alignas(64) T whole[kMostTile];
+    tile_.run(k, a, b, whole, width_, static_cast<int>(width), static_cast<int>(width_), false, nullptr);
+    std::copy_n(whole, rows * width_, c);
+  }
+
+  void finish(const Job &job, int64_t h, int64_t query, int64_t count, const T *maximum, const T *sum,
+              T *inverse, T *sums) const {
+    T *lse = job.lse + (job.b * s_.queryHeads + h) * s_.queries + query;
+    T kept = static_cast<T>(s_.dropout.kept);
+    for (int64_t i = 0; i < width_; ++i)
+      inverse[i] = sum[i] == 0 ? T(0) : kept / sum[i];
+    for (int64_t i = 0; i < count; ++i)
+      lse[i] = sum[i] == 0 ? -std::numeric_limits<T>::infinity()
+                           : (maximum[i] + std::log2(sum[i])) * static_cast<T>(kLn2);
+    rows_.scaleColumns(s_.valueDepth, sums, inverse);
+    S *o = job.o + s_.o.at(job.b, h) + query * s_.o.row;
+    storeTransposed(sums, width_, o, s_.o.row, count, s_.valueDepth);
+  }
+
+  static constexpr int64_t kMostTile = 12 * 32, kBehindLine = 64;
+
+  AttentionShape s_;
+  int threads_;
+  GemmTile<T> tile_;
+  AttentionRows<T> rows_;
+  int64_t width_, keyBlock_, queryPanels_, splits_;
+  Scratch scratch_;
+  size_t keysAt_, valuesAt_, queryAt_, scoresAt_, outAt_, statsAt_, lineAt_;
+};
+
+std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int threads) {
+  bool packed = boolAttr(call, "packed", false);
+  expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
+  AttentionShape shape = readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
+  expectSameType(call, call.inputs[0], call.outputs[0]);
+  expectShape(call, call.outputs[1], {shape.batch, shape.queryHeads, shape.queries}, "LSE");
+  return dispatchFloat(
+      call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+        DType expected = sizeof(S) == 8 ? DType::F64 : DType::F32;
+        if (call.outputs[1].type != expected)
+          failCall(call, "LSE is {}, expected {}", dtypeName(call.outputs[1].type), dtypeName(expected));
+        return std::make_unique<AttentionForward<S>>(std::move(shape), threads);
+      });
+}
+
+} // namespace
+
+void registerAttention() { registerKernel("train.Attention", makeAttention); }
+
+} // namespace kedge::rt::cpu

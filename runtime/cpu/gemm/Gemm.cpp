@@ -1,0 +1,133 @@
+#include "runtime/cpu/gemm/Gemm.h"
+
+namespace kedge::rt::cpu {
+namespace {
+
+/// Parts of equal size, a multiple of `unit`, none above `most`.
+int64_t evenBlock(int64_t size, int64_t most, int64_t unit) {
+  int64_t parts = std::max<int64_t>(1, (size + most - 1) / most);
+  return std::max(unit, ((size + parts - 1) / parts + unit - 1) / unit * unit);
+}
+
+int64_t blocksOf(int64_t size, int64_t block) { return (size + block - 1) / block; }
+
+/// A product on one thread that packs all of A first may take so narrow blocks of B that they stay in the L2.
+constexpr size_t kMostKeptA = 1280 << 10;
+constexpr int64_t kColumnsBesideA = 320;
+
+template <typename E>
+GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  // A block of A stays in an L2 of 1 MiB. Panels of bf16 go deeper, so their blocks may be larger.
+  constexpr bool kNarrow = std::is_same_v<E, uint16_t>;
+  constexpr int64_t kMostA = (kNarrow ? 768 << 10 : 720 << 10) / sizeof(E), kMostB = (kNarrow ? 4096 << 10 : 3456 << 10) / sizeof(E);
+  constexpr int64_t kMostRows = 480, kMostColumns = 2304;
+  GemmPlan plan{};
+  plan.m = m, plan.n = n, plan.k = k;
+  plan.threads = m * n * k < 100'000 ? 1 : threads;
+  plan.kBlock = evenBlock(k, tile.mostK, std::max(4, tile.depth));
+  const int64_t rows = std::clamp<int64_t>(kMostA / plan.kBlock, tile.rows, kMostRows);
+  const int64_t columns = std::clamp<int64_t>(kMostB / plan.kBlock, tile.columns, kMostColumns);
+  plan.nBlock = evenBlock(n, columns, tile.columns);
+  plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
+  plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * plan.kBlock);
+  plan.blocksA = blocksOf(m, plan.mBlock) * blocksOf(k, plan.kBlock);
+  plan.keepsA = plan.threads == 1 && n > 2 * kColumnsBesideA && plan.panelABytes * plan.blocksA <= kMostKeptA;
+  if (plan.keepsA)
+    plan.nBlock = evenBlock(n, kColumnsBesideA, tile.columns);
+  plan.panelBBytes = alignedBytes(sizeof(E) * plan.nBlock * plan.kBlock);
+  if (finishes && k > plan.kBlock)
+    plan.sumBytes = alignedBytes(sizeof(typename TileSum<E>::type) * m * plan.nBlock);
+  return plan;
+}
+
+template <typename Sum>
+void startOnly(const GemmPlan &plan, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
+               const GemmFinish<Sum> *finish) {
+  if (start == GemmStart::Keep)
+    return;
+  for (int64_t i = 0; i < plan.m; ++i)
+    for (int64_t j = 0; j < plan.n; ++j) {
+      Sum value = start == GemmStart::Bias ? bias[j] : Sum(0);
+      if (finish)
+        finish->tile(finish->context, &value, 1, i, j, 1, 1);
+      else
+        c[i * ldc + j] = value;
+    }
+}
+
+/// Packs panels of a matrix, one or several.
+template <typename E, typename S> struct MatrixPanels {
+  Strided<S> source;
+  void (*pack)(E *dst, int64_t width, Strided<S> lanes, int64_t count, int64_t k);
+
+  void operator()(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
+    pack(dst, width, source.at(first, k0), lanes, length);
+  }
+  int64_t neighbours(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
+    return packNeighbours(dst, width, source.at(first, k0), lanes, length);
+  }
+};
+
+} // namespace
+
+template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  return planFor(gemmTile<E>(), m, n, k, threads, finishes);
+}
+
+template <typename S> using FloatOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
+
+template <typename S> size_t gemmPanelRowBytes(int64_t k) {
+  size_t bytes = sizeof(FloatOf<S>) * planGemm<FloatOf<S>>(1, 1, k, 1).kBlock;
+  if constexpr (std::is_same_v<S, BFloat16>)
+    for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
+      bytes = std::max(bytes, sizeof(uint16_t) * planFor(*tile, 1, 1, k, 1, false).kBlock);
+  return bytes;
+}
+
+template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  size_t bytes = planGemm<FloatOf<S>>(m, n, k, threads, finishes).workspaceBytes();
+  if constexpr (std::is_same_v<S, BFloat16>)
+    for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
+      bytes = std::max(bytes, planFor(*tile, m, n, k, threads, finishes).workspaceBytes());
+  return bytes;
+}
+
+template <typename E, typename S, typename Sum>
+void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
+          const GemmFinish<Sum> *finish, void *workspace) {
+  if (plan.m == 0 || plan.n == 0)
+    return;
+  if (plan.k == 0) {
+    startOnly(plan, c, ldc, start, bias, finish);
+    return;
+  }
+  const MatrixPanels<E, S> rows{a, packA<E, S>}, columns{b.transposed(), packB<E, S>};
+  gemmBlocked<E>(plan, rows, columns, c, ldc, start, bias, finish, workspace);
+}
+
+template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
+
+template size_t gemmPanelRowBytes<float>(int64_t);
+template size_t gemmPanelRowBytes<double>(int64_t);
+template size_t gemmPanelRowBytes<Float16>(int64_t);
+template size_t gemmPanelRowBytes<BFloat16>(int64_t);
+
+template size_t gemmWorkspaceBytes<float>(int64_t, int64_t, int64_t, int, bool);
+template size_t gemmWorkspaceBytes<double>(int64_t, int64_t, int64_t, int, bool);
+template size_t gemmWorkspaceBytes<Float16>(int64_t, int64_t, int64_t, int, bool);
+template size_t gemmWorkspaceBytes<BFloat16>(int64_t, int64_t, int64_t, int, bool);
+
+template void gemm<float>(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart, const float *,
+                          const GemmFinish<float> *, void *);
+template void gemm<float>(const GemmPlan &, Strided<Float16>, Strided<Float16>, float *, int64_t, GemmStart,
+                          const float *, const GemmFinish<float> *, void *);
+template void gemm<float>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
+                          const float *, const GemmFinish<float> *, void *);
+template void gemm<uint16_t>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
+                             const float *, const GemmFinish<float> *, void *);
+template void gemm<double>(const GemmPlan &, Strided<double>, Strided<double>, double *, int64_t, GemmStart,
+                           const double *, const GemmFinish<double> *, void *);
+
+} // namespace kedge::rt::cpu

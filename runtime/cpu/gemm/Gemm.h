@@ -1,0 +1,225 @@
+// Products of dense matrices: packed panels in the workspace, register tiles, a fixed order
+// of sums. Every element of C is a sum over blocks of k whose size depends on k only. So
+// its bits depend neither on the number of threads nor on how the work is divided.
+#pragma once
+#include "runtime/cpu/gemm/GemmPack.h"
+#include "runtime/cpu/gemm/GemmTeam.h"
+#include "runtime/cpu/gemm/GemmTile.h"
+#include "runtime/cpu/Kernel.h"
+
+namespace kedge::rt::cpu {
+
+/// How a product of m x n x k is divided, with panels of type E.
+struct GemmPlan {
+  int64_t m, n, k;
+  int64_t kBlock, nBlock, mBlock;
+  int threads;
+  size_t panelABytes, panelBBytes; ///< one thread's block of A; one buffer of packed B
+  int64_t blocksA;                 ///< blocks of A in all
+  bool keepsA;                     ///< one thread, which packs all of A first
+  size_t sumBytes;                 ///< for sums of nBlock columns between two blocks of k
+  size_t bytesA() const { return panelABytes * (keepsA ? blocksA : threads); }
+  size_t workspaceBytes() const { return panelBBytes * 2 + bytesA() + sumBytes; }
+};
+
+/// threads: size of the team; 1 inside a parallel region. `finishes`: results go to a GemmFinish.
+template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes = false);
+
+/// Workspace for operands of type S on any machine, since it is planned at compile time.
+template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes);
+
+/// Most bytes of a row of a panel for operands of type S, on any machine.
+template <typename S> size_t gemmPanelRowBytes(int64_t k);
+
+/// What the sums of C start from.
+enum class GemmStart { Zero, Keep, Bias };
+
+/// Receives the finished sums of each tile once, from any thread: rows of `stride` elements, at (row, column) of C.
+template <typename Sum> struct GemmFinish {
+  void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
+               int64_t columns);
+  const void *context;
+};
+
+constexpr int64_t kMostTileElements = 32 * 32;
+/// Of an L2 of 1 MiB, beside a block of A.
+constexpr int64_t kColumnBytesInL2 = 256 << 10;
+
+/// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
+/// k0, kLength) write a panel. With `finish`, C is not written, and start must not be Keep.
+template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJob {
+  const GemmPlan &plan;
+  PackA &packA;
+  PackB &packB;
+  Sum *c; ///< of the product; or sums between two blocks of k, then for one block of columns
+  int64_t ldc;
+  GemmStart start;
+  const Sum *bias;
+  const GemmFinish<Sum> *finish;
+  char *workspace;
+  const GemmTile<E> &tile = gemmTile<E>();
+
+  /// A block of B: nc columns from jc on, kc rows of k from pc on; `depth` is the padded number of rows in panels.
+  struct Block {
+    int64_t jc, nc, pc, kc, depth, panels;
+  };
+  Block block(int64_t column, int64_t depth) const {
+    const int64_t jc = column * plan.nBlock, pc = depth * plan.kBlock;
+    const int64_t nc = std::min(plan.nBlock, plan.n - jc), kc = std::min(plan.kBlock, plan.k - pc);
+    return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
+  }
+
+  /// The block of A of a member of the team, or with keepsA the block of that number.
+  E *packedA(int64_t number) const {
+    return reinterpret_cast<E *>(workspace + 2 * plan.panelBBytes + number * plan.panelABytes);
+  }
+  E *packedB(int64_t buffer) const { return reinterpret_cast<E *>(workspace + buffer * plan.panelBBytes); }
+
+  /// Panels of the first of `lanes`, which returns how many: several where `pack` can pack neighbours at once.
+  template <typename Pack>
+  static int64_t packSome(Pack &pack, E *dst, int64_t width, int64_t panelWidth, int64_t first, int64_t lanes, const Block &at) {
+    if constexpr (requires { pack.neighbours(dst, width, first, lanes, at.pc, at.kc); })
+      if (const int64_t packed = pack.neighbours(dst, width, first, lanes, at.pc, at.kc); packed > 0)
+        return packed;
+    pack(dst, panelWidth, first, std::min(width, lanes), at.pc, at.kc);
+    return 1;
+  }
+
+  void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
+    const int64_t MR = tile.rows;
+    for (int64_t ir = 0; ir < rows;)
+      ir += MR * packSome(packA, packed + ir * at.depth, MR, tile.panelRows(std::min(MR, rows - ir)), row + ir, rows - ir, at);
+  }
+
+  /// Packs panels [begin, end) of the block.
+  void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
+    const int64_t NR = tile.columns;
+    for (int64_t panel = begin; panel < end;)
+      panel += packSome(packB, packed + panel * NR * at.depth, NR, NR, at.jc + panel * NR,
+                        std::min((end - panel) * NR, at.nc - panel * NR), at);
+  }
+
+  /// Multiplies the packed rows by panels [begin, end) of the block. A panel of A stays in the L1 while panels of B come from the
+  /// L2, a few at a time, so that they are still there for the next rows.
+  void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns, int64_t begin,
+                int64_t end, const Block &at) const {
+    const int64_t panelBytes = at.depth * tile.columns * static_cast<int64_t>(sizeof(E));
+    const int64_t few = std::max<int64_t>(1, kColumnBytesInL2 / panelBytes);
+    for (int64_t panel = begin; panel < end; panel += few)
+      for (int64_t ir = 0; ir < rowCount; ir += tile.rows)
+        for (int64_t each = panel; each < std::min(end, panel + few); ++each)
+          multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
+  }
+
+  void multiplyTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir, const E *packedColumns, int64_t panel,
+                    const Block &at) const {
+    const int64_t NR = tile.columns, MR = tile.rows;
+    const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep, last = at.pc + at.kc == plan.k;
+    const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
+    const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
+    const int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir);
+    alignas(64) Sum finished[kMostTileElements];
+    int64_t stride = ldc;
+    Sum *sums = c + row * ldc + (finish ? column - at.jc : column);
+    if (finish && first && last)
+      sums = finished, stride = NR;
+    tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride, static_cast<int>(rows),
+             static_cast<int>(columns), accumulate, tileBias);
+    if (finish && last)
+      finish->tile(finish->context, sums, stride, row, column, rows, columns);
+  }
+
+  void alone(int64_t columnBlocks, int64_t depthBlocks) const {
+    for (int64_t column = 0; column < columnBlocks; ++column)
+      for (int64_t depth = 0; depth < depthBlocks; ++depth) {
+        const Block at = block(column, depth);
+        packColumns(packedB(0), 0, at.panels, at);
+        for (int64_t row = 0; row < plan.m; row += plan.mBlock) {
+          const int64_t rows = std::min(plan.mBlock, plan.m - row);
+          E *packed = packedA(plan.keepsA ? row / plan.mBlock * depthBlocks + depth : 0);
+          if (column == 0 || !plan.keepsA)
+            packRows(packed, row, rows, at);
+          multiply(packed, row, rows, packedB(0), 0, at.panels, at);
+        }
+      }
+  }
+
+  /// The work of member `member` of a team.
+  void inTeam(GemmTeam &team, int member) const {
+    for (int64_t number = 0; number < team.blocks(); ++number) {
+      const Block at = block(team.columnBlock(number), team.depthBlock(number));
+      E *columns = packedB(number & 1);
+      team.awaitBuffer(number);
+      for (int64_t share; (share = team.claimPack(number)) >= 0; team.packed(number)) {
+        const auto [begin, end] = team.packPanels(share, at.panels);
+        packColumns(columns, begin, end, at);
+      }
+      team.awaitPacked(number);
+      if (finish && at.pc == 0 && number > 0) // the next columns use the same buffer for their sums
+        team.awaitComputed(number - 1);
+      regions(team, member, number, at, columns);
+    }
+  }
+
+private:
+  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns) const {
+    int64_t held = -1; // the row block that packedA(member) contains
+    for (int64_t region; (region = team.claimRegion(number, member)) >= 0; team.computed(number, region)) {
+      team.awaitRegion(number, region);
+      const auto [begin, end] = team.columnPanels(region, at.panels);
+      const auto [firstPanel, endPanel] = team.rowPanels(region);
+      const int64_t firstRow = firstPanel * tile.rows, endRow = std::min(plan.m, endPanel * tile.rows);
+      for (int64_t row = firstRow; row < endRow; row += plan.mBlock) {
+        const int64_t rows = std::min(plan.mBlock, endRow - row);
+        const bool isWhole = rows == endRow - firstRow;
+        if (!isWhole || held != team.rowBlock(region))
+          packRows(packedA(member), row, rows, at);
+        held = isWhole ? team.rowBlock(region) : -1;
+        multiply(packedA(member), row, rows, columns, begin, end, at);
+      }
+    }
+  }
+};
+
+/// Computes the whole product with a team of plan.threads, or on the calling thread alone if that is 1.
+template <typename E, typename PackA, typename PackB, typename Sum>
+void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int64_t ldc, GemmStart start,
+                 const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
+  char *base = static_cast<char *>(workspace);
+  if (finish) {
+    c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.bytesA());
+    ldc = plan.nBlock;
+  }
+  const GemmJob<E, PackA, PackB, Sum> job{plan, packA, packB, c, ldc, start, bias, finish, base};
+  const auto blocks = [](int64_t size, int64_t block) { return (size + block - 1) / block; };
+  const int64_t columnBlocks = blocks(plan.n, plan.nBlock), depthBlocks = blocks(plan.k, plan.kBlock);
+  if (plan.threads == 1)
+    return job.alone(columnBlocks, depthBlocks);
+  const GemmTile<E> &tile = job.tile;
+  GemmTeam team({plan.threads, blocks(plan.m, tile.rows), plan.mBlock / tile.rows,
+                 blocks(std::min(plan.n, plan.nBlock), tile.columns),
+                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks, depthBlocks});
+  parallelParts(plan.threads, plan.threads, [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
+}
+
+/// Panels as the tile of E reads them, from a matrix of S. E is uint16_t for S = BFloat16 if there is a bf16 tile.
+template <typename E, typename S> void packA(E *dst, int64_t width, Strided<S> rows, int64_t lanes, int64_t k) {
+  if constexpr (std::is_same_v<E, uint16_t>)
+    gemmTile<E>().packA(dst, width, &rows.base->bits, rows.rowStride, rows.columnStride, lanes, k);
+  else
+    packPanel(dst, width, rows, lanes, k);
+}
+template <typename E, typename S> void packB(E *dst, int64_t width, Strided<S> columns, int64_t lanes, int64_t k) {
+  if constexpr (std::is_same_v<E, uint16_t>)
+    gemmTile<E>().packB(dst, width, &columns.base->bits, columns.rowStride, columns.columnStride, lanes, k);
+  else
+    packPanel(dst, width, columns, lanes, k);
+}
+
+/// C = A B (+ start); A is m x k, B is k x n, rows of C are ldc elements apart. k =
+/// 0 gives the start value. With `finish`, that receives the sums and c is not used.
+template <typename E, typename S, typename Sum = typename TileSum<E>::type>
+void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
+          const GemmFinish<Sum> *finish, void *workspace);
+
+} // namespace kedge::rt::cpu

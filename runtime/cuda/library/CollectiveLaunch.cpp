@@ -1,0 +1,203 @@
+#include "runtime/cuda/library/CollectiveLaunch.h"
+#include "runtime/comm/CollectiveKernel.h"
+#include <algorithm>
+
+namespace kedge::rt::cuda {
+namespace {
+
+/// One tensor of a collective.
+struct Carried {
+  const void *input;
+  void *output;
+  size_t elements, part; ///< of the whole, of a rank's part with its padding
+  nccl::Type type;
+  size_t size; ///< of an element
+};
+
+void *at(const void *place, size_t bytes) {
+  return reinterpret_cast<void *>(reinterpret_cast<CUdeviceptr>(place) + bytes);
+}
+
+class CollectiveLaunch final : public LibraryLaunch {
+public:
+  CollectiveLaunch(Gpu &gpu, NcclRanks &ranks, const Launch &launch, const LibraryCall &call, const LaunchPlaces &places,
+                   CUstream stream)
+      : gpu(gpu), ranks(ranks), launch(launch), stream(stream) {
+    const Collective what = collectiveOf(call);
+    kind = what.kind;
+    givers = what.givers;
+    operation = what.reduction == Reduction::Max ? nccl::Operation::Max : nccl::Operation::Sum;
+    for (size_t i = 0; i < what.tensors.size(); ++i) {
+      const CollectiveTensor &tensor = what.tensors[i];
+      const size_t elements = static_cast<size_t>(tensor.elements), size = dtypeSize(tensor.type);
+      Carried carried{reinterpret_cast<const void *>(places.inputs[i]), reinterpret_cast<void *>(places.outputs[i]), elements,
+                      static_cast<size_t>(shardSize(tensor.elements, ranks.world().size)), nccl::Type::Uint8, size};
+      if (kind == CollectiveKind::AllGather || kind == CollectiveKind::Transfer) { // bytes are bytes
+        carried.elements *= size;
+        carried.part *= size;
+        carried.size = 1;
+      } else {
+        carried.type = nccl::typeOf(tensor.type);
+      }
+      tensors.push_back(carried);
+    }
+  }
+
+  void enqueue() override {
+    if (kind == CollectiveKind::ReduceScatter)
+      clearPadding();
+    if (kind == CollectiveKind::Transfer)
+      fillAlone();
+    ranks.begin(launch, stream);
+    for (const Carried &tensor : tensors)
+      if (tensor.elements != 0)
+        add(tensor);
+    ranks.end();
+  }
+
+private:
+  size_t countOf(const Carried &tensor, int64_t rank) const {
+    const size_t first = std::min(static_cast<size_t>(rank) * tensor.part, tensor.elements);
+    return std::min(tensor.part, tensor.elements - first);
+  }
+
+  /// Behind a rank's part of a sum, which NCCL leaves alone.
+  void clearPadding() {
+    for (const Carried &tensor : tensors)
+      if (const size_t count = countOf(tensor, ranks.world().rank); count < tensor.part)
+        gpu.driver().check(gpu.driver().memsetD8Async(reinterpret_cast<CUdeviceptr>(tensor.output) + count * tensor.size, 0,
+                                                      (tensor.part - count) * tensor.size, stream),
+                           "padding cannot be cleared");
+  }
+
+  int64_t giver() const { return givers[static_cast<size_t>(ranks.world().rank)]; }
+  bool isBroadcast() const {
+    return givers.front() != Collective::kNobody && std::all_of(givers.begin(), givers.end(), [&](int64_t rank) { return rank == givers.front(); });
+  }
+
+  /// What needs no other rank: own tensors, and zeros where nobody gives any.
+  void fillAlone() {
+    const Driver &driver = gpu.driver();
+    for (const Carried &tensor : tensors) {
+      const auto to = reinterpret_cast<CUdeviceptr>(tensor.output), from = reinterpret_cast<CUdeviceptr>(tensor.input);
+      if (tensor.elements != 0 && giver() == Collective::kNobody)
+        driver.check(driver.memsetD8Async(to, 0, tensor.elements, stream), "a tensor that no rank gives cannot be cleared");
+      else if (tensor.elements != 0 && giver() == ranks.world().rank && !isBroadcast())
+        driver.check(driver.memcpyDtoDAsync(to, from, tensor.elements, stream), "a rank's own tensor cannot be copied");
+    }
+  }
+
+  void addTransfer(const Carried &tensor) {
+    const nccl::Library &nccl = ranks.library();
+    const int64_t own = ranks.world().rank;
+    if (isBroadcast())
+      return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()),
+                                   ranks.handle(), stream));
+    for (int64_t rank = 0; rank < ranks.world().size; ++rank)
+      if (rank != own && givers[static_cast<size_t>(rank)] == own)
+        expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), ranks.handle(), stream));
+    if (giver() != own && giver() != Collective::kNobody)
+      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()), ranks.handle(), stream));
+  }
+
+  void add(const Carried &tensor) {
+    const nccl::Library &nccl = ranks.library();
+    const size_t size = static_cast<size_t>(ranks.world().size);
+    if (kind == CollectiveKind::Transfer)
+      return addTransfer(tensor);
+    const bool isEven = tensor.elements == tensor.part * size;
+    if (kind == CollectiveKind::AllReduce)
+      expect(nccl.allReduce(tensor.input, tensor.output, tensor.elements, tensor.type, operation, ranks.handle(), stream));
+    else if (!isEven)
+      addUneven(tensor);
+    else if (kind == CollectiveKind::ReduceScatter)
+      expect(nccl.reduceScatter(tensor.input, tensor.output, tensor.part, tensor.type, operation, ranks.handle(), stream));
+    else
+      expect(nccl.allGather(tensor.input, tensor.output, tensor.part, tensor.type, ranks.handle(), stream));
+  }
+
+  /// NCCL's own want equal parts, and would write beyond the tensor: a call for each rank's part, in one group.
+  void addUneven(const Carried &tensor) {
+    const nccl::Library &nccl = ranks.library();
+    for (int64_t rank = 0; rank < ranks.world().size; ++rank) {
+      const size_t count = countOf(tensor, rank), offset = static_cast<size_t>(rank) * tensor.part * tensor.size;
+      if (count == 0)
+        continue;
+      const int root = static_cast<int>(rank);
+      if (kind == CollectiveKind::ReduceScatter)
+        expect(nccl.reduce(at(tensor.input, offset), tensor.output, count, tensor.type, operation, root, ranks.handle(), stream));
+      else
+        expect(nccl.broadcast(tensor.input, at(tensor.output, offset), count, tensor.type, root, ranks.handle(), stream));
+    }
+  }
+
+  void expect(nccl::Status status) const {
+    if (status != nccl::Status::InProgress)
+      ranks.library().check(status, launch.library.c_str(), ranks.handle());
+  }
+
+  Gpu &gpu;
+  NcclRanks &ranks;
+  const Launch &launch;
+  CUstream stream;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  std::vector<int64_t> givers; ///< of a transfer
+  nccl::Operation operation = nccl::Operation::Sum;
+  std::vector<Carried> tensors;
+};
+
+/// Copies on the GPU, with zeros behind them.
+class PartLaunch final : public LibraryLaunch {
+public:
+  struct Part {
+    CUdeviceptr from, to;
+    size_t bytes, room;
+  };
+  PartLaunch(Gpu &gpu, CUstream stream, std::vector<Part> parts) : gpu(gpu), stream(stream), parts(std::move(parts)) {}
+
+  void enqueue() override {
+    const Driver &driver = gpu.driver();
+    for (const Part &part : parts) {
+      if (part.bytes != 0)
+        driver.check(driver.memcpyDtoDAsync(part.to, part.from, part.bytes, stream), "a rank's part cannot be copied");
+      if (part.bytes < part.room)
+        driver.check(driver.memsetD8Async(part.to + part.bytes, 0, part.room - part.bytes, stream), "padding cannot be cleared");
+    }
+  }
+
+private:
+  Gpu &gpu;
+  CUstream stream;
+  std::vector<Part> parts;
+};
+
+std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, const LibraryCall &call, const LaunchPlaces &places,
+                                              CUstream stream) {
+  std::vector<PartLaunch::Part> parts;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const ElementRange own = shardOf(call.inputs[i].elements(), world.rank, world.size);
+    const size_t size = dtypeSize(call.inputs[i].type);
+    parts.push_back({places.inputs[i] + static_cast<size_t>(own.first) * size, places.outputs[i],
+                     static_cast<size_t>(own.count) * size, call.outputs[i].bytes()});
+  }
+  return std::make_unique<PartLaunch>(gpu, stream, std::move(parts));
+}
+
+} // namespace
+
+std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch, const LaunchPlaces &places,
+                                              CUstream stream) {
+  const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
+  makeKernel(call, 1); // its checks
+  const int64_t wanted = ranksOf(call);
+  if (wanted == 1) // every result is its operand
+    return makePartLaunch(gpu, {0, 1}, call, places, stream);
+  if (!ranks || ranks->world().size != wanted)
+    fail("the program is damaged: {} at {} for {} ranks in a job of {}", launch.library, launch.loc, wanted,
+         ranks ? ranks->world().size : 1);
+  if (launch.library == "dist.own_part")
+    return makePartLaunch(gpu, ranks->world(), call, places, stream);
+  return std::make_unique<CollectiveLaunch>(gpu, *ranks, launch, call, places, stream);
+}
+
+} // namespace kedge::rt::cuda

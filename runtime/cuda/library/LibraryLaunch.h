@@ -1,0 +1,32 @@
+// A library call on the GPU; all choices are made before the first step.
+#pragma once
+#include "runtime/calls/LibraryKernel.h"
+#include "runtime/cuda/driver/Gpu.h"
+
+namespace kedge::rt::cuda {
+
+/// Addresses of a launch's operands.
+struct LaunchPlaces {
+  std::vector<CUdeviceptr> inputs, outputs;
+  CUdeviceptr workspace = 0;
+  uint64_t workspaceBytes = 0;
+
+  CUdeviceptr operand(int at) const {
+    const size_t index = static_cast<size_t>(at);
+    return index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
+  }
+};
+
+class LibraryLaunch {
+public:
+  virtual ~LibraryLaunch() = default;
+  /// Enqueues the call on the GPU's stream, possibly while a graph is recorded. Allocates nothing.
+  virtual void enqueue() = 0;
+  /// Whether the launch's own kernels must run behind it.
+  virtual bool leavesKernels() const { return false; }
+  /// Workspace bytes needed beyond the planned ones. If not 0, the call uses the memory from setWorkspace.
+  virtual uint64_t wantedWorkspaceBytes() const { return 0; }
+  virtual void setWorkspace(CUdeviceptr workspace, uint64_t bytes) {}
+};
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,186 @@
+#include "runtime/cuda/library/NcclRanks.h"
+#include "runtime/comm/CollectiveKernel.h"
+#include <array>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <thread>
+
+namespace kedge::rt::cuda {
+namespace {
+
+constexpr std::chrono::microseconds kNcclNap{50};
+constexpr std::chrono::seconds kLeaving{10};
+constexpr int32_t kNone = -1;
+/// A small and a large collective: NCCL then has the memory of both of its ways.
+constexpr size_t kWarmUps[] = {1, size_t(1) << 18};
+
+/// What tells one machine from another, whatever container a process is in.
+uint64_t hostHash() {
+  std::string text;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), text);
+  return std::hash<std::string>()(text);
+}
+
+/// Where a rank computes.
+struct Seat {
+  uint64_t host = 0;
+  std::array<char, 24> bus{};
+};
+
+} // namespace
+
+NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gpu(gpu), ranks(ranks) {
+  refuseSharedGpus();
+  nameCollectives(program);
+  const uint64_t before = gpu.memory().free;
+  join();
+  gpu.setWatch(this);
+  warmUp();
+  const uint64_t after = gpu.memory().free;
+  taken = before > after ? before - after : 0;
+}
+
+NcclRanks::~NcclRanks() {
+  if (group && !leave())
+    nccl.commAbort(group);
+  gpu.setWatch(nullptr);
+}
+
+void NcclRanks::refuseSharedGpus() const {
+  const World world = ranks.world();
+  Seat own;
+  own.host = hostHash();
+  std::strncpy(own.bus.data(), gpu.bus().c_str(), own.bus.size() - 1);
+  std::vector<Seat> seats(static_cast<size_t>(world.size));
+  ranks.exchange(&own, sizeof(own), seats.data());
+  for (size_t a = 0; a < seats.size(); ++a)
+    for (size_t b = a + 1; b < seats.size(); ++b)
+      if (seats[a].host == seats[b].host && seats[a].bus == seats[b].bus)
+        throw AgreedError(fmt::format("ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
+                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), or give each its own by "
+                                      "CUDA_VISIBLE_DEVICES",
+                                      a, b, seats[a].bus.data(), gpu.devices()));
+}
+
+void NcclRanks::nameCollectives(const Program &program) {
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      if (launch.stream == kRankStream) {
+        numbers[&launch] = static_cast<int32_t>(names.size());
+        names.push_back(launch.library + " at " + (launch.loc.empty() ? "@" + name : launch.loc + " in @" + name));
+      }
+  const size_t bytes = std::max<size_t>(names.size(), 1) * sizeof(int32_t);
+  table = gpu.allocate(bytes, "the numbers of collectives");
+  std::vector<int32_t> values(names.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<int32_t>(i);
+  current = reinterpret_cast<volatile int32_t *>(gpu.allocatePinned(sizeof(int32_t)));
+  *current = kNone;
+  if (!values.empty())
+    gpu.driver().check(gpu.driver().memcpyHtoDAsync(table, values.data(), bytes, gpu.stream()), "a copy to the GPU failed");
+  gpu.synchronize();
+}
+
+void NcclRanks::join() {
+  nccl::Id id;
+  if (ranks.world().isFirst())
+    nccl.check(nccl.getUniqueId(&id), "no group of ranks can be made", nullptr);
+  ranks.broadcast(&id, sizeof(id));
+  nccl::Config config;
+  const World world = ranks.world();
+  ranks.noteWait("NCCL's making of the group");
+  settle(nccl.commInitRankConfig(&group, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config),
+         "the ranks cannot be joined");
+  ranks.noteWait(nullptr);
+}
+
+/// What NCCL allocates with its first collectives it shall have before the first step, and in the report.
+void NcclRanks::warmUp() {
+  using namespace nccl;
+  const size_t size = static_cast<size_t>(world().size), most = kWarmUps[1];
+  const CUdeviceptr whole = gpu.allocate(size * most * sizeof(float), "NCCL's first collectives");
+  const CUdeviceptr part = gpu.allocate(most * sizeof(float), "NCCL's first collectives");
+  auto *all = reinterpret_cast<void *>(whole), *own = reinterpret_cast<void *>(part);
+  for (const size_t count : kWarmUps) {
+    settle(nccl.groupStart(), "the first collective");
+    nccl.check(nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
+    settle(nccl.groupEnd(), "the first collective");
+    settle(nccl.groupStart(), "the first collective");
+    nccl.check(nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
+    settle(nccl.groupEnd(), "the first collective");
+    settle(nccl.groupStart(), "the first collective");
+    nccl.check(nccl.allGather(own, all, count, Type::Float32, group, gpu.stream()), "the first collective", group);
+    settle(nccl.groupEnd(), "the first collective");
+  }
+  gpu.synchronize();
+  gpu.release(whole);
+  gpu.release(part);
+}
+
+void NcclRanks::settle(nccl::Status status, const char *what) {
+  while (status == nccl::Status::InProgress) {
+    ranks.check();
+    std::this_thread::sleep_for(kNcclNap);
+    if (nccl.commGetAsyncError(group, &status) != nccl::Status::Success)
+      break;
+  }
+  nccl.check(status, what, group);
+}
+
+void NcclRanks::begin(const Launch &launch, CUstream stream) {
+  const auto number = numbers.find(&launch);
+  if (number != numbers.end())
+    gpu.driver().check(gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
+                                                    table + static_cast<size_t>(number->second) * sizeof(int32_t),
+                                                    sizeof(int32_t), stream),
+                       "the number of a collective cannot be copied from the GPU");
+  nccl.check(nccl.groupStart(), "a collective does not start", group);
+}
+
+void NcclRanks::end() { settle(nccl.groupEnd(), "a collective does not start"); }
+
+void NcclRanks::look() {
+  const int32_t number = *current;
+  const char *name = number == kNone ? "NCCL's first collectives" : names[static_cast<size_t>(number)].c_str();
+  ranks.noteWait(name);
+  ranks.check();
+  nccl::Status status = nccl::Status::Success;
+  nccl.check(nccl.commGetAsyncError(group, &status), "the group of ranks cannot be asked", group);
+  if (status != nccl::Status::InProgress)
+    nccl.check(status, name, group);
+}
+
+void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {
+  if (nccl.commRegister && nccl.commDeregister &&
+      nccl.commRegister(group, reinterpret_cast<void *>(arena), bytes, &registered) != nccl::Status::Success)
+    registered = nullptr;
+}
+
+/// Whether it went well. Every rank comes here, unless it has failed.
+bool NcclRanks::leave() {
+  if (std::uncaught_exceptions() != 0)
+    return false;
+  try {
+    if (gpu.waitForStream() != CUDA_SUCCESS) // the last step's end
+      return false;
+    if (registered)
+      nccl.commDeregister(group, registered);
+    nccl::Status status = nccl.commFinalize(group);
+    for (const auto end = std::chrono::steady_clock::now() + kLeaving; status == nccl::Status::InProgress;) {
+      ranks.check();
+      std::this_thread::sleep_for(kNcclNap);
+      if (std::chrono::steady_clock::now() > end || nccl.commGetAsyncError(group, &status) != nccl::Status::Success)
+        return false;
+    }
+    return status == nccl::Status::Success && nccl.commDestroy(group) == nccl::Status::Success;
+  } catch (const Error &) {
+    return false;
+  }
+}
+
+nlohmann::json NcclRanks::figures() const {
+  return {{"library", nccl.name()}, {"version", nccl.version()}, {"ranks", world().size}, {"arena_registered", registered != nullptr}};
+}
+
+} // namespace kedge::rt::cuda

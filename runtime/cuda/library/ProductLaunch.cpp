@@ -1,0 +1,126 @@
+#include "runtime/cuda/library/ProductLaunch.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+
+namespace kedge::rt::cuda {
+
+void ProductLaunch::enqueue() {
+  const Driver &driver = gpu.driver();
+  const MatmulShape &shape = calls.shape;
+  const uint64_t bytes = static_cast<uint64_t>(shape.m * shape.rowY * shape.batch) * calls.offsetsA.size() *
+                         dtypeSize(shape.type);
+  if (calls.spreads)
+    spreadAddend();
+  if (!state) {
+    // Sums of nothing; an addend of such a product is refused when the launch is made.
+    if (bytes != 0 && !calls.spreads)
+      driver.check(driver.memsetD8Async(places.operand(calls.result), 0, bytes, gpu.stream()), "a result cannot be cleared");
+    return;
+  }
+  const bool whole = calls.addend >= 0 && !shape.bias && !calls.spreads;
+  const CUdeviceptr c = whole ? places.operand(calls.addend) : places.operand(calls.result);
+  for (size_t call = 0; call < calls.offsetsA.size(); ++call)
+    multiply(static_cast<int64_t>(call), c);
+}
+
+void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source,
+                             uint64_t sourcePitch, uint64_t width, int64_t rows) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = source;
+  copy.srcPitch = sourcePitch;
+  copy.dstDevice = destination;
+  copy.dstPitch = destinationPitch;
+  copy.WidthInBytes = width;
+  copy.Height = static_cast<size_t>(rows);
+  gpu.driver().check(gpu.driver().memcpy2DAsync(&copy, gpu.stream()), "an addend cannot be spread");
+}
+
+/// The first column of `rows` rows is there: copies double what is filled.
+void ProductLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows) {
+  const uint64_t pitch = static_cast<uint64_t>(calls.shape.rowY) * element;
+  for (int64_t filled = 1; filled < calls.shape.n; filled *= 2) {
+    const uint64_t width = static_cast<uint64_t>(std::min(filled, calls.shape.n - filled)) * element;
+    copyRows(y + static_cast<uint64_t>(filled) * element, pitch, y, pitch, width, rows);
+  }
+}
+
+void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
+  const uint64_t row = static_cast<uint64_t>(calls.shape.rowY) * element;
+  for (int64_t filled = 1; filled < calls.shape.m; filled *= 2) {
+    const uint64_t bytes = static_cast<uint64_t>(std::min(filled, calls.shape.m - filled)) * row;
+    gpu.driver().check(
+        gpu.driver().memcpyDtoDAsync(y + static_cast<uint64_t>(filled) * row, y, bytes, gpu.stream()),
+        "an addend cannot be spread");
+  }
+}
+
+/// Rare (a Gemm with beta or alpha, or whose C is a column): by copies, so that no kernel has to exist for it.
+void ProductLaunch::spreadAddend() {
+  const MatmulShape &shape = calls.shape;
+  if (shape.m == 0 || shape.n == 0)
+    return;
+  const uint64_t element = dtypeSize(shape.type), row = static_cast<uint64_t>(shape.n) * element;
+  const uint64_t pitch = static_cast<uint64_t>(shape.rowY) * element;
+  const CUdeviceptr c = places.operand(calls.addend), y = places.operand(calls.result);
+  const bool columns = calls.columnStride != 0, rows = calls.rowStride != 0;
+  const int64_t height = rows ? shape.m : 1;
+  copyRows(y, pitch, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row, columns ? row : element, height);
+  if (!columns)
+    doubleColumns(y, element, height);
+  if (!rows)
+    doubleRows(y, element);
+}
+
+namespace {
+
+struct TimedPair {
+  explicit TimedPair(const Driver &driver) : driver(driver) {
+    for (CUevent &event : pair)
+      driver.check(driver.eventCreate(&event, CU_EVENT_DEFAULT), "no event to tune with");
+  }
+  ~TimedPair() {
+    for (CUevent event : pair)
+      driver.eventDestroy(event);
+  }
+  TimedPair(const TimedPair &) = delete;
+  TimedPair &operator=(const TimedPair &) = delete;
+  const Driver &driver;
+  std::array<CUevent, 2> pair{};
+};
+
+} // namespace
+
+double ProductLaunch::measure(const std::array<CUevent, 2> &events, int count) {
+  const Driver &driver = gpu.driver();
+  driver.check(driver.eventRecord(events[0], gpu.stream()), "tuning");
+  for (int i = 0; i < count; ++i)
+    enqueue();
+  driver.check(driver.eventRecord(events[1], gpu.stream()), "tuning");
+  gpu.synchronize();
+  float milliseconds = 0;
+  driver.check(driver.eventElapsedTime(&milliseconds, events[0], events[1]), "tuning");
+  return static_cast<double>(milliseconds) * 1e3;
+}
+
+/// A small product takes less than the events around it, so several stand between them.
+std::optional<double> ProductLaunch::measure() {
+  constexpr int kRuns = 11, kMost = 64;
+  constexpr double kMicroseconds = 200;
+  try {
+    enqueue();
+  } catch (const Error &) {
+    gpu.synchronize();
+    return std::nullopt;
+  }
+  const TimedPair events(gpu.driver());
+  const double one = std::max(0.5, measure(events.pair, 1));
+  const int count = std::clamp(static_cast<int>(kMicroseconds / one), 1, kMost);
+  std::vector<double> times;
+  for (int run = 0; run < kRuns; ++run)
+    times.push_back(measure(events.pair, count) / count);
+  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+  return times[kRuns / 2];
+}
+
+} // namespace kedge::rt::cuda

@@ -1,0 +1,249 @@
+#include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/format/Convert.h"
+#include "runtime/io/Error.h"
+#include "runtime/io/Printable.h"
+#include "runtime/io/Say.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/checkpoint/CheckpointTensors.h"
+#include "runtime/train/Manifest.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <unistd.h>
+
+namespace kedge::rt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// N of "step-N", or nothing.
+std::optional<int64_t> stepOf(const std::string &name) {
+  constexpr std::string_view prefix = "step-";
+  if (name.rfind(prefix, 0) != 0 || name.size() == prefix.size() || name.size() > 24)
+    return std::nullopt;
+  const char *end = name.data() + name.size();
+  int64_t step = 0;
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, step);
+  if (error != std::errc() || rest != end || step < 0 || name != fmt::format("{}{}", prefix, step))
+    return std::nullopt;
+  return step;
+}
+
+/// Not what is nested, which may be deep.
+std::string shown(const ordered_json &value) { return value.is_structured() ? value.type_name() : value.dump(); }
+
+/// A manifest is read as its writer meant it: 1.5 is no number of steps, and neither is -1.
+int64_t countIn(const ordered_json &json, const char *key) {
+  constexpr int64_t kMost = int64_t(1) << 53;
+  const ordered_json &value = json.at(key);
+  const bool whole = value.is_number_unsigned() ? value.get<uint64_t>() <= kMost
+                                                : value.is_number_integer() && value.get<int64_t>() >= 0;
+  if (!whole)
+    fail("'{}' is {}, expected a whole number from 0 to 2^53", key, shown(value));
+  return value.get<int64_t>();
+}
+
+void get(const ordered_json &json, const char *key, std::optional<double> &value) {
+  if (auto found = json.find(key); found != json.end() && !found->is_null())
+    checkRange(key, *(value = found->get<double>()));
+}
+
+void get(const ordered_json &json, const char *key, std::optional<int64_t> &value) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null())
+    return;
+  if (!found->is_number_integer() || (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX))
+    fail("'{}' is {}, expected a whole number", key, shown(*found));
+  value = found->get<int64_t>();
+}
+
+void getCount(const ordered_json &json, const char *key, std::optional<int64_t> &value) {
+  if (auto found = json.find(key); found != json.end() && !found->is_null())
+    checkRange(key, static_cast<double>(*(value = countIn(json, key))));
+}
+
+ScalarOptions scalarsOf(const ordered_json &json) {
+  ScalarOptions s;
+  getCount(json, "steps", s.steps);
+  getCount(json, "decay_steps", s.decaySteps);
+  get(json, "lr", s.lr);
+  get(json, "min_lr", s.minLr);
+  getCount(json, "warmup", s.warmup);
+  get(json, "warmup_start", s.warmupStart);
+  get(json, "weight_decay", s.weightDecay);
+  get(json, "eps", s.eps);
+  get(json, "seed", s.seed);
+  get(json, "shuffle", s.shuffle);
+  s.schedule = parseSchedule(json.at("schedule"));
+  s.beta1 = json.at("betas").at(0).get<double>();
+  s.beta2 = json.at("betas").at(1).get<double>();
+  checkRange("betas", *s.beta1);
+  checkRange("betas", *s.beta2);
+  return s;
+}
+
+/// Why the checkpoint is not whole; empty when it is.
+std::string damage(const std::string &folder, const ordered_json &manifest) {
+  std::set<std::string> names;
+  for (const ordered_json &file : manifest.at("files")) {
+    const std::string name = file.at("name");
+    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." || !names.insert(name).second)
+      return fmt::format("'{}' is no name of a file in the folder, or stands twice", name);
+    const std::string path = folder + "/" + name;
+    std::error_code failed;
+    const uint64_t bytes = fs::file_size(path, failed);
+    if (failed || bytes != file.at("bytes").get<uint64_t>())
+      return fmt::format("'{}' is missing or truncated", path);
+    const FileMap map(path, "checkpoint file");
+    if (checksumOf(map.data(), map.size()) != file.at("checksum").get<std::string>())
+      return fmt::format("'{}' is damaged: its checksum differs", path);
+  }
+  for (const char *needed : {kModelFile, kOptimizerFile})
+    if (!names.count(needed))
+      return fmt::format("'{}' does not stand in its list of files", needed);
+  return "";
+}
+
+std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
+  if (!manifest.contains("hysteresis"))
+    return std::nullopt;
+  const double scale = manifest.at("loss_scale");
+  checkRange("loss_scale", scale);
+  return LossScale{scale, countIn(manifest, "growth_counter"), countIn(manifest, "hysteresis"),
+                   countIn(manifest, "optimizer_steps")};
+}
+
+std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
+  std::vector<FrozenTensor> frozen;
+  for (const ordered_json &entry : json)
+    frozen.push_back({entry.at("name"), parseDType(entry.at("dtype").get<std::string>()), entry.at("checksum")});
+  return frozen;
+}
+
+PartLayout layoutIn(const ordered_json &json, const std::string &name) {
+  PartLayout layout{json.at("shape"), json.at("perm")};
+  std::vector<int> axes = layout.perm;
+  std::sort(axes.begin(), axes.end());
+  bool fits = axes.empty() || axes.size() == layout.shape.size();
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    fits &= axes[axis] == static_cast<int>(axis);
+  if (!fits || !checkedBytes({DType::F64, layout.shape}))
+    fail("the parts of '{}' have no possible layout", name);
+  return layout;
+}
+
+CheckpointParts partsOf(const ordered_json &manifest) {
+  CheckpointParts parts;
+  const auto found = manifest.find("parts");
+  if (found == manifest.end())
+    return parts;
+  parts.ranks = countIn(*found, "ranks");
+  for (const auto &[file, tensors] : found->at("tensors").items())
+    for (const auto &[name, layout] : tensors.items())
+      parts.tensors[file][name] = layoutIn(layout, name);
+  return parts;
+}
+
+BestSoFar bestOf(const ordered_json &manifest) {
+  const auto found = manifest.find("best");
+  if (found == manifest.end())
+    return {};
+  return {found->at("metric"), found->at("value"), countIn(*found, "step"), countIn(*found, "since")};
+}
+
+Progress progressOf(const ordered_json &manifest) {
+  Progress progress{countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest), {}};
+  if (progress.optimizerSteps > progress.step)
+    fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps, progress.step);
+  if (const auto found = manifest.find("unevaluated"); found != manifest.end())
+    progress.unevaluated = lineIn(*found, progress.step - 1);
+  return progress;
+}
+
+} // namespace
+
+Checkpoint readCheckpoint(const std::string &folder, bool files) {
+  const std::string path = folder + "/" + kManifest;
+  const FileMap map(path, "checkpoint manifest");
+  try {
+    const ordered_json manifest = openManifest({map.data(), map.size()});
+    if (const std::string reason = files ? damage(folder, manifest) : ""; !reason.empty())
+      fail("{}", reason);
+    return {folder,
+            manifest.value("run", std::string()),
+            progressOf(manifest),
+            manifest.at("optimizer"),
+            scalarsOf(manifest.at("scalars")),
+            frozenOf(manifest.at("frozen")),
+            lossScaleOf(manifest),
+            partsOf(manifest)};
+  } catch (const nlohmann::json::exception &error) {
+    fail("{}: damaged: {}", path, error.what());
+  } catch (const Error &error) {
+    fail("{}: {}", path, error.what());
+  }
+}
+
+namespace {
+
+Checkpoint newestWhole(const std::string &dir) {
+  std::error_code failed;
+  if (fs::exists(dir + "/" + kManifest, failed))
+    return readCheckpoint(dir, /*files=*/true);
+  std::string reasons;
+  for (int64_t step : stepsIn(dir)) {
+    try {
+      Checkpoint found = readCheckpoint(folderOfStep(dir, step), /*files=*/true);
+      if (found.progress.step == step)
+        return found;
+      fail("'{}' holds the checkpoint of step {}", folderOfStep(dir, step), found.progress.step);
+    } catch (const Error &error) {
+      say(fmt::format("kedge: warning: checkpoint step-{} is passed over: {}", step, printable(error.what())));
+      reasons += std::string("; ") + error.what();
+    }
+  }
+  fail("--resume: '{}' holds no whole checkpoint (step-N with {}){}", dir, kManifest, reasons);
+}
+
+} // namespace
+
+std::vector<int64_t> stepsIn(const std::string &dir) {
+  std::vector<int64_t> steps;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(dir, ignored))
+    if (entry.is_directory(ignored))
+      if (auto step = stepOf(entry.path().filename().string()))
+        steps.push_back(*step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+std::string folderOfStep(const std::string &dir, int64_t step) {
+  return fmt::format("{}/step-{}", dir, step);
+}
+
+bool holdsCheckpoints(const std::string &dir) { return !stepsIn(dir).empty(); }
+
+void removeLeftovers(const std::string &dir) {
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(dir, ignored))
+    if (entry.path().filename().string().rfind(kTemporary, 0) == 0)
+      fs::remove_all(entry.path(), ignored);
+}
+
+Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks) {
+  if (!ranks)
+    return newestWhole(dir);
+  std::optional<Checkpoint> found;
+  std::string folder(4096, 0);
+  if (ranks->world().isFirst()) {
+    found = newestWhole(dir);
+    found->folder.copy(folder.data(), folder.size() - 1);
+  }
+  ranks->broadcast(folder.data(), folder.size());
+  return found ? *found : readCheckpoint(folder.c_str(), /*files=*/false);
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,81 @@
+// Which checkpoints stay: what counts, what is removed, what is set aside.
+#include "runtime/io/Error.h"
+#include "runtime/io/FileWriter.h"
+#include "runtime/io/Printable.h"
+#include "runtime/io/Say.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
+#include <filesystem>
+#include <random>
+
+namespace kedge::rt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Reads every byte of a folder that this process has not seen yet; a run resumes among few of them.
+bool isWholeOfRun(const std::string &dir, int64_t step, CheckpointRun &run) {
+  if (run.whole.count(step))
+    return fs::exists(folderOfStep(dir, step) + "/" + kManifest);
+  try {
+    const std::string folder = folderOfStep(dir, step);
+    const Checkpoint found = readCheckpoint(folder, /*files=*/false);
+    if (found.run != run.id || found.progress.step != step)
+      return false;
+    readCheckpoint(folder, /*files=*/true);
+  } catch (const Error &) {
+    return false;
+  }
+  run.whole.insert(step);
+  return true;
+}
+
+/// Out of sight by a rename first, so that no half-removed checkpoint can be seen.
+void removeCheckpoint(const std::string &dir, int64_t step) {
+  const std::string hidden = fmt::format("{}/{}{}-old", dir, kTemporary, step);
+  std::error_code ignored;
+  fs::remove_all(hidden, ignored);
+  fs::rename(folderOfStep(dir, step), hidden, ignored);
+  fs::remove_all(hidden, ignored);
+}
+
+} // namespace
+
+std::string newRunId() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+void removeOlder(const std::string &dir, int64_t step, CheckpointRun &run, int64_t keep) {
+  int64_t kept = 1; // the newest one, which has just been checked
+  for (const int64_t older : stepsIn(dir)) {
+    if (older >= step || !isWholeOfRun(dir, older, run))
+      continue;
+    if (++kept <= keep)
+      continue;
+    removeCheckpoint(dir, older);
+    run.whole.erase(older);
+  }
+}
+
+void setAside(const std::string &dir, int64_t step, const std::string &why) {
+  std::error_code failed;
+  std::string place = fmt::format("{}/{}{}", dir, kSetAside, step);
+  for (int number = 2; fs::exists(place, failed); ++number)
+    place = fmt::format("{}/{}{}.{}", dir, kSetAside, step, number);
+  const std::string folder = folderOfStep(dir, step);
+  fs::rename(folder, place, failed);
+  if (failed)
+    fail("cannot set '{}' aside as '{}': {}", folder, place, failed.message());
+  syncFolder(dir);
+  say(fmt::format("kedge: note: {} is set aside as '{}': {}; remove it when you do not need it", printable(folder),
+                  printable(place), why));
+}
+
+void setAsideLater(const std::string &dir, int64_t step) {
+  for (const int64_t later : stepsIn(dir))
+    if (later > step)
+      setAside(dir, later, fmt::format("the run goes on from step {}", step));
+}
+
+} // namespace kedge::rt

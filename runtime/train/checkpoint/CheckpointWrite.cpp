@@ -1,0 +1,277 @@
+// Writing checkpoints: rank 0 what is whole and the manifest, every rank its own parts.
+#include "runtime/io/Error.h"
+#include "runtime/io/Unfinished.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/checkpoint/CheckpointTensors.h"
+#include "runtime/train/Manifest.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+
+namespace kedge::rt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+bool isParted(const Program &program) {
+  return std::any_of(program.states.begin(), program.states.end(),
+                     [](const State &state) { return state.shard && keptOf(state) == Kept::Values; });
+}
+
+/// The two files of a checkpoint and their states.
+template <typename Use> void forEachFile(const Program &program, Use &&use) {
+  use(kModelFile, checkpointModelStates(program));
+  use(kOptimizerFile, optimizerStates(program));
+}
+
+template <typename T> void put(ordered_json &json, const char *key, const std::optional<T> &value) {
+  if (value)
+    json[key] = *value;
+}
+
+ordered_json scalarsJson(const RunScalars &s) {
+  ordered_json json;
+  json["steps"] = s.steps;
+  if (s.decayStepsGiven)
+    json["decay_steps"] = s.decaySteps;
+  json["lr"] = s.lr;
+  json["min_lr"] = s.minLr;
+  json["schedule"] = scheduleName(s.schedule);
+  json["warmup"] = s.warmup;
+  json["warmup_start"] = s.warmupStart;
+  json["weight_decay"] = s.weightDecay;
+  json["betas"] = {s.beta1, s.beta2};
+  json["eps"] = s.eps;
+  json["seed"] = s.seed;
+  put(json, "shuffle", s.shuffle);
+  return json;
+}
+
+ordered_json manifestJson(const Executor &executor, const Progress &progress, const RunScalars &scalars,
+                          const CheckpointRun &run) {
+  const CompileOptions &options = executor.program().options;
+  ordered_json json;
+  json["format"] = isParted(executor.program()) ? kPartedFormat : kCheckpointFormat;
+  json["program"] = executor.program().name;
+  json["run"] = run.id;
+  json["step"] = progress.step;
+  json["optimizer_steps"] = progress.optimizerSteps;
+  json["samples"] = progress.samples;
+  if (const BestSoFar &best = progress.best; !best.metric.empty() && std::isfinite(best.value))
+    json["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"since", best.since}};
+  if (progress.unevaluated)
+    json["unevaluated"] = lineJson(*progress.unevaluated);
+  json["optimizer"] = options.optimizer;
+  json["batch"] = options.batch;
+  json["accumulate"] = options.accumulate;
+  json["ranks"] = run.world.size;
+  const LossScaler scaler(const_cast<Executor &>(executor));
+  const LossScale scale = scaler.isActive() ? scaler.read() : LossScale();
+  json["loss_scale"] = scale.scale;
+  json["growth_counter"] = scale.growthCounter;
+  if (scaler.isActive())
+    json["hysteresis"] = scale.hysteresis;
+  json["scalars"] = scalarsJson(scalars);
+  json["frozen"] = ordered_json::array();
+  for (const FrozenTensor &tensor : run.frozen)
+    json["frozen"].push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.type)}, {"checksum", tensor.checksum}});
+  return json;
+}
+
+/// What the manifest says of a file, in a form that ranks exchange.
+struct FileFacts {
+  uint64_t bytes = 0;
+  char checksum[24] = "";
+};
+
+FileFacts writeTensorFile(const std::string &path, const std::vector<TensorOut> &tensors) {
+  FileWriter writer(path);
+  writeSafetensors(writer, tensors);
+  writer.finish();
+  FileFacts facts{writer.bytesWritten()};
+  writer.checksum().copy(facts.checksum, sizeof(facts.checksum) - 1);
+  return facts;
+}
+
+void addFile(ordered_json &manifest, const std::string &name, const FileFacts &facts) {
+  manifest["files"].push_back({{"name", name}, {"bytes", facts.bytes}, {"checksum", facts.checksum}});
+}
+
+/// This rank's parts of the tensors of one file.
+std::vector<TensorOut> ownParts(const Executor &executor, const std::vector<NamedState> &states) {
+  std::vector<TensorOut> tensors;
+  for (const NamedState &entry : states)
+    if (entry.state->shard)
+      tensors.push_back({entry.name,
+                         {entry.state->desc.type, {entry.state->view->count}},
+                         nullptr,
+                         entry.state->desc.type,
+                         {},
+                         [&executor, state = entry.state] { return executor.read(*state); }});
+  return tensors;
+}
+
+/// Every rank writes; rank 0 notes the files of all.
+void writeParts(const std::string &folder, const Executor &executor, ordered_json &manifest) {
+  Communicator &ranks = *executor.communicator();
+  const World world = ranks.world();
+  manifest["parts"] = {{"ranks", world.size}, {"tensors", ordered_json::object()}};
+  ranks.barrier(); // the folder is there
+  forEachFile(executor.program(), [&](const char *file, const std::vector<NamedState> &states) {
+    const std::vector<TensorOut> tensors = ownParts(executor, states);
+    if (tensors.empty())
+      return;
+    for (const NamedState &entry : states)
+      if (entry.state->shard)
+        manifest["parts"]["tensors"][file][entry.name] = {{"shape", *entry.state->shard},
+                                                          {"perm", layoutOf(executor.program(), *entry.state)}};
+    const FileFacts mine = writeTensorFile(folder + "/" + partFile(file, world.rank), tensors);
+    withAllRanks(ranks, &mine, 1, [&](const FileFacts *all) {
+      for (int64_t rank = 0; rank < world.size; ++rank)
+        addFile(manifest, partFile(file, rank), all[rank]);
+    });
+  });
+}
+
+void checkPartsAreHere(const std::string &folder, const ordered_json &manifest) {
+  for (const ordered_json &file : manifest["files"]) {
+    std::error_code missing;
+    const std::string path = folder + "/" + file["name"].get<std::string>();
+    if (fs::file_size(path, missing) != file["bytes"].get<uint64_t>() || missing)
+      fail("'{}', which another rank wrote, is not to be seen by rank 0: --checkpoint-dir must name a folder that all ranks "
+           "share",
+           path);
+  }
+}
+
+void writeWhole(const std::string &folder, const Executor &executor, ordered_json &manifest) {
+  const Program &program = executor.program();
+  forEachFile(program, [&](const char *file, const std::vector<NamedState> &states) {
+    std::vector<TensorOut> tensors;
+    for (const NamedState &entry : states)
+      if (!entry.state->shard)
+        tensors.push_back(wholeTensor(program, entry, [&executor, state = entry.state] {
+          state->expectWhole("written");
+          return executor.read(*state);
+        }));
+    addFile(manifest, file, writeTensorFile(folder + "/" + file, tensors));
+  });
+  FileWriter writer(folder + "/" + kManifest);
+  writer.write(sealedManifest(manifest));
+  writer.finish();
+  syncFolder(folder);
+}
+
+void writeFolder(const std::string &folder, const Executor &executor, const Progress &progress,
+                 const RunScalars &scalars, const CheckpointRun &run) {
+  ordered_json manifest = manifestJson(executor, progress, scalars, run);
+  manifest["files"] = ordered_json::array();
+  if (isParted(executor.program()))
+    writeParts(folder, executor, manifest);
+  if (!run.world.isFirst())
+    return;
+  checkPartsAreHere(folder, manifest);
+  writeWhole(folder, executor, manifest);
+}
+
+/// What a checkpoint takes here, but for its headers.
+uint64_t bytesOf(const Executor &executor) {
+  uint64_t bytes = 0;
+  forEachFile(executor.program(), [&](const char *, const std::vector<NamedState> &states) {
+    for (const NamedState &entry : states)
+      bytes += entry.state->desc.bytes();
+  });
+  return bytes;
+}
+
+void makeFolder(const std::string &folder) {
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  fs::create_directories(folder, failed);
+  if (failed)
+    fail("cannot create the checkpoint folder '{}': {}", folder, failed.message());
+}
+
+/// Whatever goes wrong, nothing is left under the name that nobody looks for.
+template <typename Body> void orRemove(const std::string &temporary, Body &&body) {
+  try {
+    body();
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+}
+
+void putInPlace(const std::string &dir, const std::string &temporary, int64_t step) {
+  const std::string target = folderOfStep(dir, step);
+  std::error_code failed;
+  if (fs::exists(target, failed))
+    setAside(dir, step, "something else stands where this run's checkpoint belongs");
+  fs::rename(temporary, target, failed);
+  if (failed)
+    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
+  syncFolder(dir);
+}
+
+/// One rename puts either in the other's place, so that a best one stands at any time.
+void putBestInPlace(const std::string &temporary, const std::string &target) {
+  std::error_code failed;
+  const bool exchanged = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
+  if (exchanged)
+    fs::remove_all(temporary, failed);
+  else
+    fs::remove_all(target, failed), fs::rename(temporary, target, failed);
+  if (failed)
+    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
+}
+
+/// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have nothing to put in
+/// its place.
+bool writeHidden(const std::string &temporary, const Executor &executor, const Progress &progress,
+                 const RunScalars &scalars, const CheckpointRun &run) {
+  const Unfinished scope(temporary);
+  if (run.world.isFirst())
+    makeFolder(temporary);
+  try {
+    writeFolder(temporary, executor, progress, scalars, run);
+    if (run.world.isFirst())
+      readCheckpoint(temporary, /*files=*/true); // as the disk has it: older ones go because this one is whole
+  } catch (const std::exception &error) {
+    std::error_code ignored;
+    if (run.world.isFirst())
+      fs::remove_all(temporary, ignored);
+    if (dynamic_cast<const Stopped *>(&error))
+      throw;
+    fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());
+  }
+  return run.world.isFirst();
+}
+
+} // namespace
+
+void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+                         const RunScalars &scalars, const CheckpointRun &run) {
+  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, kBest), target = fmt::format("{}/{}", dir, kBest);
+  if (!writeHidden(temporary, executor, progress, scalars, run))
+    return;
+  putBestInPlace(temporary, target);
+  syncFolder(dir);
+}
+
+void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+                     const RunScalars &scalars, CheckpointRun &run, int64_t keep) {
+  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
+  if (!writeHidden(temporary, executor, progress, scalars, run))
+    return;
+  orRemove(temporary, [&] { putInPlace(dir, temporary, progress.step); });
+  run.whole.insert(progress.step);
+  removeOlder(dir, progress.step, run, keep);
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,63 @@
+#include "runtime/train/checkpoint/WholeStates.h"
+#include <cstring>
+
+namespace kedge::rt {
+namespace {
+
+constexpr int64_t kNoMore = -1;
+
+} // namespace
+
+WholeStates::WholeStates(const Executor &executor) : executor(executor) {}
+
+void WholeStates::gather(const State &state) {
+  Communicator &ranks = *executor.communicator();
+  const World world = ranks.world();
+  const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements();
+  const size_t size = dtypeSize(state.desc.type);
+  if (world.isFirst()) {
+    whole.resize(static_cast<size_t>(elements) * size);
+    std::memcpy(whole.data(), executor.read(state), static_cast<size_t>(shardOf(elements, 0, world.size).count) * size);
+  }
+  for (int64_t rank = 1; rank < world.size; ++rank) {
+    const ElementRange part = shardOf(elements, rank, world.size);
+    char *to = world.isFirst() ? whole.data() + static_cast<size_t>(part.first) * size : nullptr;
+    ranks.sendToFirst(rank, executor.read(state), to, static_cast<size_t>(part.count) * size);
+  }
+}
+
+TensorDesc WholeStates::descOf(const State &state) const {
+  return {hasOriginal(state) ? DType::F32 : state.desc.type, state.viewOrWhole().whole};
+}
+
+const char *WholeStates::fetch(const State &state) {
+  if (hasOriginal(state))
+    return executor.originals()->fetch(state);
+  if (!state.shard) {
+    state.expectWhole("written");
+    return executor.read(state);
+  }
+  int64_t index = &state - executor.program().states.data();
+  executor.communicator()->broadcast(&index, sizeof(index));
+  gather(state);
+  return whole.data();
+}
+
+void WholeStates::finish() {
+  int64_t index = kNoMore;
+  if (executor.communicator())
+    executor.communicator()->broadcast(&index, sizeof(index));
+  whole = {};
+}
+
+void WholeStates::serve() {
+  for (;;) {
+    int64_t index = kNoMore;
+    executor.communicator()->broadcast(&index, sizeof(index));
+    if (index == kNoMore)
+      return;
+    gather(executor.program().states[static_cast<size_t>(index)]);
+  }
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,85 @@
+// --predict: an output over all rows of the evaluation data, as an npy file.
+#include "runtime/comm/Communicator.h"
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/Error.h"
+#include "runtime/train/Evaluate.h"
+#include "runtime/train/output/OutputReader.h"
+#include "runtime/train/Signals.h"
+#include <algorithm>
+
+namespace kedge::rt {
+namespace {
+
+const char *functionThatPredicts(const Program &program, const std::string &name) {
+  if (const char *function = functionWith(program, name))
+    return function;
+  std::string known;
+  for (const char *function : {"predict", "eval"})
+    if (const Function *found = program.function(function))
+      for (const Place &place : found->outputs)
+        known += (known.empty() ? "'" : ", '") + place.name + "'";
+  fail("--predict {}=...: the program has no such output; it has {}", name, known.empty() ? "none" : known);
+}
+
+} // namespace
+
+void checkPredictable(const Program &program, const std::string &name) { functionThatPredicts(program, name); }
+
+TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows) {
+  const TensorDesc &desc = outputOf(program, functionThatPredicts(program, name), name)->desc;
+  const int64_t batch = program.options.batch;
+  if (desc.shape.empty() || desc.shape[0] != batch)
+    fail("--predict {}: its shape {} has no leading batch of {} rows", name, shapeText(desc.shape), batch);
+  const bool half = desc.type == DType::F16 || desc.type == DType::BF16;
+  TensorDesc whole{half ? DType::F32 : desc.type, desc.shape};
+  whole.shape[0] = rows;
+  return whole;
+}
+
+int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+                const std::string &name, const RowSink &sink) {
+  const Program &program = executor.program();
+  const char *function = functionThatPredicts(program, name);
+  const TensorDesc row = predictedRows(program, name, 1);
+  const EvaluationRounds rounds(executor, data);
+  takeBuffersOfFirstRank(executor);
+  OutputReader reader(executor, function, name, row.type);
+  const ScalarWriter writer(program);
+  std::vector<char> theirs;
+  for (int64_t round = 0; round < rounds.count(); ++round) {
+    if (const int64_t signal = maxOverRanks(executor.communicator(), caughtSignal()))
+      return static_cast<int>(signal);
+    data.fillMasked(executor, function, rounds.ownRows(round));
+    StepPoint point;
+    point.step = progress.step;
+    point.optimizerSteps = progress.optimizerSteps;
+    writer.write(executor, scalars, point);
+    executor.run(function, &reader);
+    const char *mine = reader.finish();
+    if (rounds.ranks().isFirst())
+      sink(mine, static_cast<size_t>(rounds.ownRows(round).count) * row.bytes());
+    for (int64_t rank = 1; rank < rounds.ranks().size; ++rank) {
+      theirs.resize(static_cast<size_t>(rounds.rowsOf(round, rank).count) * row.bytes());
+      executor.communicator()->sendToFirst(rank, mine, theirs.data(), theirs.size());
+      if (rounds.ranks().isFirst())
+        sink(theirs.data(), theirs.size());
+    }
+  }
+  return 0;
+}
+
+int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+             const std::string &name, const std::string &path) {
+  const TensorDesc whole = predictedRows(executor.program(), name, data.rows());
+  const Communicator *ranks = executor.communicator();
+  std::optional<AtomicFile> file;
+  if (!ranks || ranks->world().isFirst())
+    file.emplace(path).write(npyHeader(whole.type, whole.shape));
+  const int signal = predictRows(executor, data, scalars, progress, name,
+                                 [&](const char *rows, size_t bytes) { file->write(rows, bytes); });
+  if (file && signal == 0)
+    file->commit();
+  return signal;
+}
+
+} // namespace kedge::rt

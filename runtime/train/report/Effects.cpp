@@ -1,0 +1,36 @@
+#include "runtime/train/report/Effects.h"
+#include "runtime/io/Error.h"
+
+namespace kedge::rt {
+namespace {
+
+void expect(bool given, const char *flag, bool acts, const char *needs) {
+  if (given && !acts)
+    fail("{} would have no effect: {}", flag, needs);
+}
+
+void checkStep(const char *flag, int64_t step, int64_t first, int64_t end) {
+  if (step < first || step >= end)
+    fail("{} {}: expected a step of this run, which takes the steps {} to {}", flag, step, first, end - 1);
+}
+
+} // namespace
+
+void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program, int64_t first) {
+  const ScalarOptions &given = options.scalars;
+  const bool declines = scalars.schedule != ScheduleKind::Constant, isSgd = program.optimizer == "sgd";
+  expect(given.minLr.has_value(), "--min-lr", declines, "--schedule constant keeps the rate; give another schedule with it");
+  expect(given.decaySteps.has_value(), "--decay-steps", declines, "--schedule constant keeps the rate; give another schedule with it");
+  expect(given.warmupStart.has_value(), "--warmup-start", scalars.warmup > 0, "there is no warm-up; give --warmup N with it");
+  expect(given.beta1.has_value(), "--betas", !isSgd, "the program was compiled with --optimizer sgd, which has none");
+  expect(given.eps.has_value(), "--eps", !isSgd, "the program was compiled with --optimizer sgd, which has none");
+  const char *ownUpdates = "the model's training_info says how it trains";
+  expect(given.lr.has_value(), "--lr", !program.trainingInfo, ownUpdates);
+  expect(given.schedule.has_value(), "--schedule", !program.trainingInfo, ownUpdates);
+  expect(given.warmup.has_value(), "--warmup", !program.trainingInfo, ownUpdates);
+  expect(given.weightDecay.has_value(), "--weight-decay", !program.trainingInfo, ownUpdates);
+  if (!options.dumpGradients.empty() && first < scalars.steps)
+    checkStep("--dump-step", options.dumpStep, first, scalars.steps);
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,143 @@
+#include "runtime/train/report/Log.h"
+#include "runtime/io/Error.h"
+#include "runtime/io/FileMap.h"
+#include "runtime/io/Say.h"
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace kedge::rt {
+namespace {
+
+/// Text on the stack.
+struct Line {
+  char text[1024];
+  size_t size = 0;
+
+  void add(std::string_view part) {
+    const size_t count = std::min(part.size(), sizeof(text) - size);
+    std::memcpy(text + size, part.data(), count);
+    size += count;
+  }
+  void key(std::string_view name) {
+    add(size == 0 ? "{\"" : ", \"");
+    add(name);
+    add("\": ");
+  }
+  template <typename T> void number(T value) {
+    char digits[64];
+    const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+    add({digits, static_cast<size_t>(end.ptr - digits)});
+  }
+  void real(std::optional<double> value) {
+    if (!value || !std::isfinite(*value)) {
+      add("null");
+      return;
+    }
+    const size_t begin = size;
+    number(*value);
+    // A JSON reader keeps 1.0 a float.
+    if (std::string_view(text + begin, size - begin).find_first_of(".e") == std::string_view::npos)
+      add(".0");
+  }
+};
+
+/// Where the lines that stay end: before the first one of step `resumeAt` or later, or a torn one.
+size_t keptBytes(const std::string &path, int64_t resumeAt) {
+  if (access(path.c_str(), F_OK) != 0)
+    return 0;
+  const FileMap file(path, "log");
+  const std::string_view all(file.data(), file.size());
+  size_t kept = 0;
+  while (kept < all.size()) {
+    const size_t end = all.find('\n', kept);
+    if (end == std::string_view::npos)
+      break;
+    const auto line = nlohmann::json::parse(all.substr(kept, end - kept), nullptr, false);
+    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer() ||
+        line["step"].get<int64_t>() >= resumeAt)
+      break;
+    kept = end + 1;
+  }
+  return kept;
+}
+
+} // namespace
+
+void checkLogFile(const std::string &path) {
+  struct stat there {};
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    fail("--log '{}' is no regular file, expected the place of a file to make or go on with", path);
+}
+
+Log::Log(const std::string &path, std::optional<int64_t> resumeAt) : name(path) {
+  const size_t kept = resumeAt ? keptBytes(path, *resumeAt) : 0;
+  descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (resumeAt ? 0 : O_TRUNC), 0644);
+  if (descriptor < 0)
+    fail("cannot open the log '{}': {}", path, std::strerror(errno));
+  if (resumeAt && ftruncate(descriptor, static_cast<off_t>(kept)) != 0 && errno != EINVAL)
+    fail("cannot cut the log '{}': {}", path, std::strerror(errno));
+}
+
+Log::~Log() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+void Log::write(const LogLine &line) {
+  Line text;
+  text.key("step");
+  text.number(line.step);
+  text.key("loss");
+  text.real(line.loss);
+  text.key("lr");
+  text.real(line.lr);
+  text.key("grad_norm");
+  text.real(line.gradNorm);
+  text.key("loss_scale");
+  text.real(line.lossScale);
+  text.key("skipped");
+  text.add(line.skipped ? "true" : "false");
+  text.key("growth_counter");
+  text.number(line.growthCounter);
+  text.key("optimizer_steps");
+  text.number(line.optimizerSteps);
+  text.key("seconds");
+  text.real(line.seconds);
+  text.key("tokens_per_second");
+  text.real(line.tokensPerSecond);
+  text.key("memory_bytes");
+  text.number(line.memoryBytes);
+  if (line.evalLoss) {
+    text.key("eval_loss");
+    text.real(line.evalLoss);
+    for (const MetricValue &metric : line.metrics) {
+      text.key(metricKey(metric.kind));
+      text.real(metric.value);
+    }
+  }
+  text.add("}\n");
+  for (size_t done = 0; done < text.size;) {
+    const ssize_t written = ::write(descriptor, text.text + done, text.size - done);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      const int reason = written < 0 ? errno : ENOSPC;
+      // No half line stays.
+      const off_t end = lseek(descriptor, 0, SEEK_CUR);
+      if (done != 0 && end >= static_cast<off_t>(done) &&
+          ftruncate(descriptor, end - static_cast<off_t>(done)) != 0)
+        say(fmt::format("kedge: warning: the log '{}' ends in half a line", name));
+      fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name,
+           line.step, std::strerror(reason));
+    }
+    done += static_cast<size_t>(written);
+  }
+}
+
+} // namespace kedge::rt

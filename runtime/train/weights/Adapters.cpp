@@ -1,0 +1,172 @@
+#include "runtime/train/weights/Adapters.h"
+#include "runtime/exec/ThreadPool.h"
+#include "runtime/format/Convert.h"
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/Error.h"
+#include "runtime/train/checkpoint/CheckpointTensors.h"
+#include "runtime/train/weights/EncodedWeights.h"
+#include "runtime/train/weights/StateValues.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+namespace kedge::rt {
+namespace {
+
+/// A and B of a weight; null without an adapter.
+struct Factors {
+  const State *a = nullptr, *b = nullptr;
+};
+
+Factors factorsOf(const Program &program, const State &base) {
+  Factors factors;
+  for (const State &state : program.states)
+    if (state.adapter && state.adapter->base == base.name)
+      (state.adapter->isB ? factors.b : factors.a) = &state;
+  return factors;
+}
+
+std::string factorKey(const State &state) {
+  const AdaptedModule module{state.adapter->path, 0, 0};
+  return state.adapter->isB ? module.keyB() : module.keyA();
+}
+
+/// Elements [begin, end) of the merged weight's rows; `inputs`: of A's second and further axes.
+void mergeRows(float *weight, const float *a, const float *b, const AdapterFactor &factor, int64_t rank, int64_t outputs,
+               int64_t inputs, int64_t begin, int64_t end) {
+  std::vector<double> row(static_cast<size_t>(inputs));
+  for (int64_t out = begin; out < end; ++out) {
+    std::fill(row.begin(), row.end(), 0.0);
+    for (int64_t r = 0; r < rank; ++r)
+      for (int64_t in = 0; in < inputs; ++in)
+        row[static_cast<size_t>(in)] += static_cast<double>(b[out * rank + r]) * static_cast<double>(a[r * inputs + in]);
+    for (int64_t in = 0; in < inputs; ++in) {
+      float &element = weight[factor.transposed ? in * outputs + out : out * inputs + in];
+      element = static_cast<float>(static_cast<double>(element) + factor.scale * row[static_cast<size_t>(in)]);
+    }
+  }
+}
+
+} // namespace
+
+int64_t countAdapted(const Program &program) {
+  return std::count_if(program.states.begin(), program.states.end(),
+                       [](const State &state) { return state.adapter && state.adapter->isB; });
+}
+
+void checkAdapterOptions(const Program &program, const Options &options) {
+  const std::pair<const char *, const std::string &> given[] = {{"--adapter", options.adapter},
+                                                                {"--export-adapter", options.exportAdapter},
+                                                                {"--export-onnx-adapters", options.exportOnnxAdapters}};
+  for (const auto &[flag, value] : given)
+    if (!value.empty() && countAdapted(program) == 0)
+      fail("{} {}: the program has no adapters: compile it with --lora REGEX or --adapter DIR", flag, value);
+  std::error_code ignored;
+  if (!options.exportAdapter.empty() && std::filesystem::exists(options.exportAdapter, ignored) &&
+      !std::filesystem::is_directory(options.exportAdapter, ignored))
+    fail("--export-adapter {}: expected a folder, found a file", options.exportAdapter);
+}
+
+GivenAdapter::GivenAdapter(const Program &program, const std::string &path)
+    : program(program), folder(AdapterFolder::open(path)) {
+  if (countAdapted(program) == 0)
+    fail("--adapter {}: the program has no adapters: compile it with --lora REGEX or --adapter DIR", path);
+  std::set<std::string> known;
+  for (const State &state : program.states)
+    if (state.adapter)
+      known.insert(state.adapter->path);
+  for (const AdaptedModule &module : folder.modules()) {
+    if (!known.count(module.path))
+      fail("--adapter {}: adapts '{}', which this program does not: compile it with --adapter {}", path, module.path, path);
+    for (const State &state : program.states)
+      if (state.adapter && state.adapter->path == module.path && std::abs(state.adapter->scale - module.scale) > 1e-12)
+        fail("--adapter {}: scales '{}' by {}, the program by {}: compile it with --adapter {}", path, module.path, module.scale,
+             state.adapter->scale, path);
+  }
+}
+
+std::string GivenAdapter::keyOf(const State &state) const {
+  if (state.adapter)
+    return factorKey(state);
+  const nlohmann::json whole = program.options.adapter.value("whole", nlohmann::json::object());
+  const auto found = whole.find(state.name);
+  if (found == whole.end() || !folder.tensors().find(found->get<std::string>()))
+    return "";
+  return found->get<std::string>();
+}
+
+bool GivenAdapter::fill(const State &state, char *destination) const {
+  const std::string key = keyOf(state);
+  if (key.empty())
+    return false;
+  const TensorView &view = folder.tensor(key);
+  if (view.desc.shape != state.fileShape() || !isFloat(view.desc.type))
+    fail("{}: tensor '{}' is {}{}, the program takes {}{}: it is an adapter of another model", folder.tensorsPath(), key,
+         dtypeName(view.desc.type), shapeText(view.desc.shape), dtypeName(state.desc.type), shapeText(state.fileShape()));
+  fillFromTensor(state, {view.data, view.desc.type, state.perm}, destination);
+  return true;
+}
+
+bool MergedWeights::has(const State &state) const {
+  const bool isWeight = state.encoding && state.encoding->part == EncodedPart::Codes;
+  return isWeight || (adds && factorsOf(executor.program(), state).a != nullptr);
+}
+
+std::vector<int64_t> MergedWeights::shapeOf(const State &state) const {
+  return state.encoding ? state.encoding->whole : state.viewOrWhole().whole;
+}
+
+std::vector<float> MergedWeights::floatsOf(const State &state) {
+  if (state.encoding)
+    return decodedWeight(executor.program(), state, [&](const State &part) { return states.fetch(part); });
+  const TensorDesc whole = states.descOf(state);
+  std::vector<float> result(static_cast<size_t>(whole.elements()));
+  convert(result.data(), DType::F32, 1, states.fetch(state), whole.type, 1, whole.elements());
+  return result;
+}
+
+const void *MergedWeights::fetch(const State &state) {
+  const Factors factors = factorsOf(executor.program(), state);
+  if (!factors.a || !adds) {
+    values = floatsOf(state);
+    return values.data();
+  }
+  const std::vector<float> a = floatsOf(*factors.a), b = floatsOf(*factors.b);
+  values = floatsOf(state);
+  const std::vector<int64_t> shape = factors.b->viewOrWhole().whole;
+  const int64_t outputs = shape[0], rank = shape[1], inputs = static_cast<int64_t>(a.size()) / rank;
+  constexpr int64_t rows = 16;
+  parallelParts(executor.threads(), (outputs + rows - 1) / rows, [&](int64_t part) {
+    mergeRows(values.data(), a.data(), b.data(), *factors.b->adapter, rank, outputs, inputs, part * rows,
+              std::min(outputs, (part + 1) * rows));
+  });
+  return values.data();
+}
+
+void exportAdapter(const std::string &folder, const Executor &executor) {
+  const Program &program = executor.program();
+  const nlohmann::json whole = program.options.adapter.value("whole", nlohmann::json::object());
+  onFirstRank(executor, [&](WholeStates &states) {
+    std::vector<TensorOut> tensors;
+    for (const State &state : program.states) {
+      const auto beside = whole.find(state.name);
+      if (!state.adapter && beside == whole.end())
+        continue;
+      const NamedState entry{&state, state.adapter ? factorKey(state) : beside->get<std::string>()};
+      tensors.push_back(wholeTensor(program, entry, [&states, &state] { return states.fetch(state); }));
+    }
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed)
+      fail("--export-adapter {}: cannot make the folder: {}", folder, failed.message());
+    AtomicFile values(folder + "/" + kAdapterTensors), config(folder + "/" + kAdapterConfig);
+    writeSafetensors(values.writer(), tensors);
+    config.write(program.options.adapter.at("config").dump(1) + "\n");
+    values.commit();
+    config.commit();
+  });
+}
+
+} // namespace kedge::rt

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Packs what scripts/gpu/gpu_conformance.py runs on a GPU machine that has neither MLIR nor this repository.
+
+gpu_pack.py [OUT] [--kedge build/release/bin/kedge] [--shared ../shared] [--arch sm_90] [--models gpt2,resnet:adamw+sgd]
+            [--tiny] [--jobs N] [--limit-mib 48]
+
+Writes the folder OUT (gpu-day/pack, which git ignores), and the same as OUT.tar.xz, which travels (programs share their
+runtime, so they compress to little): programs of the golden models (every fp32 run, or those that are named; convolutions
+also without cuDNN, and the variants whose bits must agree), their data and traces, GPT-2 124M with its logits in chunks and
+whole, models of large tensors (weights by --init), the scripts, and the shared libraries that the programs need besides
+the system's. Equal compilations are one program. --tiny: one variant each, and small models in place of those that
+are timed, for the stand-ins of the tests. Needs the package onnx for the large models. Fails when the archive and what
+travels with it (this repository's files that git does not ignore) are more than the limit.
+"""
+import argparse
+import concurrent.futures
+import json
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert", "llama", "vit", "resnet", "unet", "segment",
+          "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe")
+SAME_BITS = {"gpt2": ["--recompute full", "--recompute sqrt", "--memory-budget activations=60%"],
+             "resnet": ["--recompute full"], "unet": ["--recompute full"], "llama": ["--recompute full"]}
+CONVOLUTIONS = ("vit", "resnet", "unet", "segment")  # compiled twice: with cuDNN and without
+TOKENS = {"kind": "tokens", "shape": [8, 1024], "below": 50257}
+
+
+def reals(*shape):
+    return {"kind": "normal", "shape": shape}
+
+
+GPT2 = ["--shape", "input_ids=8x1024", "--loss", "cross-entropy"]
+WHOLE_LOGITS = ["--logits-chunk", "0"]
+# Name -> model of make_shapes.py, words, inputs. Tensors of 134 MB in the last two.
+TIMED = {
+    "gpt2": ("gpt2", GPT2, {"input_ids": TOKENS, "labels": TOKENS}),
+    "gpt2-whole-logits": ("gpt2", [*GPT2, *WHOLE_LOGITS], {"input_ids": TOKENS, "labels": TOKENS}),
+    "wide-rows": ("wide-rows", ["--shape", "x=32768x1024", "--loss", "mse"],
+                  {"x": reals(32768, 1024), "labels": reals(32768, 8)}),
+    "wide-parameter": ("wide-parameter", ["--shape", "x=8x1024", "--loss", "mse"],
+                       {"x": reals(8, 1024), "labels": reals(8, 32768)}),
+}
+FULL = {"steps": 20, "profiled_steps": 8, "least_bytes": 200e6, "baseline": {"batch": 8, "length": 1024}}
+TINY = {"steps": 3, "profiled_steps": 2, "least_bytes": 1e5, "baseline": None}
+LIBRARIES = ("libfmt",)
+
+
+def with_budget(words, budget):
+    at = words.index("--memory-budget") + 1
+    return [*words[:at], budget, *words[at + 1:]]
+
+
+class Pack:
+    def __init__(self, options):
+        self.o, self.out = options, pathlib.Path(options.out)
+        self.manifest = {"arch": options.arch, **(TINY if options.tiny else FULL), "golden": [], "same_bits": [], "timed": [],
+                         "kernels": {}}
+        self.pool, self.made, self.plans = concurrent.futures.ThreadPoolExecutor(options.jobs), {}, []
+        shutil.rmtree(self.out, ignore_errors=True)
+        for folder in ("programs", "models", "lib", "launches"):
+            (self.out / folder).mkdir(parents=True)
+
+    def kedge(self, command, model, words):
+        full = [self.o.kedge, command, model, *words, "--target", f"cuda:{self.o.arch}"]
+        done = subprocess.run([str(w) for w in full], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def program(self, name, model, words, embed=True):
+        """The name of the program that will be there; that of another one where both are compiled alike."""
+        key = str(model), tuple(words), embed
+        if key not in self.made:
+            self.made[key] = name, self.pool.submit(self.compile, name, model, words, embed)
+        return self.made[key][0]
+
+    def compile(self, name, model, words, embed):
+        program = self.out / "programs" / name
+        rest = [*(["--embed-weights"] if embed else []), "-o", program]
+        code, _, errors = self.kedge("compile", model, [*words, *rest])
+        if code == 2 and (least := re.search(r"smallest feasible budget: (\d+) bytes", errors)):
+            words = with_budget(words, least[1])  # reserved bytes alone may be more than a share of a small model's
+            code, _, errors = self.kedge("compile", model, [*words, *rest])
+        if code:
+            print(f"{name}: not compiled (exit {code}): {errors.strip().splitlines()[-1]}", file=sys.stderr)
+            return False
+        subprocess.run(["strip", "-s", program], check=True)
+        file = next(p for p in (pathlib.Path(f"{program}.gpu"), program) if p.exists())  # the tests' programs have both
+        names = set(re.findall(rb'"grid":\[[0-9,]*\],"name":"([^"]+)"', file.read_bytes()))
+        self.manifest["kernels"][name] = sorted(n.decode() for n in names)
+        return True
+
+    def golden(self, text):
+        model, _, wanted = text.partition(":")
+        folder = pathlib.Path(self.o.shared) / "models" / model
+        trace, first = json.loads((folder / "trace.json").read_text()), True
+        for name, run in trace["runs"].items():
+            if "--precision" in run["compile"] or (wanted and name not in wanted.split("+")):
+                continue
+            onnx = folder / run.get("model", "model.onnx")
+            program = self.program(f"{model}-{name}", onnx, run["compile"])
+            self.manifest["golden"].append({"model": model, "run": name, "program": program})
+            if first:
+                self.same_bits(model, onnx, run, name)
+                self.without_cudnn(model, onnx, run, name)
+            first = False
+        shutil.copytree(folder, self.out / "models" / model)
+
+    def without_cudnn(self, model, onnx, run, name):
+        if model not in CONVOLUTIONS:
+            return
+        words = "--convolution generated"
+        program = self.program(f"{model}-{name}-generated", onnx, [*run["compile"], *words.split()])
+        self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program})
+
+    def same_bits(self, model, onnx, run, name):
+        for number, words in enumerate(SAME_BITS.get(model, [])[:1 if self.o.tiny else None]):
+            program = self.program(f"{model}-{name}-same{number}", onnx, [*run["compile"], *words.split()])
+            self.manifest["same_bits"].append({"model": model, "run": name, "options": words, "program": program})
+
+    def timed(self, name, onnx, words, inputs, embed=False):
+        """A large model: weights by --init, data made on the other machine. Its launches' bytes go along."""
+        program = self.program(name, onnx, words, embed)
+        table = ["--launches", self.out / "launches" / f"{name}.csv"]
+        self.plans.append((name, self.pool.submit(self.kedge, "plan", onnx, [*words, *table])))
+        self.manifest["timed"].append({"name": name, "program": program, "inputs": inputs})
+
+    def performance(self):
+        for name, (model, words, inputs) in TIMED.items():
+            onnx = self.out / f"{model}.onnx"
+            if not onnx.exists():
+                subprocess.run([sys.executable, HERE / "make_shapes.py", model, onnx], check=True)
+            self.timed(name, onnx, words, inputs)
+
+    def tiny(self):
+        """The golden gpt2, as its first run compiles it, and few rows of wide-rows."""
+        folder = pathlib.Path(self.o.shared) / "models/gpt2"
+        run = next(iter(json.loads((folder / "trace.json").read_text())["runs"].values()))
+        tokens = {"kind": "tokens", "shape": [4, 32], "below": 64}
+        for name, more in (("gpt2", []), ("gpt2-whole-logits", WHOLE_LOGITS)):
+            self.timed(name, folder / "model.onnx", [*run["compile"], *more], {"input_ids": tokens, "labels": tokens}, True)
+        onnx = self.out / "wide-rows.onnx"
+        subprocess.run([sys.executable, HERE / "make_shapes.py", "wide-rows", onnx], check=True)
+        self.timed("wide-rows", onnx, ["--shape", "x=16x1024", "--loss", "mse"], {"x": reals(16, 1024), "labels": reals(16, 8)})
+
+    def finish(self):
+        """Waits for what is compiled; programs that are not there become None."""
+        missing = {name for name, made in self.made.values() if not made.result()}
+        for part in ("golden", "same_bits", "timed"):
+            for entry in self.manifest[part]:
+                entry["program"] = None if entry["program"] in missing else entry["program"]
+        for name, plan in self.plans:
+            if plan.result()[0]:
+                sys.exit(f"{name}: not planned: {plan.result()[2]}")
+        for onnx in self.out.glob("*.onnx"):
+            onnx.unlink()
+
+    def libraries(self):
+        """Of the first program that there is."""
+        program = next((self.out / "programs").iterdir(), None)
+        if program is None:
+            sys.exit("no program was compiled")
+        for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines():
+            words = line.split()
+            if words and words[0].startswith(LIBRARIES) and len(words) > 2:
+                shutil.copy(words[2], self.out / "lib" / words[0])
+
+    def scripts(self):
+        shutil.copy(HERE / "gpu_conformance.py", self.out)
+        shutil.copy(HERE.parent / "test/tools/gradients.py", self.out)
+        tools = pathlib.Path(self.o.shared) / "tools"
+        for name in ("check_trace.py", "pytorch_step.py"):
+            if (tools / name).exists():
+                shutil.copy(tools / name, self.out)
+        (self.out / "manifest.json").write_text(json.dumps(self.manifest, indent=1) + "\n")
+
+    def check_size(self):
+        archive = pathlib.Path(f"{self.out}.tar.xz")
+        # A dictionary that holds all programs, so that each part of the runtime is there once.
+        whole = [{"id": lzma.FILTER_LZMA2, "preset": 0 if self.o.tiny else 6, "dict_size": 1 << 29}]
+        with lzma.open(archive, "w", filters=whole) as packed, tarfile.open(fileobj=packed, mode="w") as file:
+            file.add(self.out, arcname=self.out.name)
+        total, beside = archive.stat().st_size, tree_bytes()
+        missing = [e["program"] for part in ("golden", "same_bits", "timed") for e in self.manifest[part]].count(None)
+        print(f"{archive}: {total / 2**20:.1f} MiB, {len(self.made)} programs, {missing} are missing; with it travel "
+              f"{beside / 2**20:.1f} MiB of this repository")
+        if total + beside > self.o.limit_mib * 2**20:
+            sys.exit(f"more than {self.o.limit_mib:g} MiB: leave models out with --models")
+        if missing:
+            sys.exit("programs are missing (above)")
+
+
+def tree_bytes():
+    """Of files that git does not ignore; nothing outside a repository."""
+    listed = subprocess.run(["git", "-C", HERE, "ls-files", "-co", "--exclude-standard", "--full-name", ":/"],
+                            capture_output=True, text=True)
+    files = [HERE.parent / name for name in listed.stdout.splitlines()]
+    return sum(file.stat().st_size for file in files if file.is_file()) if listed.returncode == 0 else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", nargs="?", default=HERE.parent / "gpu-day/pack")
+    parser.add_argument("--kedge", default="build/release/bin/kedge")
+    parser.add_argument("--shared", default="../shared")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--limit-mib", type=float, default=48)
+    pack = Pack(parser.parse_args())
+    for model in filter(None, pack.o.models.split(",")):
+        pack.golden(model)
+    if pack.o.tiny:
+        pack.tiny()
+    else:
+        pack.performance()
+    pack.finish()
+    pack.libraries()
+    pack.scripts()
+    pack.check_size()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Writes convolutional networks of published shapes as ONNX models with new weights: what scripts/measure/bench_convnets.py times.
+
+make_convnets.py NAME OUT.onnx [--classes 1000 --size 224]    (unet: 21 classes, of every pixel)
+NAME: mobilenet-v2, resnet-50, efficientnet (squeeze and excitation, SiLU), convnext-tiny, unet
+
+The batch is dynamic ("batch"), images are 3 x SIZE x SIZE. Exported for training: compile with --train-mode, which turns the
+exporter's BatchNormalization into the one of training. Needs torch, onnx and onnxscript.
+"""
+import argparse
+import warnings
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def unit(fan_in, fan_out, size, stride=1, groups=1, act=nn.ReLU):
+    """Convolution, normalization, activation."""
+    layers = [nn.Conv2d(fan_in, fan_out, size, stride, size // 2, groups=groups, bias=False), nn.BatchNorm2d(fan_out)]
+    return nn.Sequential(*layers, *([act()] if act else []))
+
+
+class Residual(nn.Module):
+    """body(x) + skip(x), then `act`."""
+
+    def __init__(self, body, skip=None, act=None):
+        super().__init__()
+        self.body, self.skip, self.act = body, skip or nn.Identity(), act or nn.Identity()
+
+    def forward(self, x):
+        return self.act(self.body(x) + self.skip(x))
+
+
+class Excitation(nn.Module):
+    """Channels weighted by what their means say."""
+
+    def __init__(self, width, inner):
+        super().__init__()
+        self.reduce, self.expand = nn.Conv2d(width, inner, 1), nn.Conv2d(inner, width, 1)
+
+    def forward(self, x):
+        return x * torch.sigmoid(self.expand(F.silu(self.reduce(F.adaptive_avg_pool2d(x, 1)))))
+
+
+def inverted(fan_in, fan_out, factor, size, stride, act, excitation=False):
+    inner = fan_in * factor
+    body = [unit(fan_in, inner, 1, act=act)] if factor > 1 else []
+    body.append(unit(inner, inner, size, stride, inner, act))
+    if excitation:
+        body.append(Excitation(inner, max(1, fan_in // 4)))
+    body = nn.Sequential(*body, unit(inner, fan_out, 1, act=None))
+    return Residual(body) if stride == 1 and fan_in == fan_out else body
+
+
+def head(width, classes):
+    return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
+
+
+def inverted_network(stages, first, last, act, classes, excitation):
+    """stages: (factor, width, blocks, stride, size)."""
+    layers, width = [unit(3, first, 3, 2, act=act)], first
+    for factor, wide, blocks, stride, size in stages:
+        for i in range(blocks):
+            layers.append(inverted(width, wide, factor, size, 1 if i else stride, act, excitation))
+            width = wide
+    return nn.Sequential(*layers, unit(width, last, 1, act=act), head(last, classes))
+
+
+def mobilenet_v2(classes):
+    stages = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+    return inverted_network([(*stage, 3) for stage in stages], 32, 1280, nn.ReLU6, classes, False)
+
+
+def efficientnet(classes):
+    stages = ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5),
+              (6, 320, 1, 1, 3))
+    return inverted_network(stages, 32, 1280, nn.SiLU, classes, True)
+
+
+def bottleneck(fan_in, inner, stride):
+    body = nn.Sequential(unit(fan_in, inner, 1), unit(inner, inner, 3, stride), unit(inner, 4 * inner, 1, act=None))
+    skip = unit(fan_in, 4 * inner, 1, stride, act=None) if stride > 1 or fan_in != 4 * inner else None
+    return Residual(body, skip, nn.ReLU())
+
+
+def resnet_50(classes):
+    layers, width = [unit(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
+    for stage, (blocks, inner) in enumerate(((3, 64), (4, 128), (6, 256), (3, 512))):
+        for i in range(blocks):
+            layers.append(bottleneck(width, inner, 2 if stage and not i else 1))
+            width = 4 * inner
+    return nn.Sequential(*layers, head(width, classes))
+
+
+class ChannelNorm(nn.LayerNorm):
+    """LayerNorm over the channels of images."""
+
+    def forward(self, x):
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class ConvNeXtBlock(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.mix, self.norm = nn.Conv2d(width, width, 7, padding=3, groups=width), nn.LayerNorm(width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.scale = nn.Parameter(torch.full((width,), 1e-2))
+
+    def forward(self, x):
+        y = self.norm(self.mix(x).permute(0, 2, 3, 1))
+        return x + (self.scale * self.down(F.gelu(self.up(y)))).permute(0, 3, 1, 2)
+
+
+def convnext_tiny(classes):
+    layers, last = [nn.Conv2d(3, 96, 4, 4), ChannelNorm(96)], 96
+    for blocks, width in ((3, 96), (3, 192), (9, 384), (3, 768)):
+        if width != last:
+            layers += [ChannelNorm(last), nn.Conv2d(last, width, 2, 2)]
+        layers += [ConvNeXtBlock(width) for _ in range(blocks)]
+        last = width
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.LayerNorm(last), nn.Linear(last, classes))
+
+
+class UNet(nn.Module):
+    """Logits of every pixel."""
+
+    def __init__(self, classes, widths=(32, 64, 128, 256, 512)):
+        super().__init__()
+        double = lambda fan_in, fan_out: nn.Sequential(unit(fan_in, fan_out, 3), unit(fan_out, fan_out, 3))
+        self.down = nn.ModuleList(double(a, b) for a, b in zip((3, *widths), widths))
+        pairs = list(zip(widths[-2::-1], widths[:0:-1]))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(wide, narrow, 2, 2) for narrow, wide in pairs)
+        self.join = nn.ModuleList(double(2 * narrow, narrow) for narrow, _ in pairs)
+        self.last = nn.Conv2d(widths[0], classes, 1)
+
+    def forward(self, x):
+        kept = []
+        for i, stage in enumerate(self.down):
+            x = stage(F.max_pool2d(x, 2) if i else x)
+            kept.append(x)
+        kept.pop()
+        for up, join in zip(self.up, self.join):
+            x = join(torch.cat([kept.pop(), up(x)], 1))
+        return self.last(x)
+
+
+MODELS = {"mobilenet-v2": mobilenet_v2, "resnet-50": resnet_50, "efficientnet": efficientnet,
+          "convnext-tiny": convnext_tiny, "unet": UNet}
+
+
+def classes_of(name):
+    return 21 if name == "unet" else 1000
+
+
+def make(name, classes):
+    torch.manual_seed(0)
+    return MODELS[name](classes).train()
+
+
+def write(name, path, classes, size):
+    warnings.filterwarnings("ignore")
+    torch.onnx.export(make(name, classes), (torch.zeros(2, 3, size, size),), path, dynamo=True, optimize=False, verbose=False,
+                      opset_version=20, input_names=["pixels"], output_names=["logits"],
+                      dynamic_shapes=({0: torch.export.Dim("batch")},))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=MODELS)
+    parser.add_argument("out")
+    parser.add_argument("--classes", type=int)
+    parser.add_argument("--size", type=int, default=224)
+    o = parser.parse_args()
+    write(o.name, o.out, o.classes or classes_of(o.name), o.size)
+
+
+if __name__ == "__main__":
+    main()
