@@ -1,6 +1,7 @@
 // What the optimizers' shapes and bodies share.
 #pragma once
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Interfaces/ClusterBody.h"
 
 namespace kedge::train {
 

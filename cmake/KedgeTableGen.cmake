@@ -1,4 +1,5 @@
-# Headers generated from the .td files. One target, kedge-generated-headers, that every MLIR library waits for.
+# Headers generated from the .td files of lib. One target, kedge-generated-headers, that every MLIR library waits for.
+# Included by lib/CMakeLists.txt: paths are relative to lib.
 add_custom_target(kedge-generated-headers)
 
 # kedge_tablegen(TD_FILE suffix-and-generator pairs...): X.td -> X.h.inc, X.cpp.inc beside it in the build tree.
@@ -6,7 +7,7 @@ function(kedge_tablegen td)
   get_filename_component(stem ${td} NAME_WE)
   get_filename_component(dir ${td} DIRECTORY)
   set(LLVM_TARGET_DEFINITIONS ${td})
-  set(MLIR_TABLEGEN_FLAGS -I ${PROJECT_SOURCE_DIR}/include)
+  set(MLIR_TABLEGEN_FLAGS -I ${PROJECT_SOURCE_DIR})
   set(out "${CMAKE_CURRENT_BINARY_DIR}/${dir}")
   file(MAKE_DIRECTORY ${out})
   string(REPLACE "/" "-" target "kedge-td-${dir}-${stem}")
@@ -18,7 +19,7 @@ function(kedge_tablegen td)
     set(file "${out}/${stem}${suffix}")
     string(REPLACE " " ";" generator "${generator}")
     add_custom_command(OUTPUT ${file}
-      COMMAND ${MLIR_TABLEGEN_EXE} ${generator} -I ${PROJECT_SOURCE_DIR}/include -I ${MLIR_INCLUDE_DIRS}
+      COMMAND ${MLIR_TABLEGEN_EXE} ${generator} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
               ${CMAKE_CURRENT_SOURCE_DIR}/${td} -o ${file} --write-if-changed -d ${file}.d
       DEPFILE ${file}.d
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td} COMMENT "tablegen ${dir}/${stem}${suffix}")
@@ -39,7 +40,6 @@ foreach(interface Differentiable Clusterable View Decomposable Precision)
   kedge_tablegen_interface(Interfaces/${interface}OpInterface.td)
 endforeach()
 
-
 function(kedge_tablegen_dialect folder name)
   kedge_tablegen(Dialect/${folder}/${folder}Dialect.td
     .h.inc "-gen-dialect-decls -dialect=${name}" .cpp.inc "-gen-dialect-defs -dialect=${name}")
@@ -53,7 +53,7 @@ kedge_tablegen_dialect(Tune tune)
 kedge_tablegen_dialect(Sched sched)
 kedge_tablegen_dialect(Exec exec)
 # One .td a family; its ops are listed by GET_OP_LIST in lib/Dialect/*/…Dialect.cpp.
-file(GLOB families CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} Dialect/*/*Ops.td)
+file(GLOB families CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} Dialect/*/*Ops.td Dialect/*/*/*Ops.td)
 foreach(family ${families})
   kedge_tablegen_ops(${family})
 endforeach()
