@@ -19,9 +19,9 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   set(KEDGE_MANUAL ${PROJECT_BINARY_DIR}/manual)
   add_custom_command(OUTPUT ${KEDGE_MANUAL}/man1/kedge.1
-    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make_manual.py ${PROJECT_BINARY_DIR}/bin ${KEDGE_MANUAL}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make/make_manual.py ${PROJECT_BINARY_DIR}/bin ${KEDGE_MANUAL}
             "Kedge ${PROJECT_VERSION}"
-    DEPENDS kedge kedge-bench kedge-translate ${PROJECT_SOURCE_DIR}/scripts/make_manual.py
+    DEPENDS kedge kedge-bench kedge-translate ${PROJECT_SOURCE_DIR}/scripts/make/make_manual.py
     COMMENT "manual pages and completions")
   add_custom_target(kedge-manual ALL DEPENDS ${KEDGE_MANUAL}/man1/kedge.1)
   foreach(check check-kedge-lit check-kedge)

@@ -21,7 +21,7 @@ def place(room):
 
 
 def header(room):
-    return f"{room}/Header.h" if room.startswith(ROOTS) else f"kedge/{room}/Header.h"
+    return f"{place(room)}/Header.h"
 
 
 def includes(room):
@@ -50,7 +50,6 @@ def main():
                 path = folder / f"{'Door' if kind is doors else 'Wall'}{number}.cpp"
                 path.write_text(f'#include "{target}"\n')
                 kind[f"{path.relative_to(root)}:1:"] = target
-    (root / "include/kedge").mkdir(parents=True)
     done = subprocess.run([sys.executable, sys.argv[1], root], capture_output=True, text=True)
     told = {line.split(" ")[0]: line for line in done.stdout.splitlines()}
     problems = [f"{place} includes {target}: not told" for place, target in walls.items()

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Checks how the tree is cut: layout.py ROOT.
 
-Dependencies run one way (the folder on the left of `ALLOWED` includes only what stands on the right), no .cpp has more
-than 500 lines and no tool's main more than 80, headers of include/kedge mirror folders of lib, and each pass has its
-name once as file, flag and test.
+Dependencies run one way (the folder on the left of `ALLOWED` includes only what the right side lists), no .cpp has more
+than 500 lines and no tool's main more than 80, a folder holds at most 40 files, each include of a file of the project
+gives its path from the root, and each pass has its name once as file, flag and test.
 """
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 
-CPP_LINES, MAIN_LINES = 500, 80
+CPP_LINES, MAIN_LINES, FOLDER_FILES = 500, 80, 40
+HOUSE = ("lib", "passes", "driver", "runtime", "tools")
+SOURCES = (".cpp", ".h", ".inc", ".td", ".cu")
 LANGUAGE = ["Support", "Interfaces", "Dialect"]
 MIDDLE = LANGUAGE + ["Solver", "Model", "Lint", "Analysis", "Interpret", "Import", "Export", "Link"]
 # What compilers see of the runtime: facts of calls and programs, and the CPU's kernels to run constants with.
@@ -89,9 +93,7 @@ EXCEPTIONS = {
 def home(path):
     """The room that a file or an included path belongs to; None for what is not ours."""
     parts = path.split("/")
-    if parts[:2] == ["include", "kedge"]:
-        parts = parts[1:]
-    if parts[0] in ("kedge", "lib"):
+    if parts[0] == "lib":
         parts = parts[1:]
     elif parts[0] not in ("passes", "driver", "runtime", "tools"):
         return None
@@ -146,10 +148,29 @@ def check_size(root, path):
         yield f"{name}: {lines} lines, expected {MAIN_LINES} at most in a tool's main: move its work to a library"
 
 
-def check_mirror(root):
-    for folder in sorted((root / "include/kedge").iterdir()):
-        if folder.is_dir() and not (root / "lib" / folder.name).is_dir():
-            yield f"{folder.relative_to(root)}: expected its sources in lib/{folder.name}, found no such folder"
+def check_paths(root, path, files):
+    """An include in quotes gives the path from the root: one name for a file, wherever it is read from."""
+    if path.suffix not in SOURCES:
+        return
+    name, text = str(path.relative_to(root)), path.read_text()
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(r'\s*#?\s*include\s*"([^"]+)"', line)
+        if not found or found.group(1).startswith(tuple(LIBRARIES)) or (root / found.group(1)).exists():
+            continue
+        included = pathlib.PurePath(found.group(1))
+        stem = found.group(1).split(".")[0]
+        tables = [stem + ".td", stem.removesuffix("Enums") + ".td"]
+        if files.get(included.name):
+            yield f"{name}:{number}: includes '{included}', expected the path from the root: " \
+                  f"{', '.join(map(str, files[included.name]))}"
+        elif included.suffix == ".inc" and not any((root / table).exists() for table in tables):
+            yield f"{name}:{number}: includes '{included}', found no {stem}.td that it is made from"
+
+
+def check_folders(root, paths):
+    for folder, count in sorted(collections.Counter(path.parent for path in paths).items()):
+        if count > FOLDER_FILES:
+            yield f"{folder.relative_to(root)}: {count} files, expected {FOLDER_FILES} at most: cut it by purpose"
 
 
 def check_passes(root):
@@ -167,14 +188,28 @@ def check_passes(root):
                 yield f"{place}: expected its test {test.relative_to(root)}"
 
 
+def tracked(root):
+    """What the house consists of; in a folder without history all files."""
+    if not (root / ".git").exists():
+        return sorted(path for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0] != "build")
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            capture_output=True, text=True, check=True).stdout
+    return sorted(path for name in filter(None, listed.split("\0")) if (path := root / name).is_file())
+
+
 def main():
-    root = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(sys.argv[1]).resolve()
+    paths = tracked(root)
+    files = collections.defaultdict(list)
+    for path in paths:
+        files[path.name].append(path.relative_to(root))
     problems = []
-    for folder in ("include", "lib", "passes", "driver", "runtime", "tools"):
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".cpp", ".h", ".inc", ".td"):
+    for path in paths:
+        if path.suffix in SOURCES:
+            problems += check_paths(root, path, files)
+            if path.relative_to(root).parts[0] in HOUSE:
                 problems += [*check_includes(root, path), *check_size(root, path)]
-    problems += [*check_mirror(root), *check_passes(root)]
+    problems += [*check_folders(root, paths), *check_passes(root)]
     print("\n".join(problems) or "the layout holds")
     sys.exit(bool(problems))
 

@@ -89,7 +89,7 @@ TEST_F(RuntimeKeep, AWholeNewestOneSurvivesEveryKill) {
   const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
   ASSERT_EQ(run(line("--steps 3 --keep 1")).code, 0);
   int64_t newest = 3;
-  constexpr int kKills = 24; // scripts/kills.sh does hundreds
+  constexpr int kKills = 24; // scripts/check/kills.py does hundreds
   for (int kill = 0; kill < kKills; ++kill) {
     const fs::path stray = path("ck/step-" + std::to_string(newest + 1 + below(40)));
     if (below(3) == 0 && !fs::exists(stray))

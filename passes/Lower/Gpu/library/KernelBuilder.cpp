@@ -57,7 +57,7 @@ Num KernelBuilder::convert(Num value, Type to) {
 }
 
 Num KernelBuilder::exp2(Num x) {
-  // 2^round(x) times a polynomial of the rest, as runtime/cpu/attention/AttentionRows.inc.
+  // 2^round(x) times a polynomial of the rest, as runtime/cpu/attention/AttentionRows.isa.cpp.
   Num isTiny = x < -126.0;
   Num clamped = select(isTiny, f32(-126), x); // a NaN stays one
   clamped = select(clamped > 127.0, f32(127), clamped);

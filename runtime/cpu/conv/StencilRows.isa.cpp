@@ -1,5 +1,6 @@
-// Body of StencilRows*.cpp. The including file is compiled for one instruction set.
+// Compiled for each instruction set.
 #include "runtime/cpu/conv/StencilRows.h"
+#include "runtime/cpu/isa/EachIsa.h"
 #include "runtime/cpu/isa/Vectors.inc"
 
 namespace kedge::rt::cpu {
@@ -181,4 +182,8 @@ template <typename T, int Bytes> StencilRows<T> makeStencil() {
 }
 
 } // namespace
+
+StencilRows<float> KEDGE_FOR_ISA(stencilRows, F32)() { return makeStencil<float, kIsaBytes>(); }
+StencilRows<double> KEDGE_FOR_ISA(stencilRows, F64)() { return makeStencil<double, kIsaBytes>(); }
+
 } // namespace kedge::rt::cpu

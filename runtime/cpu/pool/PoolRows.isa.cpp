@@ -1,5 +1,6 @@
-// Body of PoolRows*.cpp. The including file is compiled for one instruction set.
+// Compiled for each instruction set.
 #include "runtime/cpu/pool/PoolRows.h"
+#include "runtime/cpu/isa/EachIsa.h"
 #include "runtime/cpu/isa/Vectors.inc"
 
 namespace kedge::rt::cpu {
@@ -77,4 +78,8 @@ template <typename T, int Bytes> void foldValues(const PoolTaps<T> &taps, T *top
 template <typename T, int Bytes> PoolRows<T> makePool() { return {foldValues<T, Bytes>, foldRow<T, Bytes, true>}; }
 
 } // namespace
+
+PoolRows<float> KEDGE_FOR_ISA(poolRows, F32)() { return makePool<float, kIsaBytes>(); }
+PoolRows<double> KEDGE_FOR_ISA(poolRows, F64)() { return makePool<double, kIsaBytes>(); }
+
 } // namespace kedge::rt::cpu

@@ -1,5 +1,6 @@
-// Body of DotTile*.cpp. The including file is compiled for one instruction set.
+// Compiled for each instruction set.
 #include "runtime/cpu/conv/DotTile.h"
+#include "runtime/cpu/isa/EachIsa.h"
 #include "runtime/cpu/isa/Vectors.inc"
 
 namespace kedge::rt::cpu {
@@ -63,4 +64,8 @@ void runDots(int64_t length, const T *left, int64_t leftPitch, const T *right, i
 template <typename T, int Bytes> DotTile<T> makeDots() { return {kDotRows<Bytes>, runDots<T, Bytes>}; }
 
 } // namespace
+
+DotTile<float> KEDGE_FOR_ISA(dotTile, F32)() { return makeDots<float, kIsaBytes>(); }
+DotTile<double> KEDGE_FOR_ISA(dotTile, F64)() { return makeDots<double, kIsaBytes>(); }
+
 } // namespace kedge::rt::cpu

@@ -1,5 +1,6 @@
-// Body of AttentionRows*.cpp. The including file is compiled for one instruction set.
+// Compiled for each instruction set.
 #include "runtime/cpu/attention/AttentionRows.h"
+#include "runtime/cpu/isa/EachIsa.h"
 #include "runtime/cpu/attention/DropoutLine.inc"
 #include "runtime/cpu/isa/Vectors.inc"
 #if defined(__AVX512DQ__)
@@ -179,4 +180,8 @@ template <typename T, int Bytes> AttentionRows<T> makeRows() {
 }
 
 } // namespace
+
+AttentionRows<float> KEDGE_FOR_ISA(attentionRows, F32)() { return makeRows<float, kIsaBytes>(); }
+AttentionRows<double> KEDGE_FOR_ISA(attentionRows, F64)() { return makeRows<double, kIsaBytes>(); }
+
 } // namespace kedge::rt::cpu

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from check import differences, safetensors_norms
 
 

@@ -1,5 +1,6 @@
-// Body of FewBitRows*.cpp. The including file is compiled for one instruction set.
+// Compiled for each instruction set.
 #include "runtime/cpu/gemm/FewBitRows.h"
+#include "runtime/cpu/isa/EachIsa.h"
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
@@ -54,4 +55,7 @@ void eightBits(const int8_t *codes, const float *scales, int64_t scaleStep, int6
 }
 
 } // namespace
+
+FewBitRows KEDGE_FOR_ISA(fewBitRows, )() { return {fourBits, eightBits}; }
+
 } // namespace kedge::rt::cpu

@@ -1,6 +1,7 @@
-// Body of WinogradRows*.cpp. The including file is compiled for one instruction set.
+// Compiled for each instruction set.
 #include "runtime/cpu/isa/Vectors.inc"
 #include "runtime/cpu/conv/WinogradRows.h"
+#include "runtime/cpu/isa/EachIsa.h"
 
 namespace kedge::rt::cpu {
 namespace {
@@ -178,4 +179,8 @@ template <int Bytes> WinogradRows makeWinograd() { return {along<Bytes>, down<By
 template <int Bytes> WinogradLanes makeWinogradLanes() { return {source<Bytes>, gradient<Bytes>, taps<Bytes>}; }
 
 } // namespace
+
+WinogradRows KEDGE_FOR_ISA(winogradRows, )() { return makeWinograd<kIsaBytes>(); }
+WinogradLanes KEDGE_FOR_ISA(winogradLanes, )() { return makeWinogradLanes<kIsaBytes>(); }
+
 } // namespace kedge::rt::cpu

@@ -1,7 +1,0 @@
-#include "runtime/cpu/gemm/FewBitRows.inc"
-
-namespace kedge::rt::cpu {
-
-FewBitRows fewBitRowsAvx2() { return {fourBits, eightBits}; }
-
-} // namespace kedge::rt::cpu
