@@ -6,17 +6,17 @@
 
 namespace kedge::driver {
 
-void checkAlgorithms(const std::string &path) { rt::cuda::AlgorithmTable().addFile(path); }
+void checkAlgorithms(const std::string &path) { rt::calls::AlgorithmTable().addFile(path); }
 
 void embedAlgorithms(const std::string &path, nlohmann::json &program) {
-  rt::cuda::AlgorithmTable table;
+  rt::calls::AlgorithmTable table;
   table.addFile(path);
   const rt::Program parsed = rt::parseProgram(program.dump());
-  const std::set<std::string> products = rt::cuda::productKeys(parsed), apart = rt::cuda::productKeys(parsed, true);
-  rt::cuda::AlgorithmTable kept;
+  const std::set<std::string> products = rt::calls::productKeys(parsed), apart = rt::calls::productKeys(parsed, true);
+  rt::calls::AlgorithmTable kept;
   std::set<std::string> known;
   for (const auto &[key, entry] : table.all())
-    if (const std::string call = *rt::cuda::callOfKey(key); products.count(call) || apart.count(call)) {
+    if (const std::string call = *rt::calls::callOfKey(key); products.count(call) || apart.count(call)) {
       kept.set(key, entry.algorithm, 0); // times are no part of a program: the same table gives the same bytes
       if (products.count(call))
         known.insert(call);

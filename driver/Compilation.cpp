@@ -121,7 +121,7 @@ Compilation::Compilation(const CompileOptions &options)
          options.model.model);
   checkRanks(options);
   diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom, &model);
-  findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));
+  findings = lint::prepare(model, options.model.lintOptions(), importer::lintOperators(context));
   bool shown = options.isTrial || !options.resumedFrom.empty();
   if (!shown)
     showFindings();
@@ -260,10 +260,10 @@ void Compilation::resume() {
 
 void Compilation::import() {
   if (done < Phase::Import) {
-    ImportOptions importing;
+    importer::ImportOptions importing;
     importing.shapes = options.model.shapes;
-    importing.roles = lint::rolesOf(findings);
-    ir = importModel(context, model, importing);
+    importing.roles = importer::rolesOf(findings);
+    ir = importer::importModel(context, model, importing);
     if (!options.model.adapters.given())
       applyParameterOptions();
     checkRoundTrip(*ir, "import");
@@ -288,7 +288,7 @@ void Compilation::step() {
   run(Phase::Step);
   using train::FunctionKind;
   func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
-  counts = countStep(function);
+  counts = exporter::countStep(function);
   facts = lossFacts(function, stepOptions());
   checkMicroBatch();
   facts["training_info"] = !model.trainingInfo.empty();
@@ -362,7 +362,7 @@ nlohmann::json Compilation::report() {
   if (!savedReport.is_null())
     return savedReport;
   counts.gradientSize = options.gradientType.empty() ? 0 : options.gradientType == "fp32" ? 4 : 2;
-  nlohmann::json report = planReport(*ir, counts);
+  nlohmann::json report = exporter::planReport(*ir, counts);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
   analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);
@@ -393,7 +393,7 @@ ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) 
 } // namespace
 
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
-  linkProgram(objectsOf(parts, options), output, options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+  link::linkProgram(objectsOf(parts, options), output, options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
 }
 
 ProgramParts Compilation::programParts() {
@@ -403,7 +403,7 @@ ProgramParts Compilation::programParts() {
     for (auto launch : function.getBody().getOps<exec::LaunchOp>())
       if (!options.onGpu() && !launch.getLibrary() && !llvm::is_contained(names, launch.getKernel()))
         names.push_back(launch.getKernel().str());
-  ProgramFacts program;
+  exporter::ProgramFacts program;
   program.name = rt::printable(std::filesystem::path(options.output).filename().string());
   program.modelPath = placeOf(options.model.model);
   program.embedWeights = options.embedWeights;
@@ -414,7 +414,7 @@ ProgramParts Compilation::programParts() {
   program.skeleton = edited ? nlohmann::json::object({{"refused", options.resumedFrom}})
                             : exportSkeletons(*ir, findings, options.embedWeights, data);
   program.target = options.onGpu() ? gpuTargetJson(data) : levels.target();
-  ProgramImageParts parts = programJson(*ir, program, std::move(data));
+  exporter::ProgramImageParts parts = exporter::programJson(*ir, program, std::move(data));
   if (!options.algorithms.empty())
     embedAlgorithms(options.algorithms, parts.json);
   ProgramParts made;
@@ -459,11 +459,11 @@ void Compilation::link(const std::string &output) {
 }
 
 void Compilation::linkLibrary(const std::string &output) {
-  const LibraryPlace place = libraryPlace(output);
-  kedge::linkLibrary(objectsOf(programParts(), options), place);
-  writeLibraryFiles(place);
+  const link::LibraryPlace place = link::libraryPlace(output);
+  kedge::link::linkLibrary(objectsOf(programParts(), options), place);
+  link::writeLibraryFiles(place);
 }
 
-void Compilation::emitObject(const std::string &output) { linkObjects(objectsOf(programParts(), options), output); }
+void Compilation::emitObject(const std::string &output) { link::linkObjects(objectsOf(programParts(), options), output); }
 
 } // namespace kedge::driver

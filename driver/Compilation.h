@@ -101,7 +101,7 @@ private:
   std::string emitted;
   bool edited = false; ///< what a file of IR holds is not what was saved
   nlohmann::json savedReport; ///< when the plan was made before
-  StepCounts counts; ///< of the step, once it is there
+  exporter::StepCounts counts; ///< of the step, once it is there
   nlohmann::json facts; ///< of the loss: what the launch table does not tell
   std::vector<analysis::ScheduledLaunch> scheduled, numbered;
 };

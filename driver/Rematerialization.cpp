@@ -87,7 +87,7 @@ std::string Compilation::whyNothingFits() {
   std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
                                  fact(*ir, "budget_bytes"), formatBytes(fact(*ir, "budget_bytes")));
   text += "largest values at the peak of the smallest plan:\n";
-  for (const auto &[name, bytes] : largestAtPeak(*ir, 8))
+  for (const auto &[name, bytes] : exporter::largestAtPeak(*ir, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
   text += fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
   text += fmt::format("smallest feasible budget: {} bytes\n", fact(*ir, "smallest_feasible_bytes"));
@@ -101,7 +101,7 @@ std::string Compilation::whyHostDoesNotFit() {
                                  "memory budget of {} bytes ({})\n",
                                  options.model.model, hostBytes(), formatBytes(hostBytes()), limit, formatBytes(limit));
   text += "largest states there:\n";
-  for (const auto &[name, bytes] : largestOnHost(*ir, 8))
+  for (const auto &[name, bytes] : exporter::largestOnHost(*ir, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
   return text + fmt::format("smallest feasible host memory budget: {} bytes\n", hostBytes());
 }

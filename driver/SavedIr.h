@@ -17,7 +17,7 @@ struct SavedIr {
   Phase phase = Phase::None;
   std::string model, graphHash; ///< the ONNX file (absolute), and what its graph was
   SavedArguments arguments;     ///< of the compile command
-  StepCounts counts;            ///< of the step, from Step on
+  exporter::StepCounts counts;            ///< of the step, from Step on
   nlohmann::json facts, report; ///< of the loss, from Step on; of the plan, at Exec
   int threads = 0;              ///< that the plan counts with
   bool edited = false;          ///< the IR is not what was saved, or what it came from was not

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace kedge::analysis {
 namespace {
 
-std::string keyOf(const rt::LibraryCall &call) {
+std::string keyOf(const rt::calls::LibraryCall &call) {
   std::string key = call.name + call.attrs.dump();
   for (const auto *list : {&call.inputs, &call.outputs}) {
     key += '|';
@@ -30,10 +30,10 @@ std::string keyOf(const rt::LibraryCall &call) {
 
 /// A call that no kernel takes counts as a copy of its operands. Memory planning, which needs the kernel, reports the
 /// error with its place in the model.
-rt::KernelWork askKernel(const rt::LibraryCall &call) {
+rt::calls::KernelWork askKernel(const rt::calls::LibraryCall &call) {
   try {
-    rt::KernelWork work = rt::makeKernel(rt::cpu::withoutEpilogue(rt::cpu::withDenseRows(call)), 1)->work();
-    work.specialFunctions += rt::cpu::specialFunctionsOfEpilogue(call);
+    rt::calls::KernelWork work = rt::calls::makeKernel(rt::calls::withoutEpilogue(rt::calls::withDenseRows(call)), 1)->work();
+    work.specialFunctions += rt::calls::specialFunctionsOfEpilogue(call);
     return work;
   } catch (const rt::Error &) {
     return {};
@@ -41,9 +41,9 @@ rt::KernelWork askKernel(const rt::LibraryCall &call) {
 }
 
 /// Making a kernel may be slow, and a model asks for the same few hundreds of times.
-rt::KernelWork workOf(const rt::LibraryCall &call) {
+rt::calls::KernelWork workOf(const rt::calls::LibraryCall &call) {
   static std::mutex guard;
-  static std::map<std::string, rt::KernelWork> known;
+  static std::map<std::string, rt::calls::KernelWork> known;
   std::string key = keyOf(call);
   std::lock_guard lock(guard);
   auto found = known.find(key);
@@ -61,13 +61,13 @@ double bytesOf(ValueRange tensors) {
   return bytes;
 }
 
-WorkKind kindOf(rt::KernelWork::Kind kind) {
+WorkKind kindOf(rt::calls::KernelWork::Kind kind) {
   switch (kind) {
-  case rt::KernelWork::Kind::Product: return WorkKind::Product;
-  case rt::KernelWork::Kind::Convolution: return WorkKind::Convolution;
-  case rt::KernelWork::Kind::Attention: return WorkKind::Attention;
-  case rt::KernelWork::Kind::Irregular: return WorkKind::Irregular;
-  case rt::KernelWork::Kind::Vector: break;
+  case rt::calls::KernelWork::Kind::Product: return WorkKind::Product;
+  case rt::calls::KernelWork::Kind::Convolution: return WorkKind::Convolution;
+  case rt::calls::KernelWork::Kind::Attention: return WorkKind::Attention;
+  case rt::calls::KernelWork::Kind::Irregular: return WorkKind::Irregular;
+  case rt::calls::KernelWork::Kind::Vector: break;
   }
   return WorkKind::Moving;
 }
@@ -86,7 +86,7 @@ ProductType productType(ValueRange inputs) {
 /// Over a ring each rank sends all but its own part of what is counted (an all-reduce counts twice: it goes around twice),
 /// and receives as much. Nothing when nothing is sent.
 LaunchCost costOfCollective(sched::LibraryOp op) {
-  const rt::LibraryCall call = libraryCallOf(op);
+  const rt::calls::LibraryCall call = libraryCallOf(op);
   auto ranks = op.getAttrs().getAs<IntegerAttr>("ranks");
   const double others = ranks ? 1 - 1 / static_cast<double>(ranks.getInt()) : 0;
   LaunchCost cost;
@@ -101,7 +101,7 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
 LaunchCost costOfLibrary(sched::LibraryOp op) {
   if (LaunchCost sent = costOfCollective(op); sent.kind == WorkKind::Collective)
     return sent;
-  rt::KernelWork work = workOf(libraryCallOf(op));
+  rt::calls::KernelWork work = workOf(libraryCallOf(op));
   LaunchCost cost;
   cost.kind = kindOf(work.kind);
   cost.type = productType(op.getInputs());

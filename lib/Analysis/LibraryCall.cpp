@@ -11,8 +11,8 @@ rt::TensorDesc tensorDescOf(mlir::Type type) {
           {tensor.getShape().begin(), tensor.getShape().end()}};
 }
 
-rt::LibraryCall libraryCallOf(sched::LibraryOp op) {
-  rt::LibraryCall call{op.getKernel().str(), kedge::toJson(op.getAttrs()), {}, {}};
+rt::calls::LibraryCall libraryCallOf(sched::LibraryOp op) {
+  rt::calls::LibraryCall call{op.getKernel().str(), kedge::toJson(op.getAttrs()), {}, {}};
   for (mlir::Value input : op.getInputs())
     call.inputs.push_back(tensorDescOf(input.getType()));
   for (mlir::Value output : op.getOutputs())
@@ -27,7 +27,7 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
   if (!library || targetOf(launch->getParentOfType<mlir::ModuleOp>()) != "cpu")
     return 0;
   try {
-    return static_cast<int64_t>(rt::makeKernel(libraryCallOf(library), threads)->workspaceBytes());
+    return static_cast<int64_t>(rt::calls::makeKernel(libraryCallOf(library), threads)->workspaceBytes());
   } catch (const rt::Error &error) {
     return library.emitOpError() << "'" << library.getKernel()
                                  << "' has no kernel on this target: " << error.what();

@@ -10,7 +10,7 @@ namespace kedge::analysis {
 /// A ranked tensor type as the runtime sees it.
 rt::TensorDesc tensorDescOf(mlir::Type type);
 
-rt::LibraryCall libraryCallOf(sched::LibraryOp op);
+rt::calls::LibraryCall libraryCallOf(sched::LibraryOp op);
 
 /// Scratch bytes of a launch; on the CPU with `threads` threads. On targets whose
 /// code is generated before planning, they are in the op's attribute

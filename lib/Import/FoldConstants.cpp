@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static void removeDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -19,18 +20,18 @@ static bool isSmall(Value value, int64_t limit) {
   return type && saturatedCount(type.getShape()) <= limit;
 }
 
-void kedge::foldConstants(Operation *function, int64_t limit) {
+void kedge::importer::foldConstants(Operation *function, int64_t limit) {
   Block &block = cast<func::FuncOp>(function).front();
   removeDead(block);
   {
-    ConstantEvaluator evaluator;
+    interpret::ConstantEvaluator evaluator;
     for (Operation &op : block) {
       if (isa<onnx::ConstantOp>(op) || !isPure(&op))
         continue;
       OpBuilder builder(&op);
       for (Value result : op.getResults())
         if (isSmall(result, limit) && !result.use_empty())
-          if (const HostTensor *value = evaluator.evaluate(result))
+          if (const interpret::HostTensor *value = evaluator.evaluate(result))
             result.replaceAllUsesWith(onnx::ConstantOp::create(builder, op.getLoc(), value->toAttribute()));
     }
   }

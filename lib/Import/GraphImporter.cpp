@@ -14,10 +14,11 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 GraphImporter::GraphImporter(MLIRContext &context, const model::Model &model, const ImportOptions &options)
     : context(context), source(model), options(options), builder(&context), scope(new ImportScope),
-      evaluator(new ConstantEvaluator) {
+      evaluator(new interpret::ConstantEvaluator) {
   DialectRegistry registry;
   registerDialects(registry);
   context.appendDialectRegistry(registry);
@@ -163,7 +164,7 @@ OwningOpRef<ModuleOp> GraphImporter::finish() {
   for (Result &result : results)
     returned.push_back(result.value);
   func::ReturnOp::create(builder, func.getLoc(), returned);
-  evaluator = std::make_unique<ConstantEvaluator>(); // folding erases values that it knows
+  evaluator = std::make_unique<interpret::ConstantEvaluator>(); // folding erases values that it knows
   foldConstants(func);
   removeUnusedStates();
   Operation *terminator = func.front().getTerminator();
@@ -175,7 +176,7 @@ OwningOpRef<ModuleOp> GraphImporter::finish() {
   return std::move(module);
 }
 
-OwningOpRef<ModuleOp> kedge::importModel(MLIRContext &context, const model::Model &model,
+OwningOpRef<ModuleOp> kedge::importer::importModel(MLIRContext &context, const model::Model &model,
                                          const ImportOptions &options) {
   GraphImporter importer(context, model, options);
   importer.importGraph(model.graph);

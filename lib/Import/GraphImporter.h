@@ -8,7 +8,17 @@
 #include "mlir/IR/OwningOpRef.h"
 #include <map>
 
-namespace kedge {
+namespace kedge::interpret {
+class ConstantEvaluator;
+} // namespace kedge::interpret
+
+namespace kedge::interpret {
+} // namespace kedge::interpret
+
+namespace kedge::interpret {
+} // namespace kedge::interpret
+
+namespace kedge::importer {
 
 struct ImportOptions {
   /// Sizes by input name (--shape). Dimensions of other inputs with the same symbol get the same size.
@@ -92,7 +102,7 @@ private:
   mlir::OpBuilder builder;
   PlaceListener places;
   std::unique_ptr<ImportScope> scope;
-  std::unique_ptr<class ConstantEvaluator> evaluator;
+  std::unique_ptr<interpret::ConstantEvaluator> evaluator;
   std::map<std::string, int64_t> symbols; // sizes of symbolic dims
   std::vector<Argument> arguments;
   std::vector<Result> results;
@@ -108,4 +118,4 @@ private:
 /// and removes pure ops without uses. Running it twice changes nothing more.
 void foldConstants(mlir::Operation *function, int64_t limit = 1024);
 
-} // namespace kedge
+} // namespace kedge::importer

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-void kedge::recordModuleClasses(ModuleOp module, const model::Model &model) {
+void kedge::importer::recordModuleClasses(ModuleOp module, const model::Model &model) {
   std::map<std::string, std::string> classes;
   for (const model::Node &node : model.graph.nodes) {
     // Both lists go from the outermost module to the call itself.

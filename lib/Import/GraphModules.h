@@ -3,10 +3,10 @@
 #include "lib/Model/Model.h"
 #include "mlir/IR/BuiltinOps.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 /// Sets `train.modules` = {path = "class"} on the module, from the exporter's metadata; nothing without it. Blocks of
 /// --recompute are instances of a class (passes/Rematerialize/Blocks.h).
 void recordModuleClasses(mlir::ModuleOp module, const model::Model &model);
 
-} // namespace kedge
+} // namespace kedge::importer

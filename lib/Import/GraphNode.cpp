@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 void GraphNode::failWith(const std::string &message) {
   throw Error(fmt::format("{}: {}: {}", importer.source.path, describePlace(node), message));
@@ -34,21 +35,21 @@ SmallVector<Value> GraphNode::sequence(size_t k) {
   return *value.sequence;
 }
 
-const HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
+const interpret::HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
   Value value = operand(k);
-  if (const HostTensor *tensor = importer.evaluator->evaluate(value))
+  if (const interpret::HostTensor *tensor = importer.evaluator->evaluate(value))
     return *tensor;
   // A float initializer in such a place (scales, a ratio) is no parameter, whatever its role.
   const model::Tensor *tensor = isa<BlockArgument>(value) ? importer.source.graph.findInitializer(node.input(k)) : nullptr;
   if (tensor && tensor->numElements() <= 1024) {
     auto attribute = denseAttribute(cast<RankedTensorType>(value.getType()), *tensor);
-    importer.evaluator->bind(value, HostTensor::fromAttribute(attribute));
+    importer.evaluator->bind(value, interpret::HostTensor::fromAttribute(attribute));
     return *importer.evaluator->evaluate(value);
   }
   unsupported(fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
 }
 
-static SmallVector<int64_t> integersOf(const HostTensor &tensor) {
+static SmallVector<int64_t> integersOf(const interpret::HostTensor &tensor) {
   SmallVector<int64_t> result;
   for (int64_t i = 0; i < tensor.elements(); ++i)
     result.push_back(tensor.intAt(i));
@@ -58,7 +59,7 @@ static SmallVector<int64_t> integersOf(const HostTensor &tensor) {
 std::optional<SmallVector<int64_t>> GraphNode::constantInts(size_t k, StringRef what) {
   if (!has(k))
     return std::nullopt;
-  const HostTensor &tensor = evaluate(k, what);
+  const interpret::HostTensor &tensor = evaluate(k, what);
   if (!tensor.type.getElementType().isInteger())
     fail("{} ('{}') should be integers, found {}", what.str(), node.input(k),
          tensor.type.getElementType().isF32() ? "float32" : "floats");
@@ -68,7 +69,7 @@ std::optional<SmallVector<int64_t>> GraphNode::constantInts(size_t k, StringRef 
 std::optional<SmallVector<double>> GraphNode::constantFloats(size_t k, StringRef what) {
   if (!has(k))
     return std::nullopt;
-  const HostTensor &tensor = evaluate(k, what);
+  const interpret::HostTensor &tensor = evaluate(k, what);
   SmallVector<double> result;
   for (int64_t i = 0; i < tensor.elements(); ++i)
     result.push_back(tensor.floatAt(i));
@@ -79,7 +80,7 @@ std::optional<SmallVector<int64_t>> GraphNode::maybeConstantInts(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.getElementType().isInteger())
     return std::nullopt;
-  const HostTensor *tensor = importer.evaluator->evaluate(value);
+  const interpret::HostTensor *tensor = importer.evaluator->evaluate(value);
   return tensor ? std::optional(integersOf(*tensor)) : std::nullopt;
 }
 

@@ -4,7 +4,7 @@
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Import/GraphImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 class GraphNode : public NodeContext {
 public:
@@ -29,10 +29,10 @@ protected:
 
 private:
   const ImportedValue &named(const std::string &name);
-  const HostTensor &evaluate(size_t k, llvm::StringRef what);
+  const interpret::HostTensor &evaluate(size_t k, llvm::StringRef what);
 
   GraphImporter &importer;
   ImportScope &scope;
 };
 
-} // namespace kedge
+} // namespace kedge::importer

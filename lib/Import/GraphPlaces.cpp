@@ -3,6 +3,7 @@
 #include "mlir/IR/Builders.h"
 
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 std::string nodeName(const model::Node &node) {
@@ -15,7 +16,7 @@ std::string nodeName(const model::Node &node) {
 }
 } // namespace
 
-std::string kedge::modulePath(const model::Node &node) {
+std::string kedge::importer::modulePath(const model::Node &node) {
   if (std::string path = lint::moduleOf(node); !path.empty())
     return path;
   llvm::StringRef name(node.name);
@@ -26,17 +27,17 @@ std::string kedge::modulePath(const model::Node &node) {
   return path;
 }
 
-mlir::Location kedge::nodeLocation(mlir::MLIRContext &context, const model::Node &node) {
+mlir::Location kedge::importer::nodeLocation(mlir::MLIRContext &context, const model::Node &node) {
   mlir::Location inner = mlir::NameLoc::get(mlir::StringAttr::get(&context, nodeName(node)));
   std::string path = modulePath(node);
   return path.empty() ? inner : mlir::NameLoc::get(mlir::StringAttr::get(&context, path), inner);
 }
 
-PlaceAttr kedge::nodePlace(mlir::MLIRContext &context, const model::Node &node) {
+PlaceAttr kedge::importer::nodePlace(mlir::MLIRContext &context, const model::Node &node) {
   return PlaceAttr::get(&context, TrainingPhase::Forward, modulePath(node), nodeName(node));
 }
 
-std::string kedge::describePlace(const model::Node &node) {
+std::string kedge::importer::describePlace(const model::Node &node) {
   std::string path = modulePath(node);
   return path.empty() ? node.describe() : node.describe() + " in module " + path;
 }

@@ -4,7 +4,7 @@
 #include "lib/Model/Model.h"
 #include "mlir/IR/Location.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 /// Dotted path of the module whose forward wrote the node: exporter metadata, else the folders of a name
 /// such as /h.0/attn/MatMul; empty when unknown.
@@ -16,4 +16,4 @@ PlaceAttr nodePlace(mlir::MLIRContext &context, const model::Node &node);
 /// "node '/h.0/attn/MatMul' (MatMul) in module h.0.attn".
 std::string describePlace(const model::Node &node);
 
-} // namespace kedge
+} // namespace kedge::importer

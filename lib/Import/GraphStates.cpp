@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// Constants of more elements stay in their file.
 static constexpr int64_t smallConstant = 1024;

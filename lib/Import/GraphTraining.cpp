@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static std::string typeText(Type type) {
   std::string text;
@@ -61,7 +62,7 @@ void GraphImporter::initializeVariables(const model::TrainingInfo &info) {
     const ImportedValue *made = inner.find(value);
     if (!made || !made->tensor || isa<NoneType>(made->tensor.getType()))
       continue; // not supported: reported
-    const HostTensor *tensor = evaluator->evaluate(made->tensor);
+    const interpret::HostTensor *tensor = evaluator->evaluate(made->tensor);
     if (!tensor)
       fail("{}: the initialization of '{}' ('{}') is not constant; such initializations are not available yet",
            source.path, key, value);

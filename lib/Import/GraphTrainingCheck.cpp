@@ -4,6 +4,7 @@
 #include <set>
 
 using namespace kedge;
+using namespace kedge::importer;
 using model::Graph;
 using model::Node;
 using model::trainingDomain;
@@ -111,9 +112,9 @@ private:
 };
 } // namespace
 
-void kedge::checkTraining(const model::Model &model) { TrainingCheck(model).run(); }
+void kedge::importer::checkTraining(const model::Model &model) { TrainingCheck(model).run(); }
 
-std::vector<Node> kedge::algorithmNodes(const Graph &algorithm) {
+std::vector<Node> kedge::importer::algorithmNodes(const Graph &algorithm) {
   std::vector<Node> nodes = algorithm.nodes;
   for (Node &node : nodes) {
     if (!node.is("Gradient", trainingDomain))

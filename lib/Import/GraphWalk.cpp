@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Ops are built with inferred types; MLIR reports an error at the op and then ends the process. Turns that

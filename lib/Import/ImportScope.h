@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Import/NodeImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 struct ImportScope {
   llvm::StringMap<ImportedValue> values;
@@ -16,4 +16,4 @@ struct ImportScope {
   }
 };
 
-} // namespace kedge
+} // namespace kedge::importer

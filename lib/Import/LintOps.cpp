@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace kedge::lint {
+namespace kedge::importer {
 
 namespace {
 /// Operators of training_info are no nodes of level 1: the step's builder reads them.
@@ -22,32 +22,32 @@ std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::str
   return RegisteredOperationName::lookup("onnx." + op, &context);
 }
 
-train::Role roleOf(Verdict verdict) {
+train::Role roleOf(lint::Verdict verdict) {
   switch (verdict) {
-  case Verdict::Parameter:
+  case lint::Verdict::Parameter:
     return train::Role::Parameter;
-  case Verdict::Frozen:
+  case lint::Verdict::Frozen:
     return train::Role::Frozen;
-  case Verdict::Buffer:
+  case lint::Verdict::Buffer:
     return train::Role::Buffer;
-  case Verdict::State:
+  case lint::Verdict::State:
     return train::Role::State;
-  case Verdict::Constant:
+  case lint::Verdict::Constant:
     return train::Role::Constant;
   }
   return train::Role::Constant;
 }
 } // namespace
 
-std::map<std::string, train::Role> rolesOf(const Report &findings) {
+std::map<std::string, train::Role> rolesOf(const lint::Report &findings) {
   std::map<std::string, train::Role> roles;
-  for (const Initializer &initializer : findings.initializers)
+  for (const lint::Initializer &initializer : findings.initializers)
     roles[initializer.name] = roleOf(initializer.verdict);
   return roles;
 }
 
-Operators lintOperators(MLIRContext &context) {
-  Operators operators;
+lint::Operators lintOperators(MLIRContext &context) {
+  lint::Operators operators;
   operators.isSupported = [](const std::string &domain, const std::string &op) {
     return NodeImporters::get().find(domain, op) || isTrainingOperator(domain, op);
   };
@@ -65,4 +65,4 @@ Operators lintOperators(MLIRContext &context) {
   return operators;
 }
 
-} // namespace kedge::lint
+} // namespace kedge::importer

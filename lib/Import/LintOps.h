@@ -6,12 +6,12 @@
 #include "mlir/IR/MLIRContext.h"
 #include <map>
 
-namespace kedge::lint {
+namespace kedge::importer {
 
 /// The context's dialects must be loaded, and it must outlive the result.
-Operators lintOperators(mlir::MLIRContext &context);
+lint::Operators lintOperators(mlir::MLIRContext &context);
 
 /// ImportOptions::roles, by initializer name.
-std::map<std::string, train::Role> rolesOf(const Report &findings);
+std::map<std::string, train::Role> rolesOf(const lint::Report &findings);
 
-} // namespace kedge::lint
+} // namespace kedge::importer

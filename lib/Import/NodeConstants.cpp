@@ -4,8 +4,9 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
-Type kedge::elementType(MLIRContext &context, model::DType type) {
+Type kedge::importer::elementType(MLIRContext &context, model::DType type) {
   using model::DType;
   auto integer = [&](unsigned bits, bool isUnsigned = false) {
     return IntegerType::get(&context, bits, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
@@ -28,7 +29,7 @@ Type kedge::elementType(MLIRContext &context, model::DType type) {
   }
 }
 
-Type kedge::storedType(MLIRContext &context, model::DType type) {
+Type kedge::importer::storedType(MLIRContext &context, model::DType type) {
   if (!model::isNarrow(type))
     return elementType(context, type);
   auto integer = model::narrowInteger(type);
@@ -36,7 +37,7 @@ Type kedge::storedType(MLIRContext &context, model::DType type) {
   return IntegerType::get(&context, 8, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
 }
 
-DenseElementsAttr kedge::denseAttribute(RankedTensorType type, const model::Tensor &tensor) {
+DenseElementsAttr kedge::importer::denseAttribute(RankedTensorType type, const model::Tensor &tensor) {
   if (model::isNarrow(tensor.dtype)) {
     std::vector<uint8_t> codes = model::narrowCodes(tensor);
     return DenseElementsAttr::getFromRawBuffer(type, ArrayRef(reinterpret_cast<const char *>(codes.data()), codes.size()));

@@ -5,7 +5,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 /// Null for types that no arithmetic has (strings, complex, 8- and 4-bit floats).
 mlir::Type elementType(mlir::MLIRContext &context, model::DType type);
@@ -16,4 +16,4 @@ inline model::DType narrowOr(model::DType type) { return model::isNarrow(type) ?
 /// The tensor's values, or codes of a narrow type, as an attribute; a splat when all are equal.
 mlir::DenseElementsAttr denseAttribute(mlir::RankedTensorType type, const model::Tensor &tensor);
 
-} // namespace kedge
+} // namespace kedge::importer

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <memory>
 
-namespace kedge {
+namespace kedge::importer {
 
 /// Records the input of a QuantizeLinear, so that gradients can pass through its DequantizeLinear (Build/Quantize.cpp).
 struct Quantised {
@@ -124,4 +124,4 @@ void registerSignalImporters(NodeImporters &);
 void registerStateImporters(NodeImporters &);
 void registerRegionImporters(NodeImporters &);
 
-} // namespace kedge
+} // namespace kedge::importer

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static std::string key(StringRef domain, StringRef opType) { return (domain + "::" + opType).str(); }
 
@@ -80,7 +81,7 @@ void NodeContext::setResults(ValueRange values) {
 }
 
 Type NodeContext::elementType(model::DType type) {
-  if (Type element = kedge::elementType(*builder.getContext(), type))
+  if (Type element = kedge::importer::elementType(*builder.getContext(), type))
     return element;
   unsupported(fmt::format("element type {} is not supported", model::dtypeName(type)));
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Import/NodeImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 /// ONNX's own checker ignores training_info. Throws kedge::Error for the first thing in it that is wrong:
 /// names of bindings and of Gradient's xs, zs and y, inputs of initializations, names that occur twice.
@@ -14,4 +14,4 @@ std::vector<model::Node> algorithmNodes(const model::Graph &algorithm);
 /// Adam, Adagrad and Momentum of ai.onnx.preview.training, and kedge::Gradient (algorithmNodes).
 void registerTrainingImporters(NodeImporters &);
 
-} // namespace kedge
+} // namespace kedge::importer

@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::interpret;
 
 namespace {
 bool runCluster(Operation *op, ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results) {
@@ -33,14 +34,14 @@ bool runCluster(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
 
 bool runLibrary(Operation *op, ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results) {
   std::string name = op->getName().getStringRef().str();
-  if (!rt::hasKernel(name))
+  if (!rt::calls::hasKernel(name))
     return false;
   MLIRContext *context = op->getContext();
   context->loadDialect<sched::SchedDialect>();
   Block scratch;
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(&scratch);
-  rt::LibraryCall call{name, toJson(buildLibraryCall(builder, op).getAttrs()), {}, {}};
+  rt::calls::LibraryCall call{name, toJson(buildLibraryCall(builder, op).getAttrs()), {}, {}};
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
   for (const HostTensor *operand : operands) {
@@ -54,7 +55,7 @@ bool runLibrary(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
   for (HostTensor &result : results)
     outputs.push_back(result.bytes.data());
   try {
-    auto kernel = rt::makeKernel(call, 1);
+    auto kernel = rt::calls::makeKernel(call, 1);
     std::vector<char> workspace(kernel->workspaceBytes() + 64);
     auto aligned = (reinterpret_cast<uintptr_t>(workspace.data()) + 63) & ~uintptr_t(63);
     kernel->run(inputs.data(), outputs.data(), reinterpret_cast<void *>(aligned));
@@ -85,7 +86,7 @@ bool runDecomposition(DecomposableOpInterface op, ArrayRef<const HostTensor *> o
 }
 } // namespace
 
-bool kedge::interpret(Operation *op, ArrayRef<const HostTensor *> operands,
+bool kedge::interpret::interpret(Operation *op, ArrayRef<const HostTensor *> operands,
                       std::vector<HostTensor> &results) {
   if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
     results.push_back(HostTensor::fromAttribute(constant.getValue()));

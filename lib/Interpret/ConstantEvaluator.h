@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace kedge {
+namespace kedge::interpret {
 
 /// A tensor in host memory, little-endian, row-major; bool is one byte.
 struct HostTensor {
@@ -44,4 +44,4 @@ private:
 /// Computes the results of one pure op from its operands' values; false if the op cannot be interpreted.
 bool interpret(mlir::Operation *op, llvm::ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results);
 
-} // namespace kedge
+} // namespace kedge::interpret

@@ -4,6 +4,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::interpret;
 
 namespace {
 unsigned elementBytes(Type type) { return type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8; }

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::interpret;
 
 namespace {
 using Point = SmallVector<int64_t>;
@@ -220,7 +221,7 @@ private:
 };
 } // namespace
 
-bool kedge::interpretCluster(sched::ClusterOp cluster, ArrayRef<const HostTensor *> inputs,
+bool kedge::interpret::interpretCluster(sched::ClusterOp cluster, ArrayRef<const HostTensor *> inputs,
                              std::vector<HostTensor> &results) {
   return Interpreter(cluster, inputs, results).run();
 }

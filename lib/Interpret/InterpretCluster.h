@@ -3,8 +3,8 @@
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/Sched/SchedOps.h"
 
-namespace kedge {
+namespace kedge::interpret {
 /// False when the body holds an op that has no value at compile time (random numbers) or is unknown.
 bool interpretCluster(sched::ClusterOp cluster, llvm::ArrayRef<const HostTensor *> inputs,
                       std::vector<HostTensor> &results);
-} // namespace kedge
+} // namespace kedge::interpret

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::interpret;
 
 namespace {
 double roundFloat(double value, FloatType type) {
@@ -156,7 +157,7 @@ bool conversion(Operation &op, Scalar a, Scalar &r) {
 }
 } // namespace
 
-Scalar kedge::roundTo(Scalar value, Type type) {
+Scalar kedge::interpret::roundTo(Scalar value, Type type) {
   if (auto floating = dyn_cast<FloatType>(type)) {
     value.f = roundFloat(value.f, floating);
     return value;
@@ -169,7 +170,7 @@ Scalar kedge::roundTo(Scalar value, Type type) {
   return value;
 }
 
-bool kedge::interpretScalar(Operation &op, ArrayRef<Scalar> v, Scalar &r) {
+bool kedge::interpret::interpretScalar(Operation &op, ArrayRef<Scalar> v, Scalar &r) {
   bool known = false;
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     if (auto number = dyn_cast<FloatAttr>(constant.getValue()))

@@ -2,7 +2,7 @@
 #pragma once
 #include "mlir/IR/Operation.h"
 
-namespace kedge {
+namespace kedge::interpret {
 /// A float (any width, held rounded to its type) or an integer (sign-extended from its width; bool 0 or 1).
 union Scalar {
   double f;
@@ -12,4 +12,4 @@ union Scalar {
 bool interpretScalar(mlir::Operation &op, llvm::ArrayRef<Scalar> operands, Scalar &result);
 /// Rounds to the type: f32 for f32, wraps integers to their width.
 Scalar roundTo(Scalar value, mlir::Type type);
-} // namespace kedge
+} // namespace kedge::interpret

@@ -7,6 +7,7 @@
 #include "llvm/Support/Path.h"
 
 using namespace kedge;
+using namespace kedge::link;
 using llvm::SmallString;
 using llvm::StringRef;
 namespace path = llvm::sys::path;
@@ -49,7 +50,7 @@ std::string packageText(const std::string &name) {
 
 } // namespace
 
-LibraryPlace kedge::libraryPlace(const std::string &output) {
+LibraryPlace kedge::link::libraryPlace(const std::string &output) {
   LibraryPlace place;
   place.folder = path::parent_path(output).str();
   place.name = path::filename(output).str();
@@ -69,7 +70,7 @@ std::string LibraryPlace::file(const std::string &name) const {
   return whole.str().str();
 }
 
-void kedge::writeLibraryFiles(const LibraryPlace &place) {
+void kedge::link::writeLibraryFiles(const LibraryPlace &place) {
   writeText(place.file(place.name + ".h"), headerText(place.name, place.symbol));
   writeText(place.file(place.name + ".hpp"), wrapperText(place.name, place.symbol));
   writeText(place.file(place.name + ".pc"), packageText(place.name));

@@ -10,6 +10,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace kedge;
+using namespace kedge::link;
 using llvm::SmallString;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
@@ -166,15 +167,15 @@ std::string exportScript(const std::string &symbol) {
 
 } // namespace
 
-void kedge::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
+void kedge::link::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
 
-void kedge::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime) {
+void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime) {
   LinkJob job{archiveFiles(runtime), {"-pie"}, ""};
   addLinkFlags(job);
   drive(objects, job, output);
 }
 
-void kedge::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
+void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
   const std::string file = "lib" + place.name + ".so";
   // The library is never unloaded, since its threads run as long as the process.
   LinkJob job{archiveFiles(RuntimeKind::Library), {"-shared", "-Wl,-soname," + file, "-Wl,-z,nodelete", "-Wl,-u,kedge_open"}, ""};
@@ -186,6 +187,6 @@ void kedge::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &
   drive(objects, job, place.file(file));
 }
 
-void kedge::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
+void kedge::link::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
   drive(objects, {{}, {"-r", "-nostdlib"}, ""}, output);
 }

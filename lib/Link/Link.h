@@ -4,7 +4,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include <string>
 
-namespace kedge {
+namespace kedge::link {
 
 /// What to link with the runtime: a program for the host or for a GPU, or a library for the host.
 enum class RuntimeKind { Cpu, Cuda, Library };
@@ -34,4 +34,4 @@ void checkRuntime(RuntimeKind runtime);
 /// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it themselves.
 void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
 
-} // namespace kedge
+} // namespace kedge::link

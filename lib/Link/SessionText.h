@@ -1,8 +1,8 @@
 // runtime/library/kedge_session.h and .hpp as text.
 #pragma once
 
-namespace kedge {
+namespace kedge::link {
 
 extern const char *const kSessionHeader, *const kSessionWrapper;
 
-} // namespace kedge
+} // namespace kedge::link

@@ -22,7 +22,7 @@ Value unexpanded(Value mask) {
 
 /// Whether an element is visible (0 or true), hidden (at most -1e30, or false), or something else.
 enum class Sight { Visible, Hidden, Neither };
-Sight sightAt(const HostTensor &tensor, int64_t index) {
+Sight sightAt(const interpret::HostTensor &tensor, int64_t index) {
   if (tensor.type.getElementType().isInteger(1))
     return tensor.intAt(index) ? Sight::Visible : Sight::Hidden;
   double value = tensor.floatAt(index);
@@ -31,7 +31,7 @@ Sight sightAt(const HostTensor &tensor, int64_t index) {
 } // namespace
 
 raise::AttentionMask::Kind raise::AttentionMask::classify(Value mask, int64_t &offset) {
-  const HostTensor *tensor = evaluator.evaluate(mask);
+  const interpret::HostTensor *tensor = evaluator.evaluate(mask);
   if (!tensor || tensor->elements() == 0)
     return Kind::Unknown;
   int64_t rank = tensor->type.getRank();

@@ -23,7 +23,7 @@ bool isElementwise(Operation *op) {
 }
 
 /// Takes one slice along `dim` when all are equal.
-void dropRepetition(HostTensor &tensor, unsigned dim) {
+void dropRepetition(interpret::HostTensor &tensor, unsigned dim) {
   SmallVector<int64_t> shape(tensor.type.getShape());
   int64_t count = shape[dim];
   if (count <= 1 || tensor.elements() == 0)
@@ -45,35 +45,35 @@ void dropRepetition(HostTensor &tensor, unsigned dim) {
 }
 } // namespace
 
-const HostTensor *raise::CompactEvaluator::evaluate(Value value) {
+const interpret::HostTensor *raise::CompactEvaluator::evaluate(Value value) {
   value = skip(value);
   if (auto found = known.find(value); found != known.end())
     return found->second.get();
-  std::optional<HostTensor> tensor = compute(value);
+  std::optional<interpret::HostTensor> tensor = compute(value);
   if (tensor)
     for (unsigned dim = 0; dim < tensor->type.getRank(); ++dim)
       dropRepetition(*tensor, dim);
   auto &entry = known[value];
-  entry = tensor ? std::make_unique<HostTensor>(std::move(*tensor)) : nullptr;
+  entry = tensor ? std::make_unique<interpret::HostTensor>(std::move(*tensor)) : nullptr;
   return entry.get();
 }
 
-std::optional<HostTensor> raise::CompactEvaluator::compute(Value value) {
+std::optional<interpret::HostTensor> raise::CompactEvaluator::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto expand = dyn_cast_or_null<ExpandOp>(op)) {
-    const HostTensor *input = evaluate(expand.getInput());
+    const interpret::HostTensor *input = evaluate(expand.getInput());
     return input ? std::optional(*input) : std::nullopt;
   }
   if (op && isElementwise(op) && elementCount(shapeOf(value)) > smallSize)
     return computeElementwise(op);
   bindConstantStates(value, whole);
-  const HostTensor *tensor = whole.evaluate(value);
+  const interpret::HostTensor *tensor = whole.evaluate(value);
   return tensor ? std::optional(*tensor) : std::nullopt;
 }
 
 /// The op again, over operands without repetition.
-std::optional<HostTensor> raise::CompactEvaluator::computeElementwise(Operation *op) {
-  SmallVector<const HostTensor *> operands;
+std::optional<interpret::HostTensor> raise::CompactEvaluator::computeElementwise(Operation *op) {
+  SmallVector<const interpret::HostTensor *> operands;
   Block scratch;
   IRMapping mapping;
   for (Value operand : op->getOperands()) {
@@ -92,8 +92,8 @@ std::optional<HostTensor> raise::CompactEvaluator::computeElementwise(Operation 
                                        {}, types)))
     return std::nullopt;
   small->getResult(0).setType(types[0]);
-  std::vector<HostTensor> results;
-  if (!interpret(small, operands, results))
+  std::vector<interpret::HostTensor> results;
+  if (!interpret::interpret(small, operands, results))
     return std::nullopt;
   return std::move(results[0]);
 }

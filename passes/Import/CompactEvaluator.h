@@ -8,14 +8,14 @@ class CompactEvaluator {
 public:
   /// The value with size 1 for dims along which it does not vary (leading dims may be missing); null when it
   /// is no constant.
-  const HostTensor *evaluate(mlir::Value value);
+  const interpret::HostTensor *evaluate(mlir::Value value);
 
 private:
-  std::optional<HostTensor> compute(mlir::Value value);
-  std::optional<HostTensor> computeElementwise(mlir::Operation *op);
+  std::optional<interpret::HostTensor> compute(mlir::Value value);
+  std::optional<interpret::HostTensor> computeElementwise(mlir::Operation *op);
 
-  ConstantEvaluator whole;
-  llvm::DenseMap<mlir::Value, std::unique_ptr<HostTensor>> known; // null: no constant
+  interpret::ConstantEvaluator whole;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<interpret::HostTensor>> known; // null: no constant
 };
 
 } // namespace kedge::raise

@@ -10,15 +10,15 @@ using namespace kedge;
 namespace {
 constexpr int64_t largest = int64_t(64) << 20;
 
-std::optional<HostTensor> readState(train::StateOp state) {
+std::optional<interpret::HostTensor> readState(train::StateOp state) {
   auto type = cast<RankedTensorType>(state.getType());
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(state.getInitAttr()))
-    return HostTensor::fromAttribute(dense);
+    return interpret::HostTensor::fromAttribute(dense);
   auto weight = dyn_cast_or_null<train::WeightAttr>(state.getInitAttr());
   if (!weight || weight.getLength() > largest)
     return std::nullopt;
   std::ifstream file(weight.getFile().str(), std::ios::binary);
-  HostTensor tensor{type, std::vector<char>(weight.getLength())};
+  interpret::HostTensor tensor{type, std::vector<char>(weight.getLength())};
   if (!file.seekg(weight.getOffset()) || !file.read(tensor.bytes.data(), weight.getLength()))
     return std::nullopt;
   return tensor;
@@ -39,7 +39,7 @@ train::StateOp fixedState(BlockArgument argument) {
 }
 } // namespace
 
-void raise::bindConstantStates(Value root, ConstantEvaluator &evaluator) {
+void raise::bindConstantStates(Value root, interpret::ConstantEvaluator &evaluator) {
   SmallVector<Value> pending = {root};
   llvm::SmallPtrSet<void *, 32> seen;
   while (!pending.empty()) {

@@ -7,6 +7,6 @@ namespace kedge::raise {
 
 /// Binds the arguments that `value` is computed from and that stand for states of role constant or buffer of
 /// at most 64 MiB. What cannot be read (a plan needs no weights) stays unknown.
-void bindConstantStates(mlir::Value value, ConstantEvaluator &evaluator);
+void bindConstantStates(mlir::Value value, interpret::ConstantEvaluator &evaluator);
 
 } // namespace kedge::raise

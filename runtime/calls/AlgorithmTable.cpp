@@ -3,7 +3,7 @@
 #include "runtime/io/FileMap.h"
 #include <set>
 
-namespace kedge::rt::cuda {
+namespace kedge::rt::calls {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
@@ -106,4 +106,4 @@ std::optional<std::string> callOfKey(const std::string &key) {
   return key.substr(second + 3);
 }
 
-} // namespace kedge::rt::cuda
+} // namespace kedge::rt::calls

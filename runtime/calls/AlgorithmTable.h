@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace kedge::rt::cuda {
+namespace kedge::rt::calls {
 
 /// An algorithm as the library itself describes it, in bytes.
 using AlgorithmBytes = std::vector<uint8_t>;
@@ -47,4 +47,4 @@ std::string algorithmKey(const std::string &library, uint64_t version, const std
 /// The call in a key; nothing if the key does not have three parts.
 std::optional<std::string> callOfKey(const std::string &key);
 
-} // namespace kedge::rt::cuda
+} // namespace kedge::rt::calls

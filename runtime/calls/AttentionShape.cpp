@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 /// Sizes and strides of one operand.
@@ -135,4 +135,4 @@ AttentionShape readAttention(const LibraryCall &call, size_t first, const Tensor
   return shape;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

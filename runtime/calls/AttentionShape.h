@@ -4,7 +4,7 @@
 #include "runtime/calls/DropoutRow.h"
 #include <algorithm>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// Place of element (b, h, t, d) of an operand: offset + b * batch + h * head + t * row + d.
 struct HeadView {
@@ -91,4 +91,4 @@ private:
   size_t bytes_ = 0;
 };
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -1,7 +1,7 @@
 #include "runtime/calls/Call.h"
 #include <fmt/ranges.h>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 std::string describe(const std::vector<TensorDesc> &tensors) {
@@ -150,4 +150,4 @@ AxisView viewAlong(const Shape &shape, int64_t axis) {
   return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.size())};
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -3,7 +3,7 @@
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/io/Error.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 using Shape = std::vector<int64_t>;
 
@@ -61,4 +61,4 @@ inline KernelWork irregularWork(double operations, double specialFunctions = 0) 
   return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}, 0};
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -1,6 +1,6 @@
 #include "runtime/calls/ConvShape.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 /// The last `rank` entries are given, the leading ones `missing`.
@@ -73,4 +73,4 @@ ConvShape readConv(const LibraryCall &call, const ConvRoles &roles) {
   return readConv(call, operand(roles.image), operand(roles.filter), operand(roles.result));
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

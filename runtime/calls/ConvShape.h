@@ -3,7 +3,7 @@
 #include "runtime/calls/Call.h"
 #include <array>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 using Space = std::array<int64_t, 3>; ///< depth, height, width; missing leading dimensions are 1
 
@@ -57,4 +57,4 @@ ConvRoles convRolesOf(const LibraryCall &call);
 /// Reads the shape from the operands at these positions.
 ConvShape readConv(const LibraryCall &call, const ConvRoles &roles);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -1,7 +1,7 @@
 #include "runtime/calls/CopyPlans.h"
 #include <algorithm>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 using Plans = std::vector<CopyPlan>;
@@ -231,4 +231,4 @@ std::vector<CopyDim> simplify(std::vector<CopyDim> dims) {
   return merged;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -3,7 +3,7 @@
 #include "runtime/calls/Call.h"
 #include <optional>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// dst[sum i_d * dst_d] = src[sum i_d * src_d] for all i_d <
 /// size_d. Strides are in elements; those of src may be negative.
@@ -32,4 +32,4 @@ struct SliceRange {
 /// One range for each dimension, from Slice's attributes. Checks the shape of `slice`.
 std::vector<SliceRange> readRanges(const LibraryCall &call, const TensorDesc &whole, const TensorDesc &slice);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

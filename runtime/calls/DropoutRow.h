@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// Parameters of the dropout in one row of the step; the random numbers are those of runtime/format/Philox.h.
 struct DropoutRow {
@@ -12,4 +12,4 @@ struct DropoutRow {
   uint32_t smallest; ///< an element is kept if the upper 24 bits of its random word are at least this
 };
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

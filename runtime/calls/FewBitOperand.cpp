@@ -1,7 +1,7 @@
 #include "runtime/calls/FewBitOperand.h"
 #include <bit>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 FewBitFormat formatNamed(const LibraryCall &call, const std::string &name) {
@@ -42,4 +42,4 @@ LibraryCall withWholeOperand(LibraryCall call, const FewBitOperand &operand) {
   return call;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

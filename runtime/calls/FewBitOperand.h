@@ -3,7 +3,7 @@
 #include "runtime/calls/Call.h"
 #include "runtime/format/FewBits.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// The weight that the codes represent. In the call, codes stand at the weight's position and scales are the last input.
 struct FewBitOperand {
@@ -18,4 +18,4 @@ std::optional<FewBitOperand> readFewBitOperand(const LibraryCall &call);
 /// The same product with the unpacked weight as operand.
 LibraryCall withWholeOperand(LibraryCall call, const FewBitOperand &operand);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <limits>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// Reads one index. Index tensors are small or as long as the data, so a branch for each element is cheap enough.
 struct IndexReader {
@@ -48,4 +48,4 @@ inline int64_t resolveIndex(int64_t value, int64_t size, int64_t position, First
        size, size);
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

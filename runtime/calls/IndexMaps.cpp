@@ -1,7 +1,7 @@
 #include "runtime/calls/IndexTuples.h"
 #include "runtime/calls/LineMap.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 LineMap mapLines(const LibraryCall &call, const TensorDesc &data, const TensorDesc &indices) {
   expectIndexType(call, indices);
@@ -50,4 +50,4 @@ IndexTuples readTuples(const LibraryCall &call, const TensorDesc &data, const Te
   return tuples;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

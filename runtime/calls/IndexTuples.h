@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/calls/GatherIndex.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 struct IndexTuples {
   int64_t count = 0;         ///< tuples
@@ -31,4 +31,4 @@ struct IndexTuples {
 IndexTuples readTuples(const LibraryCall &call, const TensorDesc &data, const TensorDesc &indices,
                        const TensorDesc &slices, int64_t batchDims);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace kedge::rt {
+namespace kedge::rt::calls {
 
 /// A launch as the compiler describes it. Absent optional operands have no entry in `inputs`. For
 /// ops with optional operands, `attrs` says which are present ("operands": [true, false, ...]).
@@ -55,4 +55,4 @@ void registerKernel(const std::string &name, KernelFactory factory);
 std::unique_ptr<LibraryKernel> makeKernel(const LibraryCall &call, int threads);
 bool hasKernel(const std::string &name);
 
-} // namespace kedge::rt
+} // namespace kedge::rt::calls

@@ -3,17 +3,15 @@
 #include "runtime/calls/Product.h"
 #include <algorithm>
 
-namespace kedge::rt::cuda {
+namespace kedge::rt::calls {
 namespace {
-
-using cpu::failCall;
 
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
 /// The innermost dimension is the largest group of matrices that lie at equal distances in both operands.
-void cutBatches(const cpu::Product &product, MatmulCalls &calls) {
+void cutBatches(const calls::Product &product, MatmulCalls &calls) {
   const int64_t batches = product.batches();
-  const cpu::BatchLayout::Dim group = product.layout.dims.empty() ? cpu::BatchLayout::Dim{1, 0, 0} : product.layout.dims[0];
+  const calls::BatchLayout::Dim group = product.layout.dims.empty() ? calls::BatchLayout::Dim{1, 0, 0} : product.layout.dims[0];
   calls.shape.batch = group.size, calls.shape.strideA = group.strideA, calls.shape.strideB = group.strideB;
   for (int64_t begin = 0; begin < batches; begin += group.size) {
     calls.offsetsA.push_back(product.offsetA(begin));
@@ -34,7 +32,7 @@ int64_t alignmentOf(const MatmulCalls &calls) {
   return places & -places;
 }
 
-void takeAddend(const cpu::Addend &addend, MatmulCalls &calls) {
+void takeAddend(const calls::Addend &addend, MatmulCalls &calls) {
   calls.shape.alpha = addend.alpha;
   calls.addend = addend.index;
   if (addend.index < 0)
@@ -72,7 +70,7 @@ template <size_t N> std::array<int, N> narrow(const LibraryCall &call, const std
 }
 
 /// Pads of some dimension are not the same at its two ends.
-bool padsDiffer(const cpu::Shape &pads) {
+bool padsDiffer(const calls::Shape &pads) {
   for (size_t i = 0, rank = pads.size() / 2; i < rank; ++i)
     if (pads[i] != pads[i + rank])
       return true;
@@ -112,37 +110,37 @@ std::string MatmulShape::key() const {
 }
 
 /// A product that is added to the sum of earlier micro-batches.
-static cpu::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
-  cpu::expectCounts(call, 4, 4, 1, 1);
+static calls::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
+  calls::expectCounts(call, 4, 4, 1, 1);
   const DType type = call.inputs[0].type, sum = call.outputs[0].type;
   const bool widens = sum == DType::F32 && (type == DType::BF16 || type == DType::F16);
   const bool fits = call.inputs[1].type == type && (widens || (sum == type && (type == DType::F32 || type == DType::F64))) &&
                     call.inputs[2].type == sum && call.inputs[2].shape == call.outputs[0].shape && call.inputs[3].type == DType::I64;
   if (!fits)
     failCall(call, "two operands of one type, a sum of f32 or f64 and the number of the micro-batch are expected");
-  cpu::Product product = cpu::readGemm(cpu::withoutEpilogue(call));
-  const cpu::Addend addend{1, 1, 2, product.n, 1};
+  calls::Product product = calls::readGemm(calls::withoutEpilogue(call));
+  const calls::Addend addend{1, 1, 2, product.n, 1};
   return {std::move(product), addend};
 }
 
 /// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct and readAccumulateProduct take them.
-static cpu::ScaledOperands readOperands(const LibraryCall &call) {
+static calls::ScaledOperands readOperands(const LibraryCall &call) {
   if (call.name == "train.ScaledProduct")
-    return cpu::readScaledProduct(call);
+    return calls::readScaledProduct(call);
   if (call.name == "train.AccumulateProduct")
     return readAccumulateProduct(call);
-  const bool isWide = cpu::isWideSum(call);
+  const bool isWide = calls::isWideSum(call);
   for (size_t at = 0; at < call.inputs.size(); ++at)
-    cpu::expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
+    calls::expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
   if (!isWide)
-    cpu::expectSameType(call, call.outputs[0], call.inputs[0]);
+    calls::expectSameType(call, call.outputs[0], call.inputs[0]);
   if (!isMultiplied(call.inputs[0].type))
     failCall(call, "CUDA multiplies f32, f64, bf16 and f16 only; compile with --target cpu");
-  const LibraryCall plain = cpu::withoutEpilogue(call);
+  const LibraryCall plain = calls::withoutEpilogue(call);
   if (plain.name != "onnx.Gemm")
-    return {cpu::readMatMul(plain), {}};
-  cpu::Product product = cpu::readGemm(plain);
-  const cpu::Addend addend = cpu::readGemmAddend(plain, product);
+    return {calls::readMatMul(plain), {}};
+  calls::Product product = calls::readGemm(plain);
+  const calls::Addend addend = calls::readGemmAddend(plain, product);
   return {std::move(product), addend};
 }
 
@@ -150,7 +148,7 @@ static cpu::ScaledOperands readOperands(const LibraryCall &call) {
 static void takeRows(const LibraryCall &call, MatmulCalls &calls) {
   MatmulShape &shape = calls.shape;
   shape.rowA = shape.widthA(), shape.rowB = shape.widthB(), shape.rowY = shape.n;
-  if (!cpu::hasPaddedRows(call))
+  if (!calls::hasPaddedRows(call))
     return;
   shape.rowA = call.inputs[0].shape.back(), shape.rowB = call.inputs[1].shape.back();
   shape.rowY = call.outputs[0].shape.back();
@@ -160,7 +158,7 @@ static void takeRows(const LibraryCall &call, MatmulCalls &calls) {
 }
 
 static Epilogue epilogueOf(const LibraryCall &call) {
-  const std::string name = cpu::stringAttr(call, "epilogue", "");
+  const std::string name = calls::stringAttr(call, "epilogue", "");
   const bool second = call.outputs.size() > 1;
   if (name == "gelu")
     return second ? Epilogue::GeluKept : Epilogue::Gelu;
@@ -191,7 +189,7 @@ static void takeEpilogue(const LibraryCall &call, MatmulCalls &calls) {
 }
 
 MatmulCalls matmulCallsOf(const LibraryCall &call) {
-  const auto [product, addend] = readOperands(cpu::withDenseRows(call));
+  const auto [product, addend] = readOperands(calls::withDenseRows(call));
   MatmulCalls calls;
   calls.shape.type = call.outputs[0].type;
   calls.shape.typeA = call.inputs[0].type, calls.shape.typeB = call.inputs[1].type;
@@ -233,12 +231,12 @@ MatmulCalls withEpilogueApart(MatmulCalls calls) {
 
 bool cudnnTakes(const LibraryCall &call) {
   const DType type = call.inputs.at(0).type;
-  return (type == DType::F32 || type == DType::F64) && !padsDiffer(cpu::intsAttr(call, "pads", {}));
+  return (type == DType::F32 || type == DType::F64) && !padsDiffer(calls::intsAttr(call, "pads", {}));
 }
 
 ConvolutionCall convolutionCallOf(const LibraryCall &call) {
-  const cpu::ConvRoles roles = cpu::convRolesOf(call);
-  const cpu::ConvShape shape = cpu::readConv(call, roles);
+  const calls::ConvRoles roles = calls::convRolesOf(call);
+  const calls::ConvShape shape = calls::readConv(call, roles);
   if (!cudnnTakes(call))
     failCall(call, "cuDNN takes f32 and f64 with equal pads at both ends; other convolutions have generated kernels");
   const TensorDesc &x = call.inputs[0];
@@ -250,10 +248,10 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   result.groups = static_cast<int>(shape.groups);
   result.image = roles.image, result.filter = roles.filter, result.result = roles.result;
   if (roles.bias)
-    result.bias = cpu::inputIndex(call, 2);
+    result.bias = calls::inputIndex(call, 2);
   const size_t skip = static_cast<size_t>(3 - result.dims);
-  const auto spatial = [&](const cpu::Space &space) { return std::vector<int64_t>(space.begin() + skip, space.end()); };
-  const auto tensor = [&](int64_t first, int64_t second, const cpu::Space &space) {
+  const auto spatial = [&](const calls::Space &space) { return std::vector<int64_t>(space.begin() + skip, space.end()); };
+  const auto tensor = [&](int64_t first, int64_t second, const calls::Space &space) {
     std::vector<int64_t> sizes = spatial(space);
     sizes.insert(sizes.begin(), {first, second});
     return narrow<5>(call, sizes);
@@ -305,4 +303,4 @@ uint64_t plannedWorkspaceBytes(const LibraryCall &call) {
   failCall(call, "the cuda target has no such library call");
 }
 
-} // namespace kedge::rt::cuda
+} // namespace kedge::rt::calls

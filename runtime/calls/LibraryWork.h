@@ -7,7 +7,7 @@
 #include <array>
 #include <set>
 
-namespace kedge::rt::cuda {
+namespace kedge::rt::calls {
 
 /// What a call does to the sums beyond adding a bias, in the row-major view of the model (train.FusedProduct).
 enum class Epilogue : uint8_t {
@@ -74,7 +74,7 @@ MatmulCalls withEpilogueApart(MatmulCalls calls);
 
 /// A convolution, or a gradient of one, in cuDNN's terms.
 struct ConvolutionCall {
-  using Kind = cpu::ConvRoles::Kind;
+  using Kind = calls::ConvRoles::Kind;
   Kind kind = Kind::Forward;
   DType type = DType::F32;
   int dims = 2; ///< spatial dimensions; at least 2
@@ -104,4 +104,4 @@ bool isAmongRanks(const std::string &library);
 /// on the call only. Throws rt::Error if the target has no such call.
 uint64_t plannedWorkspaceBytes(const LibraryCall &call);
 
-} // namespace kedge::rt::cuda
+} // namespace kedge::rt::calls

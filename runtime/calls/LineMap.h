@@ -3,7 +3,7 @@
 #pragma once
 #include "runtime/calls/Call.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 struct LineMap {
   int64_t count = 1;                   ///< lines of the index tensor
@@ -26,4 +26,4 @@ private:
 /// Reads the attribute axis; its default is 0.
 LineMap mapLines(const LibraryCall &call, const TensorDesc &data, const TensorDesc &indices);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

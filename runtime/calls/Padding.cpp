@@ -1,7 +1,7 @@
 #include "runtime/calls/Padding.h"
 #include <algorithm>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 /// Place in [0, size) that padded place i stands for, -1 for the constant.
@@ -56,4 +56,4 @@ std::vector<Shape> sourceTables(const LibraryCall &call, const Padding &padding,
   return tables;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

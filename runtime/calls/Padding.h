@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/calls/Call.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 struct Padding {
   std::string mode; ///< constant, reflect, edge, wrap
@@ -16,4 +16,4 @@ Padding readPadding(const LibraryCall &call, const TensorDesc &inner, const Tens
 std::vector<Shape> sourceTables(const LibraryCall &call, const Padding &padding, const Shape &inner,
                                 const Shape &padded);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

@@ -1,6 +1,6 @@
 #include "runtime/calls/PoolShape.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 Space spaceAttr(const LibraryCall &call, const char *name, size_t rank, size_t skip, int64_t missing) {
@@ -33,4 +33,4 @@ PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDes
   return p;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

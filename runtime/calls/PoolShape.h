@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/calls/ConvShape.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// A plane is one channel of one image.
 struct PoolShape {
@@ -22,4 +22,4 @@ struct PoolShape {
 /// x: the tensor that the windows slide over. y: one element for each window. Reads kernel_shape, strides, pads, dilations.
 PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDesc &y);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

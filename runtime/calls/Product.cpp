@@ -1,7 +1,7 @@
 #include "runtime/calls/Product.h"
 #include <algorithm>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 /// Elements from one matrix to the next in each dimension of `batch`, in an operand of dimensions `own` (aligned to the
@@ -110,7 +110,7 @@ Addend readGemmAddend(const LibraryCall &call, const Product &product) {
     return addend;
   Shape shape = call.inputs[addend.index].shape;
   if (shape.size() > 2) // leading dimensions of rows, as A has them
-    shape = {cpu::product(shape, 0, shape.size() - 1), shape.back()};
+    shape = {calls::product(shape, 0, shape.size() - 1), shape.back()};
   while (shape.size() < 2)
     shape.insert(shape.begin(), 1);
   if ((shape[0] != 1 && shape[0] != product.m) || (shape[1] != 1 && shape[1] != product.n))
@@ -186,4 +186,4 @@ ScaledOperands readScaledProduct(const LibraryCall &call) {
   return result;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

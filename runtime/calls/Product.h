@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/calls/Call.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// Where the matrices of a batch are in A and B: dimensions, innermost first. Neighbouring dimensions
 /// are merged if both operands have equal distances in them, so any plain batch is one dimension.
@@ -91,4 +91,4 @@ struct ScaledOperands {
 };
 ScaledOperands readScaledProduct(const LibraryCall &call);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

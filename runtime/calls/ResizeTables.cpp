@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 namespace {
 
 struct ResizeOptions {
@@ -167,4 +167,4 @@ AxisTable transpose(const AxisTable &table, int64_t size) {
   return result;
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

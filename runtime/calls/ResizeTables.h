@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/calls/Call.h"
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 /// Element i uses sources[start[i] .. start[i+1]) with weights. `outside`: element i is the extrapolation value.
 struct AxisTable {
@@ -19,4 +19,4 @@ std::vector<AxisTable> readResize(const LibraryCall &call, const TensorDesc &x, 
 /// The table of the transposed map; `size` is the number of source elements along the axis.
 AxisTable transpose(const AxisTable &table, int64_t size);
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

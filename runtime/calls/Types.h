@@ -4,7 +4,7 @@
 #include "runtime/format/Float16.h"
 #include <type_traits>
 
-namespace kedge::rt::cpu {
+namespace kedge::rt::calls {
 
 template <typename T> struct TypeTag { using type = T; };
 
@@ -79,4 +79,4 @@ template <typename F> auto dispatchIndex(const LibraryCall &call, DType type, F 
   failCall(call, "indices are {}, expected i32 or i64", dtypeName(type));
 }
 
-} // namespace kedge::rt::cpu
+} // namespace kedge::rt::calls

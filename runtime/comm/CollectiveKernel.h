@@ -4,6 +4,7 @@
 #include "runtime/comm/Communicator.h"
 
 namespace kedge::rt {
+using namespace calls;
 
 /// Created without ranks, so that its workspace is known. bind() connects it to ranks and operands before the first run.
 class CollectiveKernel : public LibraryKernel {

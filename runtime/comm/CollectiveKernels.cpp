@@ -5,22 +5,24 @@
 #include <map>
 
 namespace kedge::rt {
+using namespace calls;
+
 namespace {
 
-using cpu::failCall;
+using calls::failCall;
 
 /// Operand i and result i belong together; where they are cut, one is whole and the other a part of it.
 void checkPairs(const LibraryCall &call, int64_t ranks, bool cutInput, bool cutOutput) {
   if (call.inputs.size() != call.outputs.size() || call.inputs.empty())
     failCall(call, "{} inputs and {} outputs, expected as many of each", call.inputs.size(), call.outputs.size());
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    cpu::expectSameType(call, call.inputs[i], call.outputs[i]);
+    calls::expectSameType(call, call.inputs[i], call.outputs[i]);
     const std::vector<int64_t> part{
         shardSize((cutInput ? call.outputs : call.inputs)[i].elements(), ranks)};
     if (cutInput)
-      cpu::expectShape(call, call.inputs[i], part, "a part");
+      calls::expectShape(call, call.inputs[i], part, "a part");
     else
-      cpu::expectShape(call, call.outputs[i], cutOutput ? part : call.inputs[i].shape, "a result");
+      calls::expectShape(call, call.outputs[i], cutOutput ? part : call.inputs[i].shape, "a result");
   }
 }
 
@@ -49,9 +51,9 @@ const std::map<std::string_view, CollectiveKind> kKinds{{"dist.reduce_scatter", 
 
 /// Whose tensors each rank gets.
 std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
-  std::vector<int64_t> givers(static_cast<size_t>(ranks), cpu::intAttr(call, "root", 0));
+  std::vector<int64_t> givers(static_cast<size_t>(ranks), calls::intAttr(call, "root", 0));
   if (call.name == kSendRecv)
-    givers = cpu::intsAttr(call, "from", {});
+    givers = calls::intsAttr(call, "from", {});
   if (givers.size() != static_cast<size_t>(ranks))
     failCall(call, "attribute 'from' names {} ranks, expected one for each of {}", givers.size(), ranks);
   const int64_t least = call.name == kSendRecv && ranks > 1 ? Collective::kNobody : 0;
@@ -160,7 +162,7 @@ std::unique_ptr<LibraryKernel> makeOwnPart(const LibraryCall &call, int) {
 } // namespace
 
 int64_t ranksOf(const LibraryCall &call) {
-  const int64_t ranks = cpu::intAttr(call, "ranks", 0);
+  const int64_t ranks = calls::intAttr(call, "ranks", 0);
   if (ranks < 1)
     failCall(call, "attribute 'ranks' is {}, expected at least 1", ranks);
   return ranks;
@@ -171,7 +173,7 @@ Collective collectiveOf(const LibraryCall &call) {
   if (found == kKinds.end())
     failCall(call, "it is no collective");
   const CollectiveKind kind = found->second;
-  const std::string reduction = cpu::stringAttr(call, "kind", "sum");
+  const std::string reduction = calls::stringAttr(call, "kind", "sum");
   if (reduction != "sum" && reduction != "max")
     failCall(call, "attribute 'kind' is '{}', expected sum or max", reduction);
   Collective what;

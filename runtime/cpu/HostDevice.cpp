@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 
 namespace kedge::rt {
+using namespace calls;
+
 namespace {
 
 constexpr uint64_t kAlign = 64;

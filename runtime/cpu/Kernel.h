@@ -5,6 +5,7 @@
 #include <algorithm>
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 using Inputs = const void *const *;
 using Outputs = void *const *;

@@ -5,6 +5,8 @@
 #include <mutex>
 
 namespace kedge::rt {
+using namespace calls;
+
 namespace {
 
 using Registry = std::map<std::string, KernelFactory, std::less<>>;
@@ -22,11 +24,11 @@ const Registry &filledRegistry() {
 
 } // namespace
 
-void registerKernel(const std::string &name, KernelFactory factory) { registry()[name] = std::move(factory); }
+void calls::registerKernel(const std::string &name, KernelFactory factory) { registry()[name] = std::move(factory); }
 
-bool hasKernel(const std::string &name) { return filledRegistry().contains(name); }
+bool calls::hasKernel(const std::string &name) { return filledRegistry().contains(name); }
 
-std::unique_ptr<LibraryKernel> makeKernel(const LibraryCall &call, int threads) {
+std::unique_ptr<LibraryKernel> calls::makeKernel(const LibraryCall &call, int threads) {
   const Registry &kernels = filledRegistry();
   auto found = kernels.find(call.name);
   if (found == kernels.end())

@@ -9,6 +9,8 @@
 #include <cstring>
 
 namespace kedge::rt::cuda {
+using namespace calls;
+
 namespace {
 
 bool isSet(const char *variable) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 std::string ReadyLaunch::name() const {
   const std::string what = !source->library.empty() ? source->library

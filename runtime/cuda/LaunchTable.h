@@ -8,6 +8,7 @@
 #include "runtime/cuda/library/OperandBlocks.h"
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 /// One launch: generated kernels or a library call.
 class ReadyLaunch {

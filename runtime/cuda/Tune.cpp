@@ -4,6 +4,7 @@
 #include "runtime/io/AtomicFile.h"
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 void tuneProgram(const Program &program, const std::string &path) {
   AlgorithmTable table;

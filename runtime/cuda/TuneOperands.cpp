@@ -4,6 +4,8 @@
 #include <random>
 
 namespace kedge::rt::cuda {
+using namespace calls;
+
 namespace {
 
 /// As many as differ; tensors beyond repeat them.

@@ -3,6 +3,7 @@
 #include "runtime/cuda/library/LibraryLaunch.h"
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 class TuneOperands {
 public:

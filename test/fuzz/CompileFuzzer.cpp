@@ -19,10 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     lint::Options options;
     options.repair = options.trainMode = true;
     options.loss = "none";
-    lint::Report report = lint::prepare(model, options, lint::lintOperators(context));
-    ImportOptions importing;
-    importing.roles = lint::rolesOf(report);
-    mlir::OwningOpRef<mlir::ModuleOp> module = importModel(context, model, importing);
+    lint::Report report = lint::prepare(model, options, importer::lintOperators(context));
+    importer::ImportOptions importing;
+    importing.roles = importer::rolesOf(report);
+    mlir::OwningOpRef<mlir::ModuleOp> module = importer::importModel(context, model, importing);
     if (failed(mlir::verify(*module)))
       std::abort();
   } catch (const Error &) {

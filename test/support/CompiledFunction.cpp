@@ -43,7 +43,7 @@ ObjectFiles compileKernels(ModuleOp kernels) {
 struct CompiledFunction::Loaded {
   std::map<std::string, RankedTensorType> outputs;
   std::unique_ptr<lower::JitProgram> kernels;
-  ProgramImageParts parts;
+  exporter::ProgramImageParts parts;
   std::string json;
   rt::ProgramImage image;
   rt::Program program;
@@ -69,12 +69,12 @@ CompiledFunction::CompiledFunction(OwningOpRef<ModuleOp> module, const std::stri
     pipelines::addLowerPipeline(manager, {.threads = threads});
   });
   ObjectFiles objects = compileKernels(*pipelines::takeKernels(*module));
-  ProgramFacts facts;
+  exporter::ProgramFacts facts;
   facts.name = "test";
   facts.modelPath = modelPath.empty() ? "/dev/null" : modelPath;
   facts.embedWeights = true;
   facts.target = facts.options = facts.plan = facts.skeleton = nlohmann::json::object();
-  loaded->parts = programJson(*module, facts);
+  loaded->parts = exporter::programJson(*module, facts);
   loaded->json = loaded->parts.json.dump();
   if (!objects.empty())
     loaded->kernels = lower::JitProgram::create(objects);
@@ -117,7 +117,7 @@ bool CompiledFunction::hasInput(const std::string &name) const {
   return false;
 }
 
-void CompiledFunction::setInput(const std::string &name, const HostTensor &tensor) {
+void CompiledFunction::setInput(const std::string &name, const interpret::HostTensor &tensor) {
   const rt::InputSpec *spec = loaded->program.input(name);
   if (!spec || spec->desc.bytes() != tensor.bytes.size())
     fail("input '{}': found {} bytes, expected {}", name, tensor.bytes.size(), spec ? spec->desc.bytes() : 0);
@@ -127,7 +127,7 @@ void CompiledFunction::setInput(const std::string &name, const HostTensor &tenso
 
 void CompiledFunction::run() { loaded->executor->run("model"); }
 
-HostTensor CompiledFunction::output(const std::string &name) const {
+interpret::HostTensor CompiledFunction::output(const std::string &name) const {
   const rt::Place &place = loaded->place(name);
   const char *bytes = loaded->executor->read(place.offset, place.desc.bytes());
   return {loaded->outputs.at(name), std::vector<char>(bytes, bytes + place.desc.bytes())};

@@ -22,10 +22,10 @@ public:
   /// Whether the program reads an input of that name.
   bool hasInput(const std::string &name) const;
   /// Throws kedge::Error unless the sizes agree. Inputs must be set before each run: their bytes are reused.
-  void setInput(const std::string &name, const HostTensor &tensor);
+  void setInput(const std::string &name, const interpret::HostTensor &tensor);
   void run();
   /// What the last run computed, by its name and its type in the function.
-  HostTensor output(const std::string &name) const;
+  interpret::HostTensor output(const std::string &name) const;
   /// Kernels and library calls of a run.
   size_t launches() const;
 

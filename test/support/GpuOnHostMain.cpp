@@ -33,7 +33,7 @@ static void run(const std::string &from, const std::string &to) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(from, &context);
   if (!module || module->getOps<mlir::gpu::GPUModuleOp>().empty())
     fail("{}: expected a module with a gpu.module", from);
-  linkObjects(compiled(test::kernelsOnHost(*module->getOps<mlir::gpu::GPUModuleOp>().begin())), to);
+  link::linkObjects(compiled(test::kernelsOnHost(*module->getOps<mlir::gpu::GPUModuleOp>().begin())), to);
 }
 
 int main(int count, char **words) {

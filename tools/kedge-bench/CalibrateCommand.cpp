@@ -15,7 +15,7 @@ using bench::ClusterTiming;
 using bench::LibraryTiming;
 using nlohmann::json;
 using rt::DType;
-using rt::LibraryCall;
+using rt::calls::LibraryCall;
 
 struct Calibration {
   analysis::DeviceModel device;

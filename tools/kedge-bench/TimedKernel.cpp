@@ -51,7 +51,7 @@ void TimedKernel::fillFloats(void *memory, int64_t count) {
   }
 }
 
-LibraryTiming::LibraryTiming(const rt::LibraryCall &call, int threads) : kernel(rt::makeKernel(call, threads)) {
+LibraryTiming::LibraryTiming(const rt::calls::LibraryCall &call, int threads) : kernel(rt::calls::makeKernel(call, threads)) {
   for (const rt::TensorDesc &desc : call.inputs) {
     char *operand = allocate(desc.bytes());
     if (desc.type == rt::DType::F32)

@@ -30,13 +30,13 @@ private:
 /// Operands that are not f32 are zero.
 class LibraryTiming final : public TimedKernel {
 public:
-  LibraryTiming(const rt::LibraryCall &call, int threads);
-  rt::KernelWork work() const { return kernel->work(); }
+  LibraryTiming(const rt::calls::LibraryCall &call, int threads);
+  rt::calls::KernelWork work() const { return kernel->work(); }
 
 private:
   void run() override { kernel->run(inputs.data(), outputs.data(), workspace); }
 
-  std::unique_ptr<rt::LibraryKernel> kernel;
+  std::unique_ptr<rt::calls::LibraryKernel> kernel;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
   char *workspace = nullptr;

@@ -49,7 +49,7 @@ void checkDevice(const std::string &table, const std::string &wanted) {
 }
 
 void tune(const TuneOptions &options) {
-  rt::cuda::AlgorithmTable all;
+  rt::calls::AlgorithmTable all;
   const std::string part = options.output + ".part";
   for (const std::string &program : options.programs) {
     std::filesystem::remove(part);

@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 
 /// "input_ids=8x1024"; nothing after '=' is a scalar.
-static void parseShape(const std::string &text, kedge::ImportOptions &options) {
+static void parseShape(const std::string &text, kedge::importer::ImportOptions &options) {
   auto [name, sizes] = llvm::StringRef(text).rsplit('=');
   llvm::SmallVector<llvm::StringRef> parts;
   sizes.split(parts, 'x', -1, false);
@@ -30,12 +30,12 @@ static std::string readIr(const std::string &path) {
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!module)
     kedge::fail("{}: no IR that can be read (above)", path);
-  return kedge::onnxModel(*module);
+  return kedge::exporter::onnxModel(*module);
 }
 
-static std::string readModel(const std::string &path, const kedge::ImportOptions &options, bool locations) {
+static std::string readModel(const std::string &path, const kedge::importer::ImportOptions &options, bool locations) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = kedge::importModel(context, kedge::model::loadModel(path), options);
+  auto module = kedge::importer::importModel(context, kedge::model::loadModel(path), options);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(locations));
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
   kedge::tool::addVersion(app);
   std::string model, ir, output = "-";
   std::vector<std::string> shapes;
-  kedge::ImportOptions options;
+  kedge::importer::ImportOptions options;
   bool locations = false;
   auto *import = app.add_option("--import-onnx", model, "FILE.onnx: print the model at level 1");
   app.add_option("--export-onnx", ir, "FILE.mlir: write level 1 as an ONNX model")->excludes(import);

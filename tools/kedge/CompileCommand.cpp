@@ -38,8 +38,8 @@ void checkLibrary(const CompileOptions &options) {
     fail("--emit lib is for --target cpu so far, found --target {}", options.target);
   if (options.model.ranks != std::vector<int64_t>{1})
     fail("--emit lib: a library learns in one process, found --ranks {}; leave it out", fmt::join(options.model.ranks, ","));
-  libraryPlace(options.output);
-  checkRuntime(RuntimeKind::Library);
+  link::libraryPlace(options.output);
+  link::checkRuntime(link::RuntimeKind::Library);
 }
 
 int runCompile(const CompileOptions &options) {
@@ -57,7 +57,7 @@ int runCompile(const CompileOptions &options) {
   if (!options.algorithms.empty())
     checkAlgorithms(options.algorithms);
   if (options.emit == "exe")
-    checkRuntime(options.onGpu() ? RuntimeKind::Cuda : RuntimeKind::Cpu);
+    link::checkRuntime(options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output);

@@ -29,7 +29,7 @@ int runLint(const ModelOptions &options, bool json) {
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  lint::Report report = lint::prepare(model, options.lintOptions(), lint::lintOperators(context));
+  lint::Report report = lint::prepare(model, options.lintOptions(), importer::lintOperators(context));
   std::string text = json ? lint::toJson(report) : lint::toText(report, model, terminalOptions());
   fwrite(text.data(), 1, text.size(), stdout);
   return report.hasErrors() ? 2 : 0;

@@ -76,12 +76,12 @@ int runPlan(const CompileOptions &options) {
     compilation.plan();
   nlohmann::json report = compilation.report();
   if (!options.arenaFile.empty())
-    writeText(options.arenaFile, arenaTable(compilation.module()));
+    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
   if (!options.launchFile.empty())
     writeText(options.launchFile, analysis::launchTable(compilation.launches()));
   writeReport(compilation, options);
   const std::string rows = options.compare ? compare(options, report) : "";
-  std::string text = options.json ? report.dump(2) + "\n" : planText(report, compilation.module()) + rows;
+  std::string text = options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
   fflush(stdout);
   if (!compilation.fits())

@@ -45,12 +45,12 @@ std::vector<char> readBytes(train::WeightAttr weight) {
   return bytes;
 }
 
-HostTensor splatOf(RankedTensorType type, double value) {
+interpret::HostTensor splatOf(RankedTensorType type, double value) {
   Builder builder(type.getContext());
   Attribute element = isa<FloatType>(type.getElementType())
                           ? Attribute(builder.getFloatAttr(type.getElementType(), value))
                           : Attribute(builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value)));
-  return HostTensor::fromAttribute(DenseElementsAttr::get(type, element));
+  return interpret::HostTensor::fromAttribute(DenseElementsAttr::get(type, element));
 }
 
 model::ValueInfo infoOf(const std::string &name, Value value) {
@@ -139,7 +139,7 @@ void OnnxWriter::states() {
     }
     auto fill = dyn_cast_or_null<FloatAttr>(init);
     auto elements = dyn_cast_or_null<ElementsAttr>(init);
-    HostTensor tensor = elements ? HostTensor::fromAttribute(elements) : splatOf(type, fill ? fill.getValueAsDouble() : 0);
+    interpret::HostTensor tensor = elements ? interpret::HostTensor::fromAttribute(elements) : splatOf(type, fill ? fill.getValueAsDouble() : 0);
     add(ownedTensor(name, type, tensor.bytes));
     names[argument] = name;
   }
@@ -232,7 +232,7 @@ std::string OnnxWriter::number(Type element, double value) {
 
 std::string OnnxWriter::constant(ElementsAttr elements) {
   std::string name = fresh("constant");
-  add(ownedTensor(name, cast<RankedTensorType>(elements.getShapedType()), HostTensor::fromAttribute(elements).bytes));
+  add(ownedTensor(name, cast<RankedTensorType>(elements.getShapedType()), interpret::HostTensor::fromAttribute(elements).bytes));
   return name;
 }
 
@@ -242,7 +242,7 @@ void OnnxWriter::unsupported(Operation *op, const std::string &why) {
 
 } // namespace kedge::exporter
 
-std::string kedge::onnxModel(ModuleOp module) {
+std::string kedge::exporter::onnxModel(ModuleOp module) {
   using namespace exporter;
   OnnxWriter writer(module);
   model::Graph graph = writer.take();

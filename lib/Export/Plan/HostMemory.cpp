@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
@@ -18,7 +19,7 @@ std::pair<int64_t, int64_t> copiedBytes(exec::FunctionOp function) {
 }
 } // namespace
 
-llvm::DenseMap<Operation *, train::StateOp> kedge::statesInTransit(exec::FunctionOp function) {
+llvm::DenseMap<Operation *, train::StateOp> kedge::exporter::statesInTransit(exec::FunctionOp function) {
   auto module = function->getParentOfType<ModuleOp>();
   llvm::DenseMap<Operation *, train::StateOp> states;
   for (auto copy : function.getBody().getOps<exec::CopyOp>()) {
@@ -29,7 +30,7 @@ llvm::DenseMap<Operation *, train::StateOp> kedge::statesInTransit(exec::Functio
   return states;
 }
 
-void kedge::addHostFacts(json &report, ModuleOp module) {
+void kedge::exporter::addHostFacts(json &report, ModuleOp module) {
   report["host_bytes"] = 0;
   for (auto arena : module.getOps<exec::HostArenaOp>()) {
     int64_t bytes = arena.getBytes(), states = arena.getPersistent();
@@ -45,7 +46,7 @@ void kedge::addHostFacts(json &report, ModuleOp module) {
   }
 }
 
-std::vector<std::pair<std::string, int64_t>> kedge::largestOnHost(ModuleOp module, size_t count) {
+std::vector<std::pair<std::string, int64_t>> kedge::exporter::largestOnHost(ModuleOp module, size_t count) {
   std::vector<std::pair<std::string, int64_t>> states;
   for (auto state : module.getOps<train::StateOp>())
     if (sched::isOnHost(state))

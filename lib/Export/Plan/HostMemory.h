@@ -5,7 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>
 
-namespace kedge {
+namespace kedge::exporter {
 
 /// Transient buffers of the arena that hold a state for as long as a launch works on it, with that state: what copies
 /// from or to a state in host memory read or write.
@@ -15,4 +15,4 @@ llvm::DenseMap<mlir::Operation *, train::StateOp> statesInTransit(exec::Function
 /// its functions already.
 void addHostFacts(nlohmann::json &report, mlir::ModuleOp module);
 
-} // namespace kedge
+} // namespace kedge::exporter

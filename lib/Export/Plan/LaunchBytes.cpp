@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using analysis::arenaBytes;
 
 namespace {
@@ -108,18 +109,18 @@ std::vector<TransientBytes> bytesAtLaunches(exec::FunctionOp function, int64_t p
 
 } // namespace
 
-bool kedge::isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
+bool kedge::exporter::isTransient(exec::BufferOp buffer, int64_t persistentBytes) {
   return !buffer.getHost() && static_cast<int64_t>(buffer.getOffset()) >= persistentBytes;
 }
 
-TransientBytes kedge::fullestLaunch(exec::FunctionOp function, int64_t persistent) {
+TransientBytes kedge::exporter::fullestLaunch(exec::FunctionOp function, int64_t persistent) {
   std::vector<TransientBytes> at = bytesAtLaunches(function, persistent, turnsInArena(function));
   TransientBytes fullest = *std::max_element(at.begin(), at.end(), [](const TransientBytes &a, const TransientBytes &b) { return a.live < b.live; });
   fullest.height = transientHeight(function, persistent);
   return fullest;
 }
 
-std::optional<TransientBytes> kedge::atUpdate(ModuleOp module, exec::FunctionOp function, int64_t persistent) {
+std::optional<TransientBytes> kedge::exporter::atUpdate(ModuleOp module, exec::FunctionOp function, int64_t persistent) {
   int64_t index = 0;
   for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
     ++index;

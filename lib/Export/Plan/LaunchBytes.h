@@ -5,7 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 
-namespace kedge {
+namespace kedge::exporter {
 
 /// Of transient buffers at a launch. Parameters and optimizer: states that live in host memory and are here for a while.
 /// `live`: all of them; `height`: how high the function's buffers reach.
@@ -23,4 +23,4 @@ TransientBytes fullestLaunch(exec::FunctionOp function, int64_t persistentBytes)
 /// anything waits for them. None in a function without an update.
 std::optional<TransientBytes> atUpdate(mlir::ModuleOp module, exec::FunctionOp function, int64_t persistentBytes);
 
-} // namespace kedge
+} // namespace kedge::exporter

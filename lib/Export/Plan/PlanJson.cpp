@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using analysis::arenaBytes;
 using nlohmann::json;
 
@@ -135,7 +136,7 @@ static bool isFloatCast(Operation *op) {
          llvm::none_of(cast.getX().getUsers(), llvm::IsaPred<train::FinalGradientOp>);
 }
 
-StepCounts kedge::countStep(Operation *function) {
+StepCounts kedge::exporter::countStep(Operation *function) {
   static const std::map<std::string, std::string> names = {{"train.Attention", "attention"},
                                                            {"onnx.Attention", "attention"},
                                                            {"onnx.LayerNormalization", "layer_norm"},
@@ -167,7 +168,7 @@ StepCounts kedge::countStep(Operation *function) {
   return counts;
 }
 
-json kedge::planReport(ModuleOp module, const StepCounts &counts) {
+json kedge::exporter::planReport(ModuleOp module, const StepCounts &counts) {
   int64_t arena = 0, persistent = 0;
   for (auto op : module.getOps<exec::ArenaOp>())
     arena = op.getBytes(), persistent = op.getPersistent();
@@ -216,7 +217,7 @@ json kedge::planReport(ModuleOp module, const StepCounts &counts) {
   return report;
 }
 
-std::string kedge::arenaTable(ModuleOp module) {
+std::string kedge::exporter::arenaTable(ModuleOp module) {
   int64_t persistent = 0, time = 0;
   for (auto op : module.getOps<exec::ArenaOp>())
     persistent = op.getPersistent();

@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
@@ -57,7 +58,7 @@ void replace(std::string &text, const std::string &mark, const std::string &cont
 
 } // namespace
 
-std::string kedge::planPage(const json &report, ModuleOp module, const std::string &title) {
+std::string kedge::exporter::planPage(const json &report, ModuleOp module, const std::string &title) {
   std::string data = pageJson(report, viewPlan(module), title).dump(-1, ' ', /*ensure_ascii=*/true);
   // Names of a model may hold what ends a script element.
   for (size_t at = 0; (at = data.find('<', at)) != std::string::npos;)

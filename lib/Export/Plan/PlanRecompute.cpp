@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
@@ -41,7 +42,7 @@ std::pair<int64_t, std::vector<exec::BufferOp>> fullest(exec::FunctionOp functio
 
 } // namespace
 
-std::vector<std::pair<std::string, int64_t>> kedge::largestAtPeak(ModuleOp module, size_t count) {
+std::vector<std::pair<std::string, int64_t>> kedge::exporter::largestAtPeak(ModuleOp module, size_t count) {
   int64_t persistent = persistentBytes(module);
   std::pair<int64_t, std::vector<exec::BufferOp>> worst{-1, {}};
   std::string name;
@@ -58,7 +59,7 @@ std::vector<std::pair<std::string, int64_t>> kedge::largestAtPeak(ModuleOp modul
   return values;
 }
 
-void kedge::addRecomputeFacts(json &report, ModuleOp module) {
+void kedge::exporter::addRecomputeFacts(json &report, ModuleOp module) {
   auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   if (!facts)
     return;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace kedge {
+namespace kedge::exporter {
 
 /// Facts of a level-2 function, and how it was compiled.
 struct StepCounts {
@@ -37,4 +37,4 @@ std::string planText(const nlohmann::json &report, mlir::ModuleOp module);
 /// The same as a self-contained HTML page, with a timeline and a map of the arena that can be explored.
 std::string planPage(const nlohmann::json &report, mlir::ModuleOp module, const std::string &title);
 
-} // namespace kedge
+} // namespace kedge::exporter

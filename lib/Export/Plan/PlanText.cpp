@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
@@ -251,7 +252,7 @@ std::string functions(const json &report) {
 
 } // namespace
 
-std::string kedge::planText(const json &report, ModuleOp module) {
+std::string kedge::exporter::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
   return summary(report, view) + breakdown(report) + ranks(report) + frontier(report) + timeline(view) + layers(view) + largest(view) + functions(report);
 }

@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 
 namespace {
 
@@ -188,9 +189,9 @@ size_t PlanView::fullest() const {
   return std::max_element(functions.begin(), functions.end(), less) - functions.begin();
 }
 
-PlanView kedge::viewPlan(ModuleOp module) { return Viewer(module).run(); }
+PlanView kedge::exporter::viewPlan(ModuleOp module) { return Viewer(module).run(); }
 
-std::string kedge::layerGroup(const std::string &layer) {
+std::string kedge::exporter::layerGroup(const std::string &layer) {
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(layer).split(parts, '.');
   auto numbered = llvm::find_if(parts, isNumber);
@@ -202,7 +203,7 @@ std::string kedge::layerGroup(const std::string &layer) {
   return layer.substr(0, numbered->end() - layer.data());
 }
 
-std::string kedge::formatAmount(int64_t bytes) {
+std::string kedge::exporter::formatAmount(int64_t bytes) {
   const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
   int unit = 0;

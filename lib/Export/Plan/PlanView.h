@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace kedge {
+namespace kedge::exporter {
 
 /// A byte range of the arena. Times are launch numbers of its function: -1
 /// is before the first launch, and the number of launches is after the last.
@@ -47,4 +47,4 @@ std::string layerGroup(const std::string &layer);
 /// "512 B", "1.25 GiB".
 std::string formatAmount(int64_t bytes);
 
-} // namespace kedge
+} // namespace kedge::exporter

@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
@@ -252,7 +253,7 @@ private:
 };
 } // namespace
 
-ProgramImageParts kedge::programJson(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data) {
+ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data) {
   ProgramImageParts parts{json::object(), std::move(data)};
   TableBuilder builder(module, facts);
   json functions = builder.functions();

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace kedge {
+namespace kedge::exporter {
 
 /// What goes into a program besides its launch table.
 struct ProgramFacts {
@@ -28,4 +28,4 @@ struct ProgramImageParts {
 /// already hold those of the skeleton. Throws kedge::Error when a weight file that must be embedded is missing.
 ProgramImageParts programJson(mlir::ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data = {});
 
-} // namespace kedge
+} // namespace kedge::exporter

@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
@@ -111,7 +112,7 @@ private:
       return {{"kind", tune::stringifyDistribution(random.getKind()).str()}, {"value", random.getAmount().getValueAsDouble()}};
     if (auto weight = dyn_cast<train::WeightAttr>(init))
       return weightJson(weight, typeInFile(state, weight));
-    HostTensor values = HostTensor::fromAttribute(cast<ElementsAttr>(init));
+    interpret::HostTensor values = interpret::HostTensor::fromAttribute(cast<ElementsAttr>(init));
     return literal(values.bytes.data(), values.bytes.size(), tensorDescription(values.type)["dtype"]);
   }
 
@@ -190,7 +191,7 @@ private:
 };
 } // namespace
 
-StateTable kedge::stateTable(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> &data) {
+StateTable kedge::exporter::stateTable(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> &data) {
   Table table(facts, data);
   StateTable result{json::array(), {}};
   for (auto state : module.getOps<train::StateOp>())

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Export/Program/ProgramJson.h"
 
-namespace kedge {
+namespace kedge::exporter {
 
 struct StateTable {
   nlohmann::json states, model;
@@ -10,4 +10,4 @@ struct StateTable {
 
 StateTable stateTable(mlir::ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> &data);
 
-} // namespace kedge
+} // namespace kedge::exporter

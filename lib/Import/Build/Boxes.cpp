@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Corners in order.
@@ -76,4 +77,4 @@ void importNonMaxSuppression(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerBoxImporters(NodeImporters &importers) { importers.add("NonMaxSuppression", importNonMaxSuppression); }
+void kedge::importer::registerBoxImporters(NodeImporters &importers) { importers.add("NonMaxSuppression", importNonMaxSuppression); }

@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 using namespace kedge::onnx;
 
 namespace {
@@ -111,7 +112,7 @@ void importNegativeLogLikelihood(NodeContext &c) {
 }
 } // namespace
 
-void kedge::registerCompositeImporters(NodeImporters &importers) {
+void kedge::importer::registerCompositeImporters(NodeImporters &importers) {
   importers.add("LayerNormalization", importLayerNorm);
   importers.add("RMSNormalization", importRMSNorm);
   importers.add("GroupNormalization", importGroupNorm);

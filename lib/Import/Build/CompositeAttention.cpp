@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 using namespace kedge::onnx;
 
 namespace {
@@ -224,9 +225,9 @@ void AttentionImport::run() {
     c.setResult(3, found);
 }
 
-void kedge::importAttention(NodeContext &c) { AttentionImport(c).run(); }
+void kedge::importer::importAttention(NodeContext &c) { AttentionImport(c).run(); }
 
-void kedge::importRotaryEmbedding(NodeContext &c) {
+void kedge::importer::importRotaryEmbedding(NodeContext &c) {
   OpBuilder &builder = c.builder;
   Location loc = c.loc;
   Value given = c.require(0), x = given, cos = c.require(1), sin = c.require(2);

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Import/NodeImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 void importAttention(NodeContext &c);
 void importRotaryEmbedding(NodeContext &c);
-} // namespace kedge
+} // namespace kedge::importer

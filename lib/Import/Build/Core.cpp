@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static void importConstantNode(NodeContext &node) {
   if (node.node.has("sparse_value"))
@@ -62,7 +63,7 @@ static void importOptionalHasElement(NodeContext &node) {
   node.setResult(0, onnx::ConstantOp::create(node.builder, node.loc, there));
 }
 
-void kedge::registerCoreImporters(NodeImporters &importers) {
+void kedge::importer::registerCoreImporters(NodeImporters &importers) {
   importers.add("Constant", importConstantNode);
   importers.add("Identity", importIdentity);
   importers.add("Shape", importShape);

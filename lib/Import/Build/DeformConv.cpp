@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Sizes of the node. A point is a place of the result; taps are the places of the window.
@@ -156,4 +157,4 @@ void importDeformConv(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerDeformConvImporter(NodeImporters &importers) { importers.add("DeformConv", importDeformConv); }
+void kedge::importer::registerDeformConvImporter(NodeImporters &importers) { importers.add("DeformConv", importDeformConv); }

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Each row is a dozen ops.
@@ -62,4 +63,4 @@ void importDet(NodeContext &node) {
 }
 } // namespace
 
-void kedge::addDeterminantImporter(NodeImporters &importers) { importers.add("Det", importDet); }
+void kedge::importer::addDeterminantImporter(NodeImporters &importers) { importers.add("Det", importDet); }

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 using Labels = SmallVector<int>;
@@ -230,4 +231,4 @@ struct Einsum {
 
 static void importEinsum(NodeContext &node) { Einsum(node).run(); }
 
-void kedge::registerEinsumImporter(NodeImporters &importers) { importers.add("Einsum", importEinsum); }
+void kedge::importer::registerEinsumImporter(NodeImporters &importers) { importers.add("Einsum", importEinsum); }

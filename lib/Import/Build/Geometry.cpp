@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// What a node's list says of each of `count` dimensions.
@@ -154,7 +155,7 @@ void importCenterCropPad(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerGeometryImporters(NodeImporters &importers) {
+void kedge::importer::registerGeometryImporters(NodeImporters &importers) {
   importers.add("Col2Im", importCol2Im);
   importers.add("AffineGrid", importAffineGrid);
   importers.add("CenterCropPad", importCenterCropPad);

@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// Unrolled programs beyond this are no use to anyone.
 static constexpr int64_t mostIterations = 1024;
@@ -77,4 +78,4 @@ static void importLoop(NodeContext &node) {
       node.setResult(carried.size() + k, stack(node, scans[k]));
 }
 
-void kedge::registerLoopImporter(NodeImporters &importers) { importers.add("Loop", importLoop); }
+void kedge::importer::registerLoopImporter(NodeImporters &importers) { importers.add("Loop", importLoop); }

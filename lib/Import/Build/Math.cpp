@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// Sum, Max, Min, Mean of any number of operands: a chain.
 template <typename Op> static Value chain(NodeContext &node) {
@@ -146,7 +147,7 @@ static void addLogic(NodeImporters &importers) {
   importers.add("Where", importWhere);
 }
 
-void kedge::registerMathImporters(NodeImporters &importers) {
+void kedge::importer::registerMathImporters(NodeImporters &importers) {
   addFunctions(importers);
   addArithmetic(importers);
   addLogic(importers);

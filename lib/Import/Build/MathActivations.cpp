@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static FloatAttr parameter(NodeContext &node, StringRef name, float otherwise) {
   return node.builder.getF32FloatAttr(node.node.attrFloat(std::string_view(name), otherwise));
@@ -75,7 +76,7 @@ static void importDropout(NodeContext &node) {
   node.setResult(1, splat(node.builder, node.loc, RankedTensorType::get(shapeOf(x), element), 1));
 }
 
-void kedge::addActivationImporters(NodeImporters &importers) {
+void kedge::importer::addActivationImporters(NodeImporters &importers) {
   importers.add("Relu", importUnary<onnx::ReluOp>);
   importers.add("Sigmoid", importUnary<onnx::SigmoidOp>);
   importers.add("Tanh", importUnary<onnx::TanhOp>);

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Import/NodeImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 template <typename Op> void importUnary(NodeContext &node) {
   node.setResult(0, Op::create(node.builder, node.loc, node.require(0)));
@@ -21,4 +21,4 @@ void addDeterminantImporter(NodeImporters &importers);
 /// onnx.ConvInteger with the node's window; zero points may be null.
 mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value w, mlir::Value zeroX, mlir::Value zeroW);
 
-} // namespace kedge
+} // namespace kedge::importer

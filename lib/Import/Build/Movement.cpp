@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static void giveReshaped(NodeContext &node, ArrayRef<int64_t> shape) {
   node.setResult(0, reshape(node.builder, node.loc, node.require(0), shape));
@@ -198,7 +199,7 @@ static void importSpaceToDepth(NodeContext &node) {
   node.setResult(0, reshape(node.builder, node.loc, moved, {s[0], s[1] * block * block, height, width}));
 }
 
-void kedge::registerShapeImporters(NodeImporters &importers) {
+void kedge::importer::registerShapeImporters(NodeImporters &importers) {
   importers.add("Reshape", importReshape);
   importers.add("Flatten", importFlatten);
   importers.add("Squeeze", importSqueeze);
@@ -212,7 +213,7 @@ void kedge::registerShapeImporters(NodeImporters &importers) {
   importers.add("SpaceToDepth", importSpaceToDepth);
 }
 
-void kedge::registerMovementImporters(NodeImporters &importers) {
+void kedge::importer::registerMovementImporters(NodeImporters &importers) {
   registerShapeImporters(importers);
   registerSliceImporters(importers);
   registerGatherImporters(importers);

@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// The padding row that a torch embedding names.
 static IntegerAttr paddingIndex(NodeContext &node) {
@@ -85,7 +86,7 @@ static void importReverseSequence(NodeContext &node) {
                  onnx::ReverseSequenceOp::create(node.builder, node.loc, input, node.require(1), batch, time));
 }
 
-void kedge::registerGatherImporters(NodeImporters &importers) {
+void kedge::importer::registerGatherImporters(NodeImporters &importers) {
   importers.add("Gather", importGather);
   importers.add("GatherElements", importGatherElements);
   importers.add("GatherND", importGatherND);

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// Elements of the range: max(0, ceil((limit - start) / delta)), exactly for integers.
 static int64_t rangeSize(NodeContext &node) {
@@ -81,7 +82,7 @@ static void importOneHot(NodeContext &node) {
   node.setResult(0, onnx::OneHotOp::create(node.builder, node.loc, indices, off, on, depth[0], axis));
 }
 
-void kedge::registerGeneratorImporters(NodeImporters &importers) {
+void kedge::importer::registerGeneratorImporters(NodeImporters &importers) {
   importers.add("Range", importRange);
   importers.add("ConstantOfShape", importConstantOfShape);
   importers.add("EyeLike", importEyeLike);

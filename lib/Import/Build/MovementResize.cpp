@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// What a Resize is asked to do, with entries for every dimension.
@@ -150,7 +151,7 @@ static void importGridSample(NodeContext &node) {
                                                node.node.attrBool("align_corners", false)));
 }
 
-void kedge::registerResizeImporters(NodeImporters &importers) {
+void kedge::importer::registerResizeImporters(NodeImporters &importers) {
   importers.add("Resize", importResize);
   importers.add("Upsample", importUpsample);
   importers.add("GridSample", importGridSample);

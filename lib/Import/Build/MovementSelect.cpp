@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// Operand k as numbers: integers are exact to 53 bits.
 static SmallVector<double> numbersOf(NodeContext &node, size_t k, StringRef what) {
@@ -93,7 +94,7 @@ static void importUnique(NodeContext &node) {
   node.setResult(3, node.constantInts1d(orderedCounts));
 }
 
-void kedge::registerSelectionImporters(NodeImporters &importers) {
+void kedge::importer::registerSelectionImporters(NodeImporters &importers) {
   importers.add("NonZero", importNonZero);
   importers.add("Compress", importCompress);
   importers.add("Unique", importUnique);

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// Axes normalised, or the first `count` ones; each at most once.
 static Dims axesOf(NodeContext &node, const std::optional<Dims> &given, size_t count, int64_t rank) {
@@ -107,7 +108,7 @@ static void importCenterCropPad(NodeContext &node) {
   node.setResult(0, padConstant(node.builder, node.loc, data, Value(), pads));
 }
 
-void kedge::registerSliceImporters(NodeImporters &importers) {
+void kedge::importer::registerSliceImporters(NodeImporters &importers) {
   importers.add("Slice", importSlice);
   importers.add("Pad", importPad);
   importers.add("CenterCropPad", importCenterCropPad);

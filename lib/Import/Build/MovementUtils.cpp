@@ -5,8 +5,9 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
-Value kedge::reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+Value kedge::importer::reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   if (auto inner = value.getDefiningOp<onnx::ReshapeOp>(); inner && shapeOf(value) != shape)
     value = inner.getData();
   if (shapeOf(value) == shape)
@@ -14,7 +15,7 @@ Value kedge::reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int
   return onnx::ReshapeOp::create(builder, loc, value, shape);
 }
 
-Value kedge::transpose(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> perm) {
+Value kedge::importer::transpose(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> perm) {
   SmallVector<int64_t> moving, shape;
   for (int64_t axis : perm) {
     shape.push_back(shapeOf(value)[axis]);
@@ -26,13 +27,13 @@ Value kedge::transpose(OpBuilder &builder, Location loc, Value value, ArrayRef<i
   return onnx::TransposeOp::create(builder, loc, value, perm);
 }
 
-Value kedge::expand(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+Value kedge::importer::expand(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   if (shapeOf(value) == shape)
     return value;
   return onnx::ExpandOp::create(builder, loc, value, shape);
 }
 
-Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t axis, int64_t start,
+Value kedge::importer::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t axis, int64_t start,
                        int64_t end) {
   if (start == 0 && end == shapeOf(value)[axis])
     return value;
@@ -42,7 +43,7 @@ Value kedge::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t ax
   return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
 }
 
-Value kedge::constantNumbers(NodeContext &node, Type element, ArrayRef<int64_t> shape, ArrayRef<double> values) {
+Value kedge::importer::constantNumbers(NodeContext &node, Type element, ArrayRef<int64_t> shape, ArrayRef<double> values) {
   SmallVector<Attribute> numbers;
   for (double value : values)
     numbers.push_back(isa<FloatType>(element) ? Attribute(FloatAttr::get(element, value))
@@ -51,15 +52,15 @@ Value kedge::constantNumbers(NodeContext &node, Type element, ArrayRef<int64_t> 
   return onnx::ConstantOp::create(node.builder, node.loc, DenseElementsAttr::get(type, numbers));
 }
 
-Dims kedge::firstDims(int64_t count) { return llvm::to_vector(llvm::seq<int64_t>(0, count)); }
+Dims kedge::importer::firstDims(int64_t count) { return llvm::to_vector(llvm::seq<int64_t>(0, count)); }
 
-Dims kedge::without(ArrayRef<int64_t> shape, int64_t axis) {
+Dims kedge::importer::without(ArrayRef<int64_t> shape, int64_t axis) {
   Dims rest(shape);
   rest.erase(rest.begin() + axis);
   return rest;
 }
 
-Value kedge::padConstant(OpBuilder &builder, Location loc, Value value, Value constant,
+Value kedge::importer::padConstant(OpBuilder &builder, Location loc, Value value, Value constant,
                          ArrayRef<int64_t> pads) {
   int64_t rank = rankOf(value);
   if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
@@ -74,13 +75,13 @@ Value kedge::padConstant(OpBuilder &builder, Location loc, Value value, Value co
   return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
 }
 
-int64_t kedge::axisOf(NodeContext &node, int64_t axis, int64_t rank) {
+int64_t kedge::importer::axisOf(NodeContext &node, int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     node.fail("axis {} is out of range: expected one of [{}, {}]", axis, -rank, rank - 1);
   return axis < 0 ? axis + rank : axis;
 }
 
-std::optional<Dims> kedge::intsOf(NodeContext &node, StringRef attribute, size_t operand) {
+std::optional<Dims> kedge::importer::intsOf(NodeContext &node, StringRef attribute, size_t operand) {
   if (auto values = node.node.attrIntsIf(std::string_view(attribute)))
     return Dims(values->begin(), values->end());
   return node.constantInts(operand, attribute);

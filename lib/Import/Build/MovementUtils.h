@@ -5,7 +5,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 using Dims = llvm::SmallVector<int64_t>;
 
@@ -47,4 +47,4 @@ void registerGeometryImporters(NodeImporters &);
 void registerBoxImporters(NodeImporters &);
 void registerDeformConvImporter(NodeImporters &);
 
-} // namespace kedge
+} // namespace kedge::importer

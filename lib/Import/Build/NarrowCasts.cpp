@@ -11,12 +11,13 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
-Value kedge::castTo(NodeContext &node, Value x, Type element) {
+Value kedge::importer::castTo(NodeContext &node, Value x, Type element) {
   return elementOf(x) == element ? x : onnx::CastOp::create(node.builder, node.loc, x, TypeAttr::get(element)).getResult();
 }
 
-Value kedge::fromNarrow(NodeContext &node, Value codes, model::DType type) {
+Value kedge::importer::fromNarrow(NodeContext &node, Value codes, model::DType type) {
   OpBuilder &b = node.builder;
   if (model::narrowInteger(type))
     return castTo(node, codes, b.getF32Type());
@@ -104,7 +105,7 @@ Value wrapped(NodeContext &node, Value x, const model::NarrowInteger &range) {
 }
 } // namespace
 
-Value kedge::toNarrow(NodeContext &node, Value x, model::DType type, const NarrowRounding &rounding) {
+Value kedge::importer::toNarrow(NodeContext &node, Value x, model::DType type, const NarrowRounding &rounding) {
   Type stored = storedType(*node.builder.getContext(), type);
   if (auto range = model::narrowInteger(type))
     return castTo(node, wrapped(node, x, *range), stored);
@@ -163,7 +164,7 @@ void importBitCast(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerNarrowImporters(NodeImporters &importers) {
+void kedge::importer::registerNarrowImporters(NodeImporters &importers) {
   importers.add("Cast", importCast);
   importers.add("CastLike", importCastLike);
   importers.add("BitCast", importBitCast);

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Import/NodeImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 /// The numbers that codes stand for, in f32.
 mlir::Value fromNarrow(NodeContext &node, mlir::Value codes, model::DType type);
@@ -18,4 +18,4 @@ mlir::Value toNarrow(NodeContext &node, mlir::Value x, model::DType type, const 
 /// `x` in another element type, or itself.
 mlir::Value castTo(NodeContext &node, mlir::Value x, mlir::Type element);
 
-} // namespace kedge
+} // namespace kedge::importer

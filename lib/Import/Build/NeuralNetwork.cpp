@@ -7,9 +7,10 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 using namespace kedge::onnx;
 
-Value kedge::integerConvolution(NodeContext &c, Value x, Value w, Value zeroX, Value zeroW) {
+Value kedge::importer::integerConvolution(NodeContext &c, Value x, Value w, Value zeroX, Value zeroW) {
   ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
   return ConvIntegerOp::create(c.builder, c.loc, x, w, zeroX, zeroW, window.strides, window.pads, window.dilations,
                                c.node.attrInt("group", 1));
@@ -172,7 +173,7 @@ void importRNN(NodeContext &c) {
 }
 } // namespace
 
-void kedge::registerNeuralNetworkImporters(NodeImporters &importers) {
+void kedge::importer::registerNeuralNetworkImporters(NodeImporters &importers) {
   importers.add("MatMul", importMatMul);
   importers.add("Gemm", importGemm);
   importers.add("MatMulInteger", importMatMulInteger);

@@ -12,9 +12,10 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 using namespace kedge::onnx;
 
-ImportedWindow kedge::importWindow(NodeContext &c, Value x, ArrayRef<int64_t> kernel, bool resolveAuto) {
+ImportedWindow kedge::importer::importWindow(NodeContext &c, Value x, ArrayRef<int64_t> kernel, bool resolveAuto) {
   if (rankOf(x) < 3)
     c.fail("expected an input [N, C, spatial...], found rank {}", rankOf(x));
   ArrayRef<int64_t> input = shapeOf(x).drop_front(2);
@@ -148,7 +149,7 @@ void importLRN(NodeContext &c) {
 }
 } // namespace
 
-void kedge::registerPoolImporters(NodeImporters &importers) {
+void kedge::importer::registerPoolImporters(NodeImporters &importers) {
   importers.add("MaxPool", importMaxPool);
   importers.add("AveragePool", importAveragePool);
   importers.add("LpPool", importLpPool);

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Import/NodeImporter.h"
 
-namespace kedge {
+namespace kedge::importer {
 
 /// One entry a spatial dimension; `pads` has all begins, then all ends.
 struct ImportedWindow {
@@ -16,4 +16,4 @@ ImportedWindow importWindow(NodeContext &c, mlir::Value x, llvm::ArrayRef<int64_
 
 void registerPoolImporters(NodeImporters &importers);
 
-} // namespace kedge
+} // namespace kedge::importer

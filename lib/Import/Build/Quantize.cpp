@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 struct QuantisedRange {
@@ -196,7 +197,7 @@ void importQLinearConv(NodeContext &node) {
 }
 } // namespace
 
-void kedge::addQuantizeImporters(NodeImporters &importers) {
+void kedge::importer::addQuantizeImporters(NodeImporters &importers) {
   importers.add("QuantizeLinear", importQuantize);
   importers.add("DequantizeLinear", importDequantize);
   importers.add("DynamicQuantizeLinear", importDynamicQuantize);

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Shape and element type: of attributes, or like operand 0.
@@ -77,7 +78,7 @@ void importMultinomial(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerRandomImporters(NodeImporters &importers) {
+void kedge::importer::registerRandomImporters(NodeImporters &importers) {
   importers.add("RandomNormal", importNormal);
   importers.add("RandomNormalLike", importNormalLike);
   importers.add("RandomUniform", importUniform);

@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 static IntegerAttr axisAttr(NodeContext &node, Value x, int64_t otherwise) {
   return node.builder.getI64IntegerAttr(axisOf(node, node.node.attrInt("axis", otherwise), rankOf(x)));
@@ -150,7 +151,7 @@ static void importMeanVarianceNormalization(NodeContext &node) {
   node.setResult(0, math.div(centered, math.add(deviation, epsilon)));
 }
 
-void kedge::registerReductionImporters(NodeImporters &importers) {
+void kedge::importer::registerReductionImporters(NodeImporters &importers) {
   importers.add("ReduceSum", importReduce<onnx::ReduceSumOp>);
   importers.add("ReduceMean", importReduce<onnx::ReduceMeanOp>);
   importers.add("ReduceMax", importExtremum<onnx::ReduceMaxOp, onnx::ArgMaxOp>);

@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Unrolled programs beyond this are no use to anyone.
@@ -122,7 +123,7 @@ void importFlexAttention(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerRegionImporters(NodeImporters &importers) {
+void kedge::importer::registerRegionImporters(NodeImporters &importers) {
   importers.add("Scan", importScan);
   importers.add("FlexAttention", importFlexAttention, "ai.onnx.preview");
 }

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 using Sequence = SmallVector<Value>;
 
@@ -101,7 +102,7 @@ static void importConcatFromSequence(NodeContext &node) {
   node.setResult(0, onnx::ConcatOp::create(node.builder, node.loc, sequence, axis));
 }
 
-void kedge::registerSequenceImporters(NodeImporters &importers) {
+void kedge::importer::registerSequenceImporters(NodeImporters &importers) {
   importers.add("SplitToSequence", importSplitToSequence);
   importers.add("SequenceAt", importSequenceAt);
   importers.add("SequenceConstruct", importSequenceConstruct);

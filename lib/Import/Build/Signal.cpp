@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// The matrix has its square, as constants.
@@ -146,7 +147,7 @@ void importMelWeights(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerSignalImporters(NodeImporters &importers) {
+void kedge::importer::registerSignalImporters(NodeImporters &importers) {
   importers.add("DFT", importDft);
   importers.add("STFT", importStft);
   importers.add("MelWeightMatrix", importMelWeights);

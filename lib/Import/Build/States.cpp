@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 /// Moved by `by` places along the axis; ones come in, what moves out is cut off.
@@ -194,7 +195,7 @@ private:
 void importLinearAttention(NodeContext &node) { LinearAttention(node).run(); }
 } // namespace
 
-void kedge::registerStateImporters(NodeImporters &importers) {
+void kedge::importer::registerStateImporters(NodeImporters &importers) {
   importers.add("CumProd", importCumProd);
   importers.add("TensorScatter", importTensorScatter);
   importers.add("SwiGLU", importSwiglu);

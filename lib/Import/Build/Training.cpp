@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 namespace {
 Value withoutDims(NodeContext &node, Value value, StringRef what) {
@@ -126,7 +127,7 @@ void importGradient(NodeContext &node) {
 }
 } // namespace
 
-void kedge::registerTrainingImporters(NodeImporters &importers) {
+void kedge::importer::registerTrainingImporters(NodeImporters &importers) {
   const llvm::StringRef domain(model::trainingDomain);
   importers.add("Adam", importAdam, domain);
   importers.add("Adagrad", importAdagrad, domain);

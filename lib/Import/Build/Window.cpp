@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace kedge;
+using namespace kedge::importer;
 
 /// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), N the size, or one less for symmetric windows.
 static void importWindow(NodeContext &node, double a0, double a1, double a2) {
@@ -30,7 +31,7 @@ static void importHann(NodeContext &node) { importWindow(node, 0.5, 0.5, 0); }
 static void importHamming(NodeContext &node) { importWindow(node, 25.0 / 46, 21.0 / 46, 0); }
 static void importBlackman(NodeContext &node) { importWindow(node, 0.42, 0.5, 0.08); }
 
-void kedge::addWindowImporters(NodeImporters &importers) {
+void kedge::importer::addWindowImporters(NodeImporters &importers) {
   importers.add("HannWindow", importHann);
   importers.add("HammingWindow", importHamming);
   importers.add("BlackmanWindow", importBlackman);

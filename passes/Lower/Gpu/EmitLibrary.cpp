@@ -10,9 +10,9 @@ using namespace kedge::lower::gpu;
 
 bool GpuEmitter::isRuntimeCall(sched::LibraryOp call, Convolutions convolutions) {
   std::string kernel = call.getKernel().str();
-  if (rt::cuda::isConvolution(kernel))
-    return convolutions == Convolutions::Cudnn && rt::cuda::cudnnTakes(analysis::libraryCallOf(call));
-  return rt::cuda::isProduct(kernel) || rt::cuda::isAmongRanks(kernel);
+  if (rt::calls::isConvolution(kernel))
+    return convolutions == Convolutions::Cudnn && rt::calls::cudnnTakes(analysis::libraryCallOf(call));
+  return rt::calls::isProduct(kernel) || rt::calls::isAmongRanks(kernel);
 }
 
 FailureOr<LaunchCode> GpuEmitter::emit(sched::LibraryOp call) {
@@ -37,7 +37,7 @@ FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions con
   }
   code.isRuntimeCall = true;
   try {
-    const auto planned = static_cast<int64_t>(rt::cuda::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
+    const auto planned = static_cast<int64_t>(rt::calls::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
     code.workspaceBytes = std::max(code.workspaceBytes, planned);
   } catch (const rt::Error &error) {
     return call.emitOpError("has no kernel for CUDA: ") << error.what();

@@ -7,6 +7,8 @@
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 constexpr double kLog2e = 1.4426950408889634;

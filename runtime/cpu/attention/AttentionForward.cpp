@@ -8,6 +8,8 @@
 #include <cmath>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;

@@ -5,6 +5,7 @@
 #include <limits>
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// The amount that a mask element adds to a score.
 template <typename T> inline T maskValue(const AttentionMask &mask, const void *base, int64_t place) {

@@ -5,6 +5,7 @@
 #include "runtime/calls/DropoutRow.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 template <typename T> struct AttentionRows {
   /// Forward; rows are keys, columns are queries. Turns scores into weights exp2(score - maximum),

@@ -13,6 +13,8 @@
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 /// Sums of a tile to the result: the bias of its row added, rounded once. S: type of the result.

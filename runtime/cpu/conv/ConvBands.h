@@ -4,6 +4,7 @@
 #include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// Whether makeBandedFilterGradient computes `c`, and faster than a product with an im2col matrix.
 bool isBanded(const ConvShape &c);

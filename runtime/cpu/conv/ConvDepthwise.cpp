@@ -4,6 +4,8 @@
 #include <numeric>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 using namespace depthwise;

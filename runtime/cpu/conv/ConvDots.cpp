@@ -8,6 +8,8 @@
 #include "runtime/cpu/Kernel.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 constexpr int64_t kMostParts = 8;     ///< whose sums are added at the end: enough for all threads to be busy until then

@@ -4,6 +4,7 @@
 #include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// Whether makeDotFilterGradient computes dW of `c`, and faster than products do.
 bool isDots(const ConvShape &c);

@@ -7,6 +7,7 @@
 #include "runtime/cpu/conv/MaskedRows.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 inline bool isFlatAndSame(const ConvShape &c) {
   return c.stride == Space{1, 1, 1} && c.in == c.out && c.in[0] == 1 && c.kernel[0] == 1;

@@ -4,6 +4,7 @@
 #include "runtime/cpu/gemm/Gemm.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 constexpr int64_t kMostColumns = 32; // columns of a tile, at most
 /// Images of so few places are columns of one product, which packs the filters once: as products of their own they would

@@ -8,6 +8,8 @@
 #include <numeric>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }

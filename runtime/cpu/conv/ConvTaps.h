@@ -5,6 +5,7 @@
 #include <algorithm>
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// `length` neighbours along the width, in one row of a space.
 struct Segment {

@@ -9,6 +9,8 @@
 #include "runtime/cpu/conv/WinogradRows.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 constexpr int64_t kPanel = 32;        ///< tiles of a panel: a multiple of the columns of every machine's product tile

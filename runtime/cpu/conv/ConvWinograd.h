@@ -4,6 +4,7 @@
 #include "runtime/calls/LibraryKernel.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// The work of a convolution or a gradient with so many channels, filters and places of tiles, of which not all exist.
 KernelWork winogradWork(const ConvShape &c, int64_t resultChannels, int64_t computedPlaces);

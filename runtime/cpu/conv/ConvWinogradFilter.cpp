@@ -9,6 +9,8 @@
 #include "runtime/cpu/conv/WinogradRows.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 constexpr int64_t kLanes = 32;    ///< channels of a block, or twice as many: a multiple of the columns of every machine's tile

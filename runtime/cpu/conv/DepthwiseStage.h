@@ -10,6 +10,7 @@
 #include "runtime/cpu/conv/StencilRows.h"
 
 namespace kedge::rt::cpu::depthwise {
+using namespace calls;
 
 /// A division takes as long as several vectors of a small plane.
 inline int64_t floorDiv(int64_t a, int64_t b) { return b == 1 ? a : a >= 0 ? a / b : -((b - 1 - a) / b); }

@@ -6,6 +6,7 @@
 #include <bit>
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// The second operand of a product as stored: [columns, k] if `transposed`, else [k, columns].
 struct FewBitMatrix {

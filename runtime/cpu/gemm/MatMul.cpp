@@ -6,6 +6,8 @@
 #include <cstring>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 template <typename S> Strided<S> matrixA(const Product &p, const S *base) {

@@ -7,6 +7,8 @@
 #include <array>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 using WideningTable = std::array<uint16_t, 256>;

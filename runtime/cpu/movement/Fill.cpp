@@ -7,6 +7,8 @@
 #include <cstring>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 using Pointer = std::unique_ptr<LibraryKernel>;

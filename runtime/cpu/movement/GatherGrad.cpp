@@ -6,6 +6,8 @@
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 /// Row r of dst = sum of the rows of src whose slot is r. Lists of the source rows of each slot are made

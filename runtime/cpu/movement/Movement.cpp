@@ -7,6 +7,8 @@
 #include <cstring>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 std::unique_ptr<LibraryKernel> makeCopies(const LibraryCall &call, int threads) {

@@ -6,6 +6,8 @@
 #include "runtime/cpu/movement/StridedCopy.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 /// The part that both tensors share.

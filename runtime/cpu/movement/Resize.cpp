@@ -5,6 +5,8 @@
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 constexpr size_t kMostRank = 16;

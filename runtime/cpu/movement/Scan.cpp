@@ -5,6 +5,8 @@
 #include <cmath>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 using Pointer = std::unique_ptr<LibraryKernel>;

@@ -6,6 +6,8 @@
 #include <cstring>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 enum class Reduction { None, Add, Mul, Max, Min };

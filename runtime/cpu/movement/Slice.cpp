@@ -6,6 +6,8 @@
 #include <cstring>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 /// From the slice back into the places of the whole.

@@ -4,6 +4,8 @@
 #include "runtime/cpu/Kernel.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 template <typename T>

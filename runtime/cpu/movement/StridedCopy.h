@@ -3,6 +3,7 @@
 #include "runtime/calls/CopyPlans.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 class StridedCopy {
 public:

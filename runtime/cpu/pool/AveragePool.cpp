@@ -4,6 +4,8 @@
 #include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 using Pointer = std::unique_ptr<LibraryKernel>;

@@ -6,6 +6,7 @@
 #include "runtime/cpu/Kernel.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// spread(inputs, plane, sums, scratch) adds up a plane of dX, in `sums`, which are zeros before. Sums are made in dX itself, which
 /// shares no bytes with inputs (sched::mayOverwrite); those of 16-bit types in the thread's memory, and rounded once.

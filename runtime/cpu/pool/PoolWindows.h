@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 /// Where windows lie along each dimension, found once: a division an element costs more than its window.
 struct Windows {

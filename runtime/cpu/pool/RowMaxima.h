@@ -9,6 +9,7 @@
 #include <limits>
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 template <typename S> class RowMaxima {
 public:

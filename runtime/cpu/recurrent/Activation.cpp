@@ -4,6 +4,8 @@
 #include <cmath>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 struct Facts {

@@ -3,6 +3,7 @@
 #include "runtime/calls/Call.h"
 
 namespace kedge::rt::cpu {
+using namespace calls;
 
 struct Activation {
   enum class Kind {

@@ -6,6 +6,8 @@
 #include <cmath>
 
 namespace kedge::rt::cpu {
+using namespace calls;
+
 namespace {
 
 enum class Cell { Rnn, Gru, Lstm };

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 namespace kedge::rt::cuda {
+using namespace calls;
+
 namespace {
 
 /// One tensor of a collective.

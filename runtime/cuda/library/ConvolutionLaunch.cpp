@@ -3,6 +3,8 @@
 #include <algorithm>
 
 namespace kedge::rt::cuda {
+using namespace calls;
+
 namespace {
 
 using Kind = ConvolutionCall::Kind;

@@ -3,6 +3,7 @@
 #include "runtime/cuda/library/Cudnn.h"
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 class ConvolutionLaunch final : public LibraryLaunch {
 public:

@@ -6,6 +6,8 @@
 #include <cstring>
 
 namespace kedge::rt::cuda {
+using namespace calls;
+
 namespace {
 
 static_assert(sizeof(cublasLtMatmulAlgo_t) == kCublasLtAlgorithmBytes);

@@ -7,6 +7,7 @@
 #include <cublasLt.h>
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 class CublasLt {
 public:

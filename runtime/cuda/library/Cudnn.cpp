@@ -4,6 +4,7 @@
 #include "runtime/cuda/library/ConvolutionLaunch.h"
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 Cudnn::Cudnn(Gpu &gpu) : gpu(gpu) {
   const auto library = SharedLibrary::open(

@@ -5,6 +5,7 @@
 #include <cudnn.h>
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 class Cudnn {
 public:

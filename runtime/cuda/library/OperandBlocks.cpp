@@ -8,10 +8,10 @@ namespace {
 /// Bytes of the tensor that lies at an offset while the launch runs; 0 when nothing is known of it.
 uint64_t bytesAt(const Program &program, const Function &function, int launch, uint64_t offset) {
   for (const BufferLife &buffer : function.buffers)
-    if (buffer.space == Space::Device && buffer.offset == offset && buffer.first <= launch && launch <= buffer.last)
+    if (buffer.space == rt::Space::Device && buffer.offset == offset && buffer.first <= launch && launch <= buffer.last)
       return buffer.bytes;
   for (const State &state : program.states)
-    if (state.space == Space::Device && state.offset == offset)
+    if (state.space == rt::Space::Device && state.offset == offset)
       return state.desc.bytes();
   for (const ScalarSlot &scalar : program.scalars)
     if (scalar.offset == offset)

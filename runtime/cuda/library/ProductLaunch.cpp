@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 void ProductLaunch::enqueue() {
   const Driver &driver = gpu.driver();

@@ -1,8 +1,9 @@
-// One product of a program (rt::cuda::isProduct), as calls of cublasLtMatmul.
+// One product of a program (rt::calls::isProduct), as calls of cublasLtMatmul.
 #pragma once
 #include "runtime/cuda/library/CublasLt.h"
 
 namespace kedge::rt::cuda {
+using namespace calls;
 
 class ProductLaunch final : public LibraryLaunch {
 public:

@@ -12,7 +12,7 @@ using namespace kedge;
 using kedge::test::CaseResult;
 
 namespace {
-std::map<std::string, HostTensor> runCompiled(mlir::ModuleOp module, const std::map<std::string, HostTensor> &inputs) {
+std::map<std::string, interpret::HostTensor> runCompiled(mlir::ModuleOp module, const std::map<std::string, interpret::HostTensor> &inputs) {
   auto function = train::functionOf(module, train::FunctionKind::Model);
   std::vector<std::string> names;
   for (unsigned k = 0; k < function.getNumResults(); ++k)
@@ -23,7 +23,7 @@ std::map<std::string, HostTensor> runCompiled(mlir::ModuleOp module, const std::
     if (compiled.hasInput(name))
       compiled.setInput(name, tensor);
   compiled.run();
-  std::map<std::string, HostTensor> outputs;
+  std::map<std::string, interpret::HostTensor> outputs;
   for (const std::string &name : names)
     outputs[name] = compiled.output(name);
   return outputs;

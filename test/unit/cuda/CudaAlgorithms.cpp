@@ -13,7 +13,7 @@ namespace kedge::test {
 namespace {
 
 using nlohmann::json;
-using rt::cuda::AlgorithmTable;
+using rt::calls::AlgorithmTable;
 
 TEST(AlgorithmTable, EntriesSurviveTheFile) {
   AlgorithmTable table;
@@ -23,7 +23,7 @@ TEST(AlgorithmTable, EntriesSurviveTheFile) {
   other.add(json::parse(table.json().dump()), "here");
   EXPECT_EQ(other.size(), 2u);
   ASSERT_TRUE(other.find("some 1 | GPU | a"));
-  EXPECT_EQ(other.find("some 1 | GPU | a")->algorithm, rt::cuda::AlgorithmBytes({0x00, 0xff, 0x1a}));
+  EXPECT_EQ(other.find("some 1 | GPU | a")->algorithm, rt::calls::AlgorithmBytes({0x00, 0xff, 0x1a}));
   EXPECT_EQ(other.find("some 1 | GPU | a")->source, "here");
   EXPECT_FALSE(other.find("c"));
   EXPECT_EQ(other.json(), table.json());
@@ -51,11 +51,11 @@ TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
 }
 
 TEST(AlgorithmTable, KeysTellEverythingThatDecides) {
-  rt::cuda::MatmulShape shape;
+  rt::calls::MatmulShape shape;
   shape.m = 3, shape.n = 7, shape.k = 5;
   std::vector<std::string> keys = {shape.key()};
   const auto change = [&](auto &&body) {
-    rt::cuda::MatmulShape other = shape;
+    rt::calls::MatmulShape other = shape;
     body(other);
     keys.push_back(other.key());
   };
@@ -68,10 +68,10 @@ TEST(AlgorithmTable, KeysTellEverythingThatDecides) {
   change([](auto &s) { s.alpha = 0.5; });
   change([](auto &s) { s.beta = 1; });
   change([](auto &s) { s.bias = true; });
-  for (const auto epilogue : {rt::cuda::Epilogue::Gelu, rt::cuda::Epilogue::GeluKept, rt::cuda::Epilogue::GeluGrad,
-                              rt::cuda::Epilogue::GeluGradSums, rt::cuda::Epilogue::SumsOfA, rt::cuda::Epilogue::SumsOfB})
+  for (const auto epilogue : {rt::calls::Epilogue::Gelu, rt::calls::Epilogue::GeluKept, rt::calls::Epilogue::GeluGrad,
+                              rt::calls::Epilogue::GeluGradSums, rt::calls::Epilogue::SumsOfA, rt::calls::Epilogue::SumsOfB})
     change([&](auto &s) { s.epilogue = epilogue; });
-  change([](auto &s) { s.bias = true, s.epilogue = rt::cuda::Epilogue::Gelu; });
+  change([](auto &s) { s.bias = true, s.epilogue = rt::calls::Epilogue::Gelu; });
   change([](auto &s) { s.alignment = 16; });
   change([](auto &s) { s.workspaceBytes = 1; });
   std::sort(keys.begin(), keys.end());
@@ -152,7 +152,7 @@ TEST_F(CudaAlgorithms, ABiasWithoutAlgorithmIsAddedApart) {
   second[0]["algorithm"] = "02" + std::string(126, '0');
   EXPECT_NE(chosen({{"algorithms", second}}).find("algorithm 2 "), std::string::npos) << "the table knows it apart, too";
   const rt::Program parsed = rt::parseProgram(program.dump());
-  EXPECT_EQ(rt::cuda::productKeys(parsed, true).count(*rt::cuda::callOfKey(entries[0].at("key"))), 1u);
+  EXPECT_EQ(rt::calls::productKeys(parsed, true).count(*rt::calls::callOfKey(entries[0].at("key"))), 1u);
 }
 
 TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {

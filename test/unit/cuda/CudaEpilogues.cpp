@@ -85,8 +85,8 @@ json tensorAt(const std::string &name, const std::string &type, const std::vecto
   return entry;
 }
 
-rt::LibraryCall callOf(const EpilogueCase &c, const std::string &type) {
-  rt::LibraryCall call{"train.FusedProduct", {{"epilogue", c.epilogue}, {"transA", c.transA}, {"transB", c.transB}}, {}, {}};
+rt::calls::LibraryCall callOf(const EpilogueCase &c, const std::string &type) {
+  rt::calls::LibraryCall call{"train.FusedProduct", {{"epilogue", c.epilogue}, {"transA", c.transA}, {"transB", c.transB}}, {}, {}};
   for (const auto &shape : inputShapes(c))
     call.inputs.push_back({rt::parseDType(type), shape});
   for (const auto &shape : outputShapes(c))
@@ -95,7 +95,7 @@ rt::LibraryCall callOf(const EpilogueCase &c, const std::string &type) {
 }
 
 json programOf(const EpilogueCase &c, const std::string &type) {
-  const rt::LibraryCall call = callOf(c, type);
+  const rt::calls::LibraryCall call = callOf(c, type);
   uint64_t offset = 0;
   json inputs = json::array(), outputs = json::array(), args = json::array();
   for (const rt::TensorDesc &input : call.inputs)
@@ -105,7 +105,7 @@ json programOf(const EpilogueCase &c, const std::string &type) {
   for (const json &list : {inputs, outputs})
     for (const json &tensor : list)
       args.push_back(tensor["offset"]);
-  const uint64_t workspace = rt::cuda::plannedWorkspaceBytes(call);
+  const uint64_t workspace = rt::calls::plannedWorkspaceBytes(call);
   const json launch = {{"library", call.name}, {"attrs", call.attrs}, {"args", args}, {"reads", inputs.size()}, {"inputs", inputs},
                        {"outputs", outputs}, {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
   return {{"format", 1},
@@ -163,16 +163,16 @@ INSTANTIATE_TEST_SUITE_P(Products, CudaEpilogues,
                                            EpilogueCase{"sums_b", false, false, true}));
 
 TEST_P(CudaEpilogues, HaveKeysOfTheirOwnAndApart) {
-  const rt::cuda::MatmulCalls whole = rt::cuda::matmulCallsOf(callOf(GetParam(), "bf16"));
-  const rt::cuda::MatmulCalls apart = rt::cuda::withEpilogueApart(whole);
+  const rt::calls::MatmulCalls whole = rt::calls::matmulCallsOf(callOf(GetParam(), "bf16"));
+  const rt::calls::MatmulCalls apart = rt::calls::withEpilogueApart(whole);
   EXPECT_FALSE(whole.apart);
   EXPECT_TRUE(apart.apart);
   EXPECT_NE(whole.shape.key(), apart.shape.key());
   EXPECT_EQ(apart.shape.bias, GetParam().bias);
   const rt::Program program = rt::parseProgram(programOf(GetParam(), "bf16").dump());
-  EXPECT_EQ(rt::cuda::productKeys(program).count(whole.shape.key()), 1u);
-  EXPECT_EQ(rt::cuda::productKeys(program, true).count(apart.shape.key()), 1u);
-  EXPECT_EQ(rt::cuda::productKeys(program, true).count(rt::cuda::withBiasApart(apart).shape.key()), 1u);
+  EXPECT_EQ(rt::calls::productKeys(program).count(whole.shape.key()), 1u);
+  EXPECT_EQ(rt::calls::productKeys(program, true).count(apart.shape.key()), 1u);
+  EXPECT_EQ(rt::calls::productKeys(program, true).count(rt::calls::withBiasApart(apart).shape.key()), 1u);
 }
 
 /// sum = sum + a b, or a b in the first micro-batch; `micro` is at the given offset among the scalars.
@@ -180,11 +180,11 @@ json accumulateProgram(const std::string &type, const std::string &sum, bool isS
   uint64_t offset = 0;
   json a = tensorAt("a", type, {kRows, kDepth}, offset), b = tensorAt("b", type, {kDepth, kColumns}, offset);
   json y = tensorAt("y", sum, {kRows, kColumns}, offset), micro = tensorAt("micro", "i64", {}, offset);
-  const rt::LibraryCall call{"train.AccumulateProduct", json::object(),
+  const rt::calls::LibraryCall call{"train.AccumulateProduct", json::object(),
                              {{rt::parseDType(type), {kRows, kDepth}}, {rt::parseDType(type), {kDepth, kColumns}},
                               {rt::parseDType(sum), {kRows, kColumns}}, {rt::DType::I64, {}}},
                              {{rt::parseDType(sum), {kRows, kColumns}}}};
-  const uint64_t workspace = rt::cuda::plannedWorkspaceBytes(call);
+  const uint64_t workspace = rt::calls::plannedWorkspaceBytes(call);
   const json launch = {{"library", call.name}, {"attrs", call.attrs}, {"reads", 4}, {"inputs", {a, b, y, micro}}, {"outputs", {y}},
                        {"args", {a["offset"], b["offset"], y["offset"], micro["offset"], y["offset"]}},
                        {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
@@ -253,9 +253,9 @@ TEST(CudaSumsRules, TheHostMustKnowTheMicroBatch) {
 }
 
 TEST(CudaEpilogueRules, OthersAreRefusedWhenCompiling) {
-  const auto refusal = [](rt::LibraryCall call) -> std::string {
+  const auto refusal = [](rt::calls::LibraryCall call) -> std::string {
     try {
-      rt::cuda::plannedWorkspaceBytes(call);
+      rt::calls::plannedWorkspaceBytes(call);
       return "";
     } catch (const rt::Error &error) {
       return error.what();

@@ -100,11 +100,11 @@ TEST(CudaLibraryCalls, BiasesOfPaddedRowsAreSpreadWhereTheLibraryAddsNone) {
 TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
   const auto refusal = [](std::vector<int64_t> a, std::vector<int64_t> b, std::vector<int64_t> c, std::vector<int64_t> y, json widths) {
     const rt::DType f32 = rt::DType::F32;
-    rt::LibraryCall call{c.empty() ? "onnx.MatMul" : "onnx.Gemm", {{"widths", widths}}, {{f32, a}, {f32, b}}, {{f32, y}}};
+    rt::calls::LibraryCall call{c.empty() ? "onnx.MatMul" : "onnx.Gemm", {{"widths", widths}}, {{f32, a}, {f32, b}}, {{f32, y}}};
     if (!c.empty())
       call.inputs.push_back({f32, c});
     try {
-      rt::cuda::matmulCallsOf(call);
+      rt::calls::matmulCallsOf(call);
       return std::string();
     } catch (const rt::Error &error) {
       return std::string(error.what());
@@ -118,7 +118,7 @@ TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
   EXPECT_NE(refusal({3, 5}, {5, 7}, {}, {3, 6}, widths).find("rows of 7 elements are longer than the tensor's"), std::string::npos);
   const rt::DType f32 = rt::DType::F32;
   try {
-    rt::makeKernel({"onnx.MatMul", {{"widths", widths}}, {{f32, {3, 5}}, {f32, {5, 7}}}, {{f32, {3, 16}}}}, 1);
+    rt::calls::makeKernel({"onnx.MatMul", {{"widths", widths}}, {{f32, {3, 5}}, {f32, {5, 7}}}, {{f32, {3, 16}}}}, 1);
     ADD_FAILURE() << "the CPU takes dense rows alone";
   } catch (const rt::Error &error) {
     EXPECT_NE(std::string(error.what()).find("rows are padded for CUDA alone"), std::string::npos) << error.what();
@@ -170,9 +170,9 @@ TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
 }
 
 TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
-  const auto refusal = [](const rt::LibraryCall &call) -> std::string {
+  const auto refusal = [](const rt::calls::LibraryCall &call) -> std::string {
     try {
-      rt::cuda::plannedWorkspaceBytes(call);
+      rt::calls::plannedWorkspaceBytes(call);
       return "";
     } catch (const rt::Error &error) {
       return error.what();
@@ -183,8 +183,8 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
   EXPECT_NE(refusal({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}})
                 .find("equal pads at both ends"),
             std::string::npos);
-  EXPECT_FALSE(rt::cuda::cudnnTakes({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
-  EXPECT_TRUE(rt::cuda::cudnnTakes({"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
+  EXPECT_FALSE(rt::calls::cudnnTakes({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
+  EXPECT_TRUE(rt::calls::cudnnTakes({"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
   EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}}).find("f32, f64, bf16 and f16"),
             std::string::npos);
   EXPECT_EQ(refusal({"onnx.MatMul", json::object(), {{f32, {2, 2}}, {f32, {2, 2}}}, {{f32, {2, 2}}}}), "");
@@ -193,7 +193,7 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
 TEST(CudaLibraryCalls, BatchesAreCutIntoAsFewCallsAsStridesAllow) {
   const auto calls = [](std::vector<int64_t> a, std::vector<int64_t> b, std::vector<int64_t> y) {
     const rt::DType f32 = rt::DType::F32;
-    return rt::cuda::matmulCallsOf({"onnx.MatMul", json::object(), {{f32, a}, {f32, b}}, {{f32, y}}});
+    return rt::calls::matmulCallsOf({"onnx.MatMul", json::object(), {{f32, a}, {f32, b}}, {{f32, y}}});
   };
   EXPECT_EQ(calls({8, 12, 64, 32}, {8, 12, 32, 64}, {8, 12, 64, 64}).offsetsA.size(), 1u);
   EXPECT_EQ(calls({8, 12, 64, 32}, {8, 12, 32, 64}, {8, 12, 64, 64}).shape.batch, 96);

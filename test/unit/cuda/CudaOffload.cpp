@@ -30,7 +30,7 @@ json copy(uint64_t from, uint64_t to, int hostArg, int stream) {
 /// a = x w goes to host memory while b = w x is computed; b b takes a's bytes; a comes back into those of b.
 json offloadProgram() {
   const rt::TensorDesc side{rt::DType::F32, {kSide, kSide}};
-  const uint64_t bytes = rt::cuda::plannedWorkspaceBytes({"onnx.MatMul", json::object(), {side, side}, {side}});
+  const uint64_t bytes = rt::calls::plannedWorkspaceBytes({"onnx.MatMul", json::object(), {side, side}, {side}});
   json launches = {product(kX, kW, kA, bytes), copy(kA, 0, 1, 2), product(kW, kX, kB, bytes),
                    product(kB, kB, kA, bytes), copy(0, kB, 0, 1), product(kB, kA, kY, bytes)};
   launches[0]["records"] = 0;

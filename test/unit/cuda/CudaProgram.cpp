@@ -94,7 +94,7 @@ json callProgram(const std::string &name, const std::string &type, const std::ve
   json places = json::array(), args = json::array();
   // A wide sum's C and result are f32.
   const std::string sums = attrs.value("wide", false) ? "f32" : type;
-  rt::LibraryCall call{name, attrs, {}, {{rt::parseDType(sums), output}}};
+  rt::calls::LibraryCall call{name, attrs, {}, {{rt::parseDType(sums), output}}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string own = i < 2 ? type : sums;
     places.push_back(tensorAt(std::to_string(i), own, inputs[i], offset));
@@ -103,8 +103,8 @@ json callProgram(const std::string &name, const std::string &type, const std::ve
   }
   const json y = tensorAt("y", sums, output, offset);
   args.push_back(y["offset"]);
-  const uint64_t workspace = std::max<uint64_t>(rt::cuda::plannedWorkspaceBytes(call),
-                                                rt::makeKernel(rt::cpu::withDenseRows(call), 1)->workspaceBytes());
+  const uint64_t workspace = std::max<uint64_t>(rt::calls::plannedWorkspaceBytes(call),
+                                                rt::calls::makeKernel(rt::calls::withDenseRows(call), 1)->workspaceBytes());
   const json launch = {{"library", name},      {"attrs", attrs},
                        {"args", args},         {"reads", inputs.size()},
                        {"inputs", places},     {"outputs", json::array({y})},

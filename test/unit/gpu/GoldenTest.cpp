@@ -38,11 +38,11 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden) {
   options.logits = golden.logits;
   options.lossOutput = golden.lossOutput;
   options.trainMode = golden.trainMode;
-  lint::Report findings = lint::prepare(model, options, lint::lintOperators(context));
-  ImportOptions importing;
+  lint::Report findings = lint::prepare(model, options, importer::lintOperators(context));
+  importer::ImportOptions importing;
   importing.shapes = golden.shapes;
-  importing.roles = lint::rolesOf(findings);
-  OwningOpRef<ModuleOp> module = importModel(context, model, importing);
+  importing.roles = importer::rolesOf(findings);
+  OwningOpRef<ModuleOp> module = importer::importModel(context, model, importing);
   pipelines::StepOptions step;
   step.loss = golden.loss;
   step.logits = golden.logits;

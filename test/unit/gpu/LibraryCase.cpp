@@ -97,8 +97,8 @@ std::string difference(const rt::TensorDesc &tensor, const Bytes &actual, const 
   return "";
 }
 
-Tensors runOnCpu(const rt::LibraryCall &call, const Tensors &inputs) {
-  auto kernel = rt::makeKernel(call, 1);
+Tensors runOnCpu(const rt::calls::LibraryCall &call, const Tensors &inputs) {
+  auto kernel = rt::calls::makeKernel(call, 1);
   Tensors outputs;
   for (const rt::TensorDesc &tensor : call.outputs)
     outputs.emplace_back(tensor.bytes());
@@ -132,8 +132,8 @@ Tensors converted(const std::vector<rt::TensorDesc> &tensors, const Tensors &all
 }
 
 /// What the call gives when it computes in f32 and rounds its results once.
-Tensors expectedOf(const rt::LibraryCall &call, const Tensors &inputs) {
-  rt::LibraryCall single = call;
+Tensors expectedOf(const rt::calls::LibraryCall &call, const Tensors &inputs) {
+  rt::calls::LibraryCall single = call;
   for (auto *list : {&single.inputs, &single.outputs})
     for (rt::TensorDesc &tensor : *list)
       if (isShort(tensor.type))
@@ -184,7 +184,7 @@ public:
     return "";
   }
 
-  rt::LibraryCall call;
+  rt::calls::LibraryCall call;
 
 private:
   OwningOpRef<ModuleOp> module;
@@ -225,7 +225,7 @@ public:
 
 std::string compareWithCpu(sched::LibraryOp op, const CaseOptions &options) {
   GpuCall gpu(op);
-  const rt::LibraryCall &call = gpu.call;
+  const rt::calls::LibraryCall &call = gpu.call;
   std::mt19937 random(7);
   Tensors inputs, first, second;
   for (const rt::TensorDesc &tensor : call.inputs)
@@ -246,7 +246,7 @@ std::string compareWithCpu(sched::LibraryOp op, const CaseOptions &options) {
 }
 
 CaseOptions optionsOf(sched::LibraryOp op) {
-  rt::LibraryCall call = analysis::libraryCallOf(op);
+  rt::calls::LibraryCall call = analysis::libraryCallOf(op);
   int64_t axis = call.attrs.value("axis", int64_t(0));
   if (call.name == "onnx.Gather")
     return {0, call.inputs[0].shape[axis] - 1};
@@ -254,7 +254,7 @@ CaseOptions optionsOf(sched::LibraryOp op) {
     return {0, call.outputs[0].shape[axis] - 1, 1e-5};
   if (call.name == "onnx.GatherND")
     return {0, *std::min_element(call.inputs[0].shape.begin(), call.inputs[0].shape.end()) - 1};
-  if (rt::cuda::isConvolution(call.name))
+  if (rt::calls::isConvolution(call.name))
     return {0, 0, 1e-5};
   return {0, 1000, call.name.starts_with("train.Attention") ? 1e-4 : 0};
 }

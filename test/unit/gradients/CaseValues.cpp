@@ -5,8 +5,8 @@ using namespace mlir;
 
 namespace kedge::test {
 
-HostTensor makeTensor(RankedTensorType type, const std::vector<double> &values) {
-  HostTensor tensor{type, {}};
+interpret::HostTensor makeTensor(RankedTensorType type, const std::vector<double> &values) {
+  interpret::HostTensor tensor{type, {}};
   auto append = [&](auto number) {
     auto *bytes = reinterpret_cast<const char *>(&number);
     tensor.bytes.insert(tensor.bytes.end(), bytes, bytes + sizeof(number));

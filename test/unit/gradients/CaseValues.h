@@ -7,7 +7,7 @@
 namespace kedge::test {
 
 /// Elements that are not of a float type are cut off.
-HostTensor makeTensor(mlir::RankedTensorType type, const std::vector<double> &values);
+interpret::HostTensor makeTensor(mlir::RankedTensorType type, const std::vector<double> &values);
 
 /// Values as the argument's attributes ask for (GradientCheck.h).
 std::vector<double> drawArgument(mlir::func::FuncOp function, mlir::BlockArgument argument, std::mt19937 &random);

@@ -20,7 +20,7 @@ public:
   const std::set<std::string> &differentiated() const { return reverse.differentiated(); }
 
 private:
-  void bindValues(ConstantEvaluator &evaluator);
+  void bindValues(interpret::ConstantEvaluator &evaluator);
   double compiledLoss();
   double loss();
   std::string compare(unsigned argument);
@@ -37,7 +37,7 @@ private:
   std::string error;
 };
 
-void Check::bindValues(ConstantEvaluator &evaluator) {
+void Check::bindValues(interpret::ConstantEvaluator &evaluator) {
   for (unsigned k = 0; k < values.size(); ++k)
     evaluator.bind(block.getArgument(k), test::makeTensor(tensorType(block.getArgument(k)), values[k]));
 }
@@ -54,7 +54,7 @@ double Check::compiledLoss() {
   for (unsigned k = 0; k < weights.size(); ++k) {
     if (!reverse.seeds()[k])
       continue;
-    HostTensor tensor = compiled->output(std::to_string(k));
+    interpret::HostTensor tensor = compiled->output(std::to_string(k));
     for (int64_t i = 0; i < tensor.elements(); ++i)
       total += weights[k][i] * tensor.floatAt(i);
   }
@@ -64,11 +64,11 @@ double Check::compiledLoss() {
 double Check::loss() {
   if (compiled)
     return compiledLoss();
-  ConstantEvaluator evaluator;
+  interpret::ConstantEvaluator evaluator;
   bindValues(evaluator);
   double total = 0;
   for (auto [k, result] : llvm::enumerate(block.getTerminator()->getOperands())) {
-    const HostTensor *tensor = evaluator.evaluate(result);
+    const interpret::HostTensor *tensor = evaluator.evaluate(result);
     if (!tensor) {
       error = fmt::format("result {} cannot be evaluated", k);
       return 0;
@@ -84,16 +84,16 @@ std::string Check::compare(unsigned index) {
   std::vector<double> found(values[index].size(), 0.0);
   if (grad && compiled) {
     loss();
-    HostTensor tensor = compiled->output(reverse.outputOf(index));
+    interpret::HostTensor tensor = compiled->output(reverse.outputOf(index));
     for (size_t i = 0; i < found.size(); ++i)
       found[i] = tensor.floatAt(i);
   } else if (grad) {
-    ConstantEvaluator evaluator;
+    interpret::ConstantEvaluator evaluator;
     bindValues(evaluator);
     for (unsigned k = 0; k < reverse.seeds().size(); ++k)
       if (reverse.seeds()[k])
         evaluator.bind(reverse.seeds()[k], test::makeTensor(tensorType(reverse.seeds()[k]), weights[k]));
-    const HostTensor *tensor = evaluator.evaluate(grad);
+    const interpret::HostTensor *tensor = evaluator.evaluate(grad);
     if (!tensor)
       return fmt::format("the gradient of argument {} cannot be evaluated", index);
     for (size_t i = 0; i < found.size(); ++i)

@@ -97,7 +97,7 @@ private:
       compiled.setInput(name, makeTensor(tensorType(argument), values));
   }
 
-  void take(unsigned argument, const HostTensor &tensor) {
+  void take(unsigned argument, const interpret::HostTensor &tensor) {
     for (int64_t i = 0; i < tensor.elements(); ++i)
       gradients[argument].push_back(tensor.floatAt(i));
   }

@@ -11,15 +11,15 @@ using namespace kedge::test;
 namespace {
 model::Model load(const Msg &graph) { return model::parseModel(asBytes(modelOf(graph)), "t.onnx"); }
 
-std::string import(const Msg &graph, const ImportOptions &options = {}) {
+std::string import(const Msg &graph, const importer::ImportOptions &options = {}) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = importModel(context, load(graph), options);
+  auto module = importer::importModel(context, load(graph), options);
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   return text;
 }
 
-std::string errorOf(const Msg &graph, const ImportOptions &options = {}) {
+std::string errorOf(const Msg &graph, const importer::ImportOptions &options = {}) {
   try {
     import(graph, options);
   } catch (const Error &error) {
@@ -41,7 +41,7 @@ Msg ints(const std::string &name, const std::vector<int64_t> &dims, const std::v
 Msg truth(const std::string &name, bool value) { return rawTensor<uint8_t>(name, 9, {}, {value}); }
 } // namespace
 
-TEST(GraphImporter, NamesAllUnsupportedOperatorsTogether) {
+TEST(importer::GraphImporter, NamesAllUnsupportedOperatorsTogether) {
   std::string error = errorOf(Msg()
                                   .sub(1, node("Mystery", {"x"}, {"a"}, "one"))
                                   .sub(1, node("Relu", {"a"}, {"b"}, "fine"))
@@ -54,7 +54,7 @@ TEST(GraphImporter, NamesAllUnsupportedOperatorsTogether) {
   expectNo(error, "fine");
 }
 
-TEST(GraphImporter, ErrorsOfShapesNameTheNode) {
+TEST(importer::GraphImporter, ErrorsOfShapesNameTheNode) {
   std::string error = errorOf(Msg()
                                   .sub(1, node("Add", {"x", "w"}, {"y"}, "/block/Add"))
                                   .sub(5, rawTensor<float>("w", 1, {3}, {1, 2, 3}))
@@ -64,7 +64,7 @@ TEST(GraphImporter, ErrorsOfShapesNameTheNode) {
   expectPart(error, "do not broadcast");
 }
 
-TEST(GraphImporter, RolesDecideWhatBecomesState) {
+TEST(importer::GraphImporter, RolesDecideWhatBecomesState) {
   Msg graph = Msg()
                   .sub(1, node("Add", {"x", "w"}, {"a"}))
                   .sub(1, node("Add", {"a", "model"}, {"b"}))
@@ -75,7 +75,7 @@ TEST(GraphImporter, RolesDecideWhatBecomesState) {
                   .sub(5, rawTensor<float>("unused", 1, {2}, {1, 2}))
                   .sub(11, value("x", {2}))
                   .sub(12, value("y", {2}));
-  ImportOptions options;
+  importer::ImportOptions options;
   options.roles = {{"model", train::Role::Frozen}, {"c", train::Role::Constant}};
   std::string text = import(graph, options);
   expectPart(text, "parameter @w tensor<2xf32> from #train.weight<\"t.onnx\"");
@@ -85,7 +85,7 @@ TEST(GraphImporter, RolesDecideWhatBecomesState) {
   expectNo(text, "unused");
 }
 
-TEST(GraphImporter, TakesTheBranchThatIsKnown) {
+TEST(importer::GraphImporter, TakesTheBranchThatIsKnown) {
   auto branch = [](const char *op) {
     return Msg().sub(1, node(op, {"x"}, {"r"})).sub(12, value("r", {2}));
   };
@@ -105,7 +105,7 @@ TEST(GraphImporter, TakesTheBranchThatIsKnown) {
   expectPart(errorOf(graph("asked")), "If: the condition depends on data");
 }
 
-TEST(GraphImporter, SequencesAreLists) {
+TEST(importer::GraphImporter, SequencesAreLists) {
   std::string text = import(Msg()
                                 .sub(1, node("SplitToSequence", {"x", "two"}, {"s"}))
                                 .sub(1, node("SequenceInsert", {"s", "x"}, {"t"}))
@@ -125,7 +125,7 @@ TEST(GraphImporter, SequencesAreLists) {
   expectPart(text, "return %arg0, %");
 }
 
-TEST(GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
+TEST(importer::GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
   Msg graph = Msg()
                   .sub(1, node("Shape", {"x"}, {"shape"}))
                   .sub(1, node("Expand", {"m", "shape"}, {"e"}))
@@ -134,7 +134,7 @@ TEST(GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
                   .sub(11, value("m", {-1, 1}))
                   .sub(12, value("y", {-1, 3}));
   expectPart(errorOf(graph), "dimension 0 of input 'x' (float32[batch x 3]) has no size ('batch'); give it with --shape x=Nx3");
-  ImportOptions options;
+  importer::ImportOptions options;
   options.shapes["x"] = {4, 3};
   std::string text = import(graph, options);
   expectPart(text, "tensor<4x1xf32> {train.binding = #train.binding<input \"m\">}");
@@ -145,7 +145,7 @@ TEST(GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
   expectPart(errorOf(graph, options), "in dimension 1: expected 3, found 5");
 }
 
-TEST(GraphImporter, ASecondGraphSeesTheFirst) {
+TEST(importer::GraphImporter, ASecondGraphSeesTheFirst) {
   model::Model first = load(Msg()
                                 .sub(1, node("Relu", {"x"}, {"h"}))
                                 .sub(5, rawTensor<float>("w", 1, {2}, {1, 2}))
@@ -160,8 +160,8 @@ TEST(GraphImporter, ASecondGraphSeesTheFirst) {
   second.outputs.emplace_back();
   second.outputs[0].name = "loss";
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  ImportOptions options;
-  GraphImporter importer(context, first, options);
+  importer::ImportOptions options;
+  importer::GraphImporter importer(context, first, options);
   importer.importGraph(first.graph);
   importer.importGraph(second);
   std::string text;

@@ -36,7 +36,7 @@ std::optional<model::Tensor> readTensor(const fs::path &path, model::DType decla
 int unitsOf(const std::string &name) { return name.find("attention") != std::string::npos ? 2 : 1; }
 
 /// Empty when equal: rtol 1e-3 and atol 1e-7, as ONNX's own runner, but for 16 bits.
-std::string compare(const model::Tensor &expected, const HostTensor &found, int units) {
+std::string compare(const model::Tensor &expected, const interpret::HostTensor &found, int units) {
   std::vector<int64_t> shape(found.type.getShape().begin(), found.type.getShape().end());
   if (shape != expected.dims)
     return fmt::format("shape [{}], expected [{}]", fmt::join(shape, ","), fmt::join(expected.dims, ","));
@@ -77,11 +77,11 @@ DataSet readDataSet(const model::Model &model, const fs::path &folder) {
   return data;
 }
 
-CaseResult compareAll(const DataSet &data, int units, llvm::function_ref<const HostTensor *(size_t)> found) {
+CaseResult compareAll(const DataSet &data, int units, llvm::function_ref<const interpret::HostTensor *(size_t)> found) {
   for (size_t k = 0; k < data.outputs.size(); ++k) {
     if (!data.outputs[k])
       continue;
-    const HostTensor *output = found(k);
+    const interpret::HostTensor *output = found(k);
     if (!output)
       return {CaseResult::Failed, fmt::format("output {} could not be evaluated", k)};
     if (std::string difference = compare(*data.outputs[k], *output, units); !difference.empty())
@@ -90,10 +90,10 @@ CaseResult compareAll(const DataSet &data, int units, llvm::function_ref<const H
   return {CaseResult::Passed, ""};
 }
 
-CaseResult runImported(const model::Model &model, const DataSet &data, const ImportOptions &options,
+CaseResult runImported(const model::Model &model, const DataSet &data, const importer::ImportOptions &options,
                        const test::RunModule &run) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = importModel(context, model, options);
+  auto module = importer::importModel(context, model, options);
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
   bool random = llvm::any_of(function.getOps(), [](mlir::Operation &op) {
     return mlir::isa<onnx::DropoutOp, onnx::RandomNormalOp, onnx::RandomUniformOp>(op);
@@ -101,10 +101,10 @@ CaseResult runImported(const model::Model &model, const DataSet &data, const Imp
   if (random)
     return {CaseResult::Unsupported, "random numbers are not those of the data set"};
   if (!run) {
-    ConstantEvaluator evaluator;
+    interpret::ConstantEvaluator evaluator;
     return compareAll(data, unitsOf(model.graph.name), [&](size_t k) { return evaluator.evaluate(function.front().getTerminator()->getOperand(k)); });
   }
-  std::map<std::string, HostTensor> inputs;
+  std::map<std::string, interpret::HostTensor> inputs;
   for (mlir::BlockArgument argument : function.getArguments())
     if (auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input)) {
       const model::Tensor &given = data.inputs.at(input.getName().str());
@@ -115,7 +115,7 @@ CaseResult runImported(const model::Model &model, const DataSet &data, const Imp
                                                            : std::vector<char>(codes.begin(), codes.end())};
     }
   auto outputs = run(*module, inputs);
-  return compareAll(data, unitsOf(model.graph.name), [&](size_t k) -> const HostTensor * {
+  return compareAll(data, unitsOf(model.graph.name), [&](size_t k) -> const interpret::HostTensor * {
     auto output = outputs.find(model.graph.outputs[k].name);
     return output == outputs.end() ? nullptr : &output->second;
   });
@@ -129,7 +129,7 @@ CaseResult runDataSet(const model::Model &model, const fs::path &folder, const t
     if (output.kind != model::ValueInfo::Kind::Tensor)
       return {CaseResult::Unsupported, "outputs other than tensors"};
   DataSet data = readDataSet(model, folder);
-  ImportOptions options;
+  importer::ImportOptions options;
   for (const auto &[name, tensor] : data.inputs)
     options.shapes[name] = tensor.dims;
   // Operands that must be known at compile time (shapes, axes, ratios) are given as constants; how many that are,

@@ -23,9 +23,9 @@ struct Case {
   }
 };
 
-cpu::ConvShape shapeOf(const Case &c) {
+rt::calls::ConvShape shapeOf(const Case &c) {
   const TensorDesc x{DType::F32, c.x}, w{DType::F32, c.w}, y{DType::F32, c.y()};
-  return cpu::readConv({"onnx.Conv", c.attrs(), {x, w}, {y}}, x, w, y);
+  return rt::calls::readConv({"onnx.Conv", c.attrs(), {x, w}, {y}}, x, w, y);
 }
 
 /// f(x place, w place, y place) for every product of the convolution.
@@ -146,7 +146,7 @@ const Case kTransformed[] = {
 TEST(KernelConv, WithFewerMultiplications) {
   int64_t filters = 0;
   for (const Case &c : kTransformed) {
-    const cpu::ConvShape shape = shapeOf(c);
+    const rt::calls::ConvShape shape = shapeOf(c);
     for (const bool back : {false, true})
       ASSERT_TRUE(cpu::isWinograd(shape, back)) << c.attrs().dump();
     filters += cpu::isWinogradFilter(shape);

@@ -79,7 +79,7 @@ template <typename T> Expected plainPool(const Case &c, const Array &x, const Ar
   const int64_t inSize = x.size() / kPlanes, outSize = dy.size() / kPlanes;
   std::vector<T> y;
   std::vector<int64_t> indices;
-  std::vector<cpu::Compute<T>> sums(x.size());
+  std::vector<rt::calls::Compute<T>> sums(x.size());
   for (int64_t plane = 0; plane < kPlanes; ++plane) {
     const std::vector<int64_t> maxima = plainMaxima(c, x.data<T>() + plane * inSize);
     for (int64_t o = 0; o < outSize; ++o) {
@@ -87,7 +87,7 @@ template <typename T> Expected plainPool(const Case &c, const Array &x, const Ar
       indices.push_back(place);
       y.push_back(maxima[o] < 0 ? static_cast<T>(-std::numeric_limits<float>::infinity()) : x.data<T>()[place]);
       if (maxima[o] >= 0)
-        sums[place] += static_cast<cpu::Compute<T>>(dy.data<T>()[plane * outSize + o]);
+        sums[place] += static_cast<rt::calls::Compute<T>>(dy.data<T>()[plane * outSize + o]);
     }
   }
   std::vector<T> dx;

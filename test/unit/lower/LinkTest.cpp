@@ -34,8 +34,8 @@ TEST_F(Link, ProgramsStartAndAreReproducible) {
   auto image = lower::emitProgramImage(json, data, {}, target);
   EXPECT_EQ(image, lower::emitProgramImage(json, data, {}, target));
   const std::string first = folder / "first", second = folder / "second", log = folder / "log";
-  linkProgram({image}, first);
-  linkProgram({image}, second);
+  link::linkProgram({image}, first);
+  link::linkProgram({image}, second);
   EXPECT_EQ(contents(first), contents(second));
   EXPECT_NE(std::system((first + " --steps 1 >" + log + " 2>&1").c_str()), 0);
   EXPECT_NE(contents(log).find("77"), std::string::npos) << contents(log);
@@ -45,7 +45,7 @@ TEST_F(Link, ProgramsStartAndAreReproducible) {
 TEST_F(Link, MissingKernelsAreNamed) {
   auto image = lower::emitProgramImage("{}", {}, {"k0_missing"}, target);
   try {
-    linkProgram({image}, folder / "program");
+    link::linkProgram({image}, folder / "program");
     FAIL() << "linked without a kernel";
   } catch (const Error &error) {
     EXPECT_NE(std::string(error.what()).find("k0_missing"), std::string::npos) << error.what();

@@ -70,7 +70,7 @@ public:
 
 private:
   template <typename T> void give(int k, const std::vector<T> &values) {
-    HostTensor tensor{{}, {}};
+    interpret::HostTensor tensor{{}, {}};
     tensor.bytes.assign(reinterpret_cast<const char *>(values.data()), reinterpret_cast<const char *>(values.data() + values.size()));
     function->setInput(std::to_string(k), tensor);
   }

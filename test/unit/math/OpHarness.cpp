@@ -33,7 +33,7 @@ static DenseElementsAttr attributeOf(const Input &input, Type element) {
   return DenseElementsAttr::get(RankedTensorType::get(input.shape, element), values);
 }
 
-static std::vector<double> numbersOf(const HostTensor &tensor) {
+static std::vector<double> numbersOf(const interpret::HostTensor &tensor) {
   std::vector<double> result;
   for (int64_t i = 0; i < tensor.elements(); ++i)
     result.push_back(isa<FloatType>(tensor.type.getElementType()) ? tensor.floatAt(i) : double(tensor.intAt(i)));
@@ -44,7 +44,7 @@ static std::vector<double> numbersOf(const HostTensor &tensor) {
 struct OpHarness::Graph {
   Block block;
   OpBuilder builder;
-  ConstantEvaluator evaluator;
+  interpret::ConstantEvaluator evaluator;
   Location loc;
 
   Graph(OpHarness &harness, const std::vector<Input> &inputs)
@@ -53,12 +53,12 @@ struct OpHarness::Graph {
     for (const Input &input : inputs) {
       Type element = input.element ? input.element : Type(Float64Type::get(&harness.context));
       Value argument = block.addArgument(RankedTensorType::get(input.shape, element), loc);
-      evaluator.bind(argument, HostTensor::fromAttribute(attributeOf(input, element)));
+      evaluator.bind(argument, interpret::HostTensor::fromAttribute(attributeOf(input, element)));
     }
   }
 
   std::vector<double> valuesOf(Value value) {
-    const HostTensor *tensor = evaluator.evaluate(value);
+    const interpret::HostTensor *tensor = evaluator.evaluate(value);
     EXPECT_NE(tensor, nullptr) << "the interpreter has no value";
     return tensor ? numbersOf(*tensor) : std::vector<double>();
   }
@@ -131,7 +131,7 @@ void OpHarness::checkCompiledGradient(Block &block, Value result, ArrayRef<Value
   auto program = compileBlock(context, block, results);
   auto set = [&](size_t index, const Input &input) {
     Type element = cast<RankedTensorType>(block.getArgument(index).getType()).getElementType();
-    program->setInput(std::to_string(index), HostTensor::fromAttribute(attributeOf(input, element)));
+    program->setInput(std::to_string(index), interpret::HostTensor::fromAttribute(attributeOf(input, element)));
   };
   auto objectiveOf = [&](const std::vector<Input> &values) {
     for (auto [index, input] : llvm::enumerate(values))
@@ -167,7 +167,7 @@ void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inpu
   for (int64_t i = 0; i < type.getNumElements(); ++i)
     weights.values.push_back(weightOf(i));
   Value grad = graph.block.addArgument(type, graph.loc);
-  graph.evaluator.bind(grad, HostTensor::fromAttribute(attributeOf(weights, type.getElementType())));
+  graph.evaluator.bind(grad, interpret::HostTensor::fromAttribute(attributeOf(weights, type.getElementType())));
   SmallVector<Value> grads = gradientsOf(graph.builder, result, grad);
   for (auto [operand, input] : llvm::enumerate(inputs)) {
     if (llvm::is_contained(constant, operand))

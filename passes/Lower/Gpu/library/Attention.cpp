@@ -42,7 +42,7 @@ void expectTypes(const CallKernels &kernels) {
   for (const auto *list : {&kernels.call.inputs, &kernels.call.outputs})
     for (const rt::TensorDesc &tensor : *list)
       if (!llvm::is_contained({DType::F32, DType::F16, DType::BF16, DType::Bool, DType::I64}, tensor.type))
-        rt::cpu::failCall(kernels.call, "attention for CUDA computes in f32 on f16, bf16 or f32, and masks are floats "
+        rt::calls::failCall(kernels.call, "attention for CUDA computes in f32 on f16, bf16 or f32, and masks are floats "
                                         "or bool: cast before it, or compile for --target cpu");
 }
 
@@ -65,7 +65,7 @@ Num Scores::cap(Num score, Num *factor) {
 }
 
 Num Scores::maskValue(const ScorePlace &place, Num query, Num key) {
-  const rt::cpu::AttentionMask &mask = shape.mask;
+  const rt::calls::AttentionMask &mask = shape.mask;
   query = min(query, k.index(shape.queries - 1)), key = min(key, k.index(shape.keys - 1));
   Num at = place.batch * mask.batch + place.head * mask.head + query * mask.query + key * mask.key;
   Num value = k.load(*maskMemory, at);

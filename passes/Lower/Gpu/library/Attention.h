@@ -6,8 +6,8 @@
 
 namespace kedge::lower::gpu::attention {
 
-using rt::cpu::AttentionShape;
-using rt::cpu::HeadView;
+using rt::calls::AttentionShape;
+using rt::calls::HeadView;
 
 inline constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
 inline constexpr int64_t kThreads = 128;

@@ -28,7 +28,7 @@ struct Backward {
     for (auto [own, other] : candidates)
       if (own * (depth + valueDepth) + other * mostDepth() + own * other <= kSharedFloats)
         return {own, other};
-    rt::cpu::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+    rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
                       std::max(shape.depth, shape.valueDepth));
   }
 };
@@ -285,13 +285,13 @@ void writeDelta(KernelBuilder &k, const Backward &plan, Memory gradient, Memory 
 } // namespace
 
 void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
-  bool packed = rt::cpu::boolAttr(call, "packed", false);
+  const rt::calls::LibraryCall &call = kernels.call;
+  bool packed = rt::calls::boolAttr(call, "packed", false);
   size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3, o = packed ? 2 : 4;
-  rt::cpu::expectCounts(call, tensors, tensors + 4, results, results);
+  rt::calls::expectCounts(call, tensors, tensors + 4, results, results);
   expectTypes(kernels);
-  AttentionShape shape = rt::cpu::readAttention(call, 1, call.inputs[o], tensors);
-  rt::cpu::expectShape(call, call.inputs[0], call.inputs[o].shape, "dO");
+  AttentionShape shape = rt::calls::readAttention(call, 1, call.inputs[o], tensors);
+  rt::calls::expectShape(call, call.inputs[0], call.inputs[o].shape, "dO");
   // Packed operands are one, which has a view each.
   auto part = [&](size_t number) { return packed ? 0 : number; };
   SmallVector<Operand> operands = {kernels.input(0), kernels.input(1 + part(0)), kernels.input(1 + part(1)),
@@ -303,7 +303,7 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
     return generateNarrowAttentionGrad(kernels, shape, operands);
   }
   if (packed)
-    rt::cpu::failCall(call, "packed gradients of f32 have no kernel for CUDA: give Q, K and V as operands of their own");
+    rt::calls::failCall(call, "packed gradients of f32 have no kernel for CUDA: give Q, K and V as operands of their own");
   Backward plan{shape, shape.o, paddedDepth(shape.depth), paddedDepth(shape.valueDepth)};
   Operand delta = kernels.workspace(kernels.f32(), plan.statistics());
   kernels.kernel("attention_delta", ceilDiv(plan.statistics(), kThreads / 32), kThreads,

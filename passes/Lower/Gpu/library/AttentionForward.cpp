@@ -22,7 +22,7 @@ struct Forward {
       if (sharedFloats() <= kSharedFloats)
         return;
     }
-    rt::cpu::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+    rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
                       std::max(shape.depth, shape.valueDepth));
   }
 
@@ -167,11 +167,11 @@ private:
 } // namespace
 
 void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
-  bool packed = rt::cpu::boolAttr(call, "packed", false);
-  rt::cpu::expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
+  const rt::calls::LibraryCall &call = kernels.call;
+  bool packed = rt::calls::boolAttr(call, "packed", false);
+  rt::calls::expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
   expectTypes(kernels);
-  AttentionShape shape = rt::cpu::readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
+  AttentionShape shape = rt::calls::readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
   Operand q = kernels.input(0), key = packed ? q : kernels.input(1), value = packed ? q : kernels.input(2);
   if (isNarrow(shape, {q, key, value, kernels.output(0)}))
     return generateNarrowAttention(kernels, shape, {kernels.output(0), kernels.output(1), q, key, value});

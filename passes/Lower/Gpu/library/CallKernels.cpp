@@ -54,7 +54,7 @@ Operand CallKernels::workspace(Type element, int64_t count) {
 void CallKernels::expectFloat(Operand operand) const {
   Type type = operand.element;
   if (!type.isF32() && !type.isF64() && !type.isF16() && !type.isBF16())
-    rt::cpu::failCall(call, "kernels for CUDA take f16, bf16, f32 or f64 here: cast before it, or compile for "
+    rt::calls::failCall(call, "kernels for CUDA take f16, bf16, f32 or f64 here: cast before it, or compile for "
                             "--target cpu");
 }
 

@@ -45,7 +45,7 @@ public:
 
   LaunchCode take() { return std::move(code); }
 
-  const rt::LibraryCall call; ///< what the CPU's kernels read, too
+  const rt::calls::LibraryCall call; ///< what the CPU's kernels read, too
   sched::LibraryOp op;
 
 private:

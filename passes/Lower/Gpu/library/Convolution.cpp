@@ -55,16 +55,16 @@ void generateWeights(CallKernels &kernels, const Convolution &convolution) {
 } // namespace
 
 Convolution::Convolution(const CallKernels &kernels)
-    : shape(readConv(kernels.call, rt::cpu::convRolesOf(kernels.call))), roles(rt::cpu::convRolesOf(kernels.call)) {
+    : shape(readConv(kernels.call, rt::calls::convRolesOf(kernels.call))), roles(rt::calls::convRolesOf(kernels.call)) {
   auto operand = [&](int at) {
     size_t inputs = kernels.call.inputs.size(), index = static_cast<size_t>(at);
     return index < inputs ? kernels.input(index) : kernels.output(index - inputs);
   };
   image = operand(roles.image), filter = operand(roles.filter), result = operand(roles.result);
-  if (int at = roles.bias ? rt::cpu::inputIndex(kernels.call, 2) : -1; at >= 0) {
+  if (int at = roles.bias ? rt::calls::inputIndex(kernels.call, 2) : -1; at >= 0) {
     bias = kernels.input(at);
     bool isBack = roles.kind == ConvRoles::Kind::Data;
-    rt::cpu::expectShape(kernels.call, kernels.call.inputs[at], {isBack ? shape.channels : shape.filters}, "the bias");
+    rt::calls::expectShape(kernels.call, kernels.call.inputs[at], {isBack ? shape.channels : shape.filters}, "the bias");
   }
   kernels.expectFloat(result);
   storage = result.element, sum = result.compute;

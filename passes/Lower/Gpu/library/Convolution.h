@@ -5,9 +5,9 @@
 
 namespace kedge::lower::gpu::convolution {
 
-using rt::cpu::ConvRoles;
-using rt::cpu::ConvShape;
-using rt::cpu::Space;
+using rt::calls::ConvRoles;
+using rt::calls::ConvShape;
+using rt::calls::Space;
 
 /// One spatial dimension of "every position of a result sums over taps what it reads of a source". Positions come in
 /// phases: position p of phase f is place f + p * phases of the result, and its tap i, which is tap

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using kedge::rt::cpu::CopyDim;
+using kedge::rt::calls::CopyDim;
 
 unsigned kedge::lower::gpu::vectorWidth(Type element, ArrayRef<int64_t> strides) {
   unsigned width = 128 / element.getIntOrFloatBitWidth();
@@ -176,7 +176,7 @@ void addCopy(CallKernels &kernels, RowCopies &rows, Operand src, Operand dst, st
              int64_t to) {
   if (llvm::any_of(dims, [](const CopyDim &d) { return d.size == 0; }))
     return;
-  StridedJob job{rt::cpu::simplify(std::move(dims)), from, to};
+  StridedJob job{rt::calls::simplify(std::move(dims)), from, to};
   Operand srcBits = kernels.bits(src), dstBits = kernels.bits(dst);
   if (!job.dims.empty() && job.dims.back().src != 1 && job.dims.back().size >= 8)
     for (size_t d = 0; d + 1 < job.dims.size(); ++d)
@@ -237,19 +237,19 @@ void kedge::lower::gpu::convertElements(CallKernels &kernels, const Operand &fro
 }
 
 void kedge::lower::gpu::generateCopies(CallKernels &kernels) {
-  std::vector<rt::cpu::CopyPlan> plans = *rt::cpu::planCopies(kernels.call);
+  std::vector<rt::calls::CopyPlan> plans = *rt::calls::planCopies(kernels.call);
   RowCopies rows;
-  for (rt::cpu::CopyPlan &plan : plans)
+  for (rt::calls::CopyPlan &plan : plans)
     addCopy(kernels, rows, kernels.input(plan.input), kernels.output(plan.output), std::move(plan.dims), plan.from,
             plan.to);
   rows.emit(kernels);
 }
 
 void kedge::lower::gpu::generateSliceGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
-  rt::cpu::expectCounts(call, 1, 1, 1, 1);
+  const rt::calls::LibraryCall &call = kernels.call;
+  rt::calls::expectCounts(call, 1, 1, 1, 1);
   const rt::TensorDesc &whole = call.outputs[0];
-  auto ranges = rt::cpu::readRanges(call, whole, call.inputs[0]);
+  auto ranges = rt::calls::readRanges(call, whole, call.inputs[0]);
   std::vector<Inset> dims;
   for (size_t d = 0; d < ranges.size(); ++d)
     dims.push_back({whole.shape[d], ranges[d].size, ranges[d].start, ranges[d].step});
@@ -257,11 +257,11 @@ void kedge::lower::gpu::generateSliceGrad(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateCenterCropPad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
-  rt::cpu::expectCounts(call, 1, 1, 1, 1);
+  const rt::calls::LibraryCall &call = kernels.call;
+  rt::calls::expectCounts(call, 1, 1, 1, 1);
   const auto &in = call.inputs[0].shape, &out = call.outputs[0].shape;
   if (in.size() != out.size())
-    rt::cpu::failCall(call, "operand and result differ in rank");
+    rt::calls::failCall(call, "operand and result differ in rank");
   std::vector<Inset> dims;
   for (size_t d = 0; d < in.size(); ++d) {
     int64_t difference = in[d] - out[d];

@@ -7,7 +7,7 @@ namespace kedge::lower::gpu {
 
 /// dst[to + sum i_d dst_d] = src[from + sum i_d src_d]. Rows that lie alike in both are moved in vectors of 16 bytes,
 /// transposes in tiles through shared memory.
-void copyStrided(CallKernels &kernels, Operand src, Operand dst, std::vector<rt::cpu::CopyDim> dims, int64_t from,
+void copyStrided(CallKernels &kernels, Operand src, Operand dst, std::vector<rt::calls::CopyDim> dims, int64_t from,
                  int64_t to);
 
 /// One dimension of a tensor that holds another one: its element i is element (i - start) / step of the inner

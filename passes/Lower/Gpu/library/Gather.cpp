@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using namespace kedge::rt::cpu;
+using namespace kedge::rt::calls;
 
 Num kedge::lower::gpu::placeAt(KernelBuilder &k, Memory indices, Num position, int64_t size, Checks checks) {
   Num value = k.load(indices, position);
@@ -25,7 +25,7 @@ Num kedge::lower::gpu::slotOf(KernelBuilder &k, Memory indices, const IndexTuple
 }
 
 void kedge::lower::gpu::generateGather(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   const rt::TensorDesc &data = call.inputs[0], &indices = call.inputs[1];
   expectIndexType(call, indices);
@@ -44,7 +44,7 @@ void kedge::lower::gpu::generateGather(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateGatherElements(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   const rt::TensorDesc &data = call.inputs[0], &indices = call.inputs[1];
   mapLines(call, data, indices); // checks
@@ -60,7 +60,7 @@ void kedge::lower::gpu::generateGatherElements(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateGatherND(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   IndexTuples tuples =
       readTuples(call, call.inputs[0], call.inputs[1], call.outputs[0], intAttr(call, "batch_dims", 0));

@@ -7,10 +7,10 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using namespace kedge::rt::cpu;
+using namespace kedge::rt::calls;
 
 void kedge::lower::gpu::generateGatherGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   const rt::TensorDesc &indices = call.inputs[1], &dx = call.outputs[0];
   expectIndexType(call, indices);
@@ -29,7 +29,7 @@ void kedge::lower::gpu::generateGatherGrad(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateGatherNDGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   IndexTuples tuples =
       readTuples(call, call.outputs[0], call.inputs[1], call.inputs[0], intAttr(call, "batch_dims", 0));
@@ -96,7 +96,7 @@ void walkLines(CallKernels &kernels, const LineMap &lines, int64_t elements) {
 } // namespace
 
 void kedge::lower::gpu::generateGatherElementsGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   const rt::TensorDesc &indices = call.inputs[1], &dx = call.outputs[0];
   expectShape(call, call.inputs[0], indices.shape, "the incoming gradient");

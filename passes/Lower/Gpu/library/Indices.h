@@ -11,7 +11,7 @@ enum class Checks { Trap, None };
 Num placeAt(KernelBuilder &k, Memory indices, Num position, int64_t size, Checks checks = Checks::Trap);
 
 /// The slice that tuple number `tuple` names.
-Num slotOf(KernelBuilder &k, Memory indices, const rt::cpu::IndexTuples &tuples, Num tuple,
+Num slotOf(KernelBuilder &k, Memory indices, const rt::calls::IndexTuples &tuples, Num tuple,
            Checks checks = Checks::Trap);
 
 /// Gathered rows summed back: row s of `dst` is the sum of the rows of `src` whose slot is s, in an order that depends

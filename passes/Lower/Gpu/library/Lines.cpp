@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using namespace kedge::rt::cpu;
+using namespace kedge::rt::calls;
 
 namespace {
 
@@ -45,7 +45,7 @@ Num extremeOf(KernelBuilder &k, Memory x, Num first, const AxisView &view, bool 
 } // namespace
 
 void kedge::lower::gpu::generateCumSum(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   AxisView view = axisOf(kernels, call.inputs[0].shape, 0);
   bool exclusive = boolAttr(call, "exclusive", false), reverse = boolAttr(call, "reverse", false);
@@ -64,7 +64,7 @@ void kedge::lower::gpu::generateCumSum(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateArgExtreme(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   AxisView view = axisOf(kernels, call.inputs[0].shape, 0);
   bool takeLast = boolAttr(call, "select_last_index", false), largest = call.name == "onnx.ArgMax";
@@ -79,7 +79,7 @@ void kedge::lower::gpu::generateArgExtreme(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateHardmax(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   AxisView view = axisOf(kernels, call.inputs[0].shape, -1);
   kernels.expectFloat(kernels.input(0));
@@ -93,7 +93,7 @@ void kedge::lower::gpu::generateHardmax(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateTopK(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 2, 2);
   AxisView view = axisOf(kernels, call.inputs[0].shape, -1), chosen = axisOf(kernels, call.outputs[0].shape, -1);
   bool largest = boolAttr(call, "largest", true);
@@ -124,7 +124,7 @@ void kedge::lower::gpu::generateTopK(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateOneHot(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 2, 2, 1, 1);
   const rt::TensorDesc &y = call.outputs[0];
   AxisView view = axisOf(kernels, y.shape, -1);
@@ -143,7 +143,7 @@ void kedge::lower::gpu::generateOneHot(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateEyeLike(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   const rt::TensorDesc &y = call.outputs[0];
   if (y.shape.size() != 2)
     failCall(call, "a matrix is expected");
@@ -157,7 +157,7 @@ void kedge::lower::gpu::generateEyeLike(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateTrilu(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   const Shape &shape = call.inputs[0].shape;
   if (shape.size() < 2)

@@ -14,7 +14,7 @@ bool isNarrow(const AttentionShape &shape, ArrayRef<Operand> operands) {
 }
 
 void failTooDeep(const CallKernels &kernels, const AttentionShape &shape) {
-  rt::cpu::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+  rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
                     std::max(shape.depth, shape.valueDepth));
 }
 

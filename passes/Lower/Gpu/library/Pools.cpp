@@ -6,8 +6,8 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using kedge::rt::cpu::PoolShape;
-using kedge::rt::cpu::Space;
+using kedge::rt::calls::PoolShape;
+using kedge::rt::calls::Space;
 
 namespace {
 
@@ -98,10 +98,10 @@ Nums walkWindows(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> in, Nums ca
 }
 
 PoolShape readForward(const CallKernels &kernels) {
-  return rt::cpu::readPool(kernels.call, kernels.call.inputs[0], kernels.call.outputs[0]);
+  return rt::calls::readPool(kernels.call, kernels.call.inputs[0], kernels.call.outputs[0]);
 }
 PoolShape readBackward(const CallKernels &kernels) {
-  return rt::cpu::readPool(kernels.call, kernels.call.outputs[0], kernels.call.inputs[0]);
+  return rt::calls::readPool(kernels.call, kernels.call.outputs[0], kernels.call.inputs[0]);
 }
 
 Num flatten(KernelBuilder &k, ArrayRef<Num> index, const Space &sizes) {
@@ -111,15 +111,15 @@ Num flatten(KernelBuilder &k, ArrayRef<Num> index, const Space &sizes) {
 } // namespace
 
 void kedge::lower::gpu::generateMaxPool(CallKernels &kernels) {
-  rt::cpu::expectCounts(kernels.call, 1, 1, 1, 2);
+  rt::calls::expectCounts(kernels.call, 1, 1, 1, 2);
   PoolShape p = readForward(kernels);
   Operand x = kernels.input(0), y = kernels.output(0);
   if (!x.element.isInteger())
     kernels.expectFloat(x);
   else if (kernels.call.inputs[0].type == rt::DType::U8)
-    rt::cpu::failCall(kernels.call, "maxima of u8 have no kernel for CUDA: cast to i8 or f32");
-  int indices = rt::cpu::outputIndex(kernels.call, 1);
-  bool columnMajor = rt::cpu::intAttr(kernels.call, "storage_order", 0) == 1;
+    rt::calls::failCall(kernels.call, "maxima of u8 have no kernel for CUDA: cast to i8 or f32");
+  int indices = rt::calls::outputIndex(kernels.call, 1);
+  bool columnMajor = rt::calls::intAttr(kernels.call, "storage_order", 0) == 1;
   SmallVector<Operand> operands = {x, y};
   if (indices >= 0)
     operands.push_back(kernels.output(indices));
@@ -140,7 +140,7 @@ void kedge::lower::gpu::generateMaxPool(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateMaxPoolGrad(CallKernels &kernels) {
-  rt::cpu::expectCounts(kernels.call, 2, 2, 1, 1);
+  rt::calls::expectCounts(kernels.call, 2, 2, 1, 1);
   PoolShape p = readBackward(kernels);
   kernels.expectFloat(kernels.output(0));
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
@@ -159,10 +159,10 @@ void kedge::lower::gpu::generateMaxPoolGrad(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateAveragePool(CallKernels &kernels) {
-  rt::cpu::expectCounts(kernels.call, 1, 1, 1, 1);
+  rt::calls::expectCounts(kernels.call, 1, 1, 1, 1);
   PoolShape p = readForward(kernels);
   kernels.expectFloat(kernels.output(0));
-  bool includePad = rt::cpu::boolAttr(kernels.call, "count_include_pad", false);
+  bool includePad = rt::calls::boolAttr(kernels.call, "count_include_pad", false);
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
     Nums index = k.split(flat, sizesOf(p.planes, p.out));
     Memory x = k.shifted(memory[0], index[0] * p.inSize());
@@ -175,10 +175,10 @@ void kedge::lower::gpu::generateAveragePool(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateAveragePoolGrad(CallKernels &kernels) {
-  rt::cpu::expectCounts(kernels.call, 1, 1, 1, 1);
+  rt::calls::expectCounts(kernels.call, 1, 1, 1, 1);
   PoolShape p = readBackward(kernels);
   kernels.expectFloat(kernels.output(0));
-  bool includePad = rt::cpu::boolAttr(kernels.call, "count_include_pad", false);
+  bool includePad = rt::calls::boolAttr(kernels.call, "count_include_pad", false);
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
     Nums index = k.split(flat, sizesOf(p.planes, p.in));
     Memory dy = k.shifted(memory[0], index[0] * p.outSize());

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using namespace kedge::rt::cpu;
+using namespace kedge::rt::calls;
 
 namespace {
 
@@ -167,7 +167,7 @@ std::vector<Axis> axesOf(std::vector<AxisTable> tables, const Shape &sizes, cons
 }
 
 /// Padded places as tables of one source each; none for the constant.
-std::vector<AxisTable> padTables(const rt::LibraryCall &call, const Padding &padding, const Shape &inner,
+std::vector<AxisTable> padTables(const rt::calls::LibraryCall &call, const Padding &padding, const Shape &inner,
                                  const Shape &padded) {
   std::vector<AxisTable> tables;
   for (const Shape &places : sourceTables(call, padding, inner, padded)) {
@@ -195,7 +195,7 @@ int64_t bitsOf(Type element, double value) {
 } // namespace
 
 void kedge::lower::gpu::generateResize(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   const rt::TensorDesc &x = call.inputs[0], &y = call.outputs[0];
   resample(kernels, "resize", axesOf(readResize(call, x, y), y.shape, x.shape),
@@ -203,7 +203,7 @@ void kedge::lower::gpu::generateResize(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateResizeGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   const rt::TensorDesc &dy = call.inputs[0], &dx = call.outputs[0];
   std::vector<AxisTable> tables = readResize(call, dx, dy);
@@ -213,7 +213,7 @@ void kedge::lower::gpu::generateResizeGrad(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generatePad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 2, 1, 1);
   const rt::TensorDesc &in = call.inputs[0], &out = call.outputs[0];
   Padding padding = readPadding(call, in, out);
@@ -230,7 +230,7 @@ void kedge::lower::gpu::generatePad(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generatePadGrad(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 1, 1);
   const rt::TensorDesc &dy = call.inputs[0], &dx = call.outputs[0];
   std::vector<AxisTable> tables = padTables(call, readPadding(call, dx, dy), dx.shape, dy.shape);

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
-using namespace kedge::rt::cpu;
+using namespace kedge::rt::calls;
 
 namespace {
 
@@ -16,7 +16,7 @@ enum class Reduction { None, Add, Mul, Max, Min };
 
 /// Also decides in which type the data is read: only moved, it is bits.
 Reduction readReduction(const CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   const char *names[] = {"none", "add", "mul", "max", "min"};
   std::string name = stringAttr(call, "reduction", "none");
   auto found = llvm::find(names, name);
@@ -76,7 +76,7 @@ struct Operands {
 } // namespace
 
 void kedge::lower::gpu::generateScatterElements(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 3, 3, 1, 1);
   LineMap lines = mapLines(call, call.inputs[0], call.inputs[1]);
   Operands operands(kernels);
@@ -93,7 +93,7 @@ void kedge::lower::gpu::generateScatterElements(CallKernels &kernels) {
 }
 
 void kedge::lower::gpu::generateScatterND(CallKernels &kernels) {
-  const rt::LibraryCall &call = kernels.call;
+  const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 3, 3, 1, 1);
   IndexTuples tuples = readTuples(call, call.inputs[0], call.inputs[1], call.inputs[2], 0);
   Operands operands(kernels);

@@ -30,10 +30,10 @@ json collective(Tail &tail, const char *name, int64_t ranks, const json &input, 
                 uint64_t to) {
   json launch = {{"library", name},  {"attrs", {{"ranks", ranks}}}, {"args", {from, to}}, {"reads", 1},
                  {"inputs", {input}}, {"outputs", {output}},         {"loc", "layer"}};
-  rt::LibraryCall call{name, launch["attrs"], {}, {}};
+  rt::calls::LibraryCall call{name, launch["attrs"], {}, {}};
   call.inputs.push_back({rt::DType::F32, input["shape"]});
   call.outputs.push_back({rt::DType::F32, output["shape"]});
-  const size_t bytes = rt::makeKernel(call, 1)->workspaceBytes();
+  const size_t bytes = rt::calls::makeKernel(call, 1)->workspaceBytes();
   launch["workspace"] = {{"offset", tail.take(bytes)}, {"bytes", bytes}};
   return launch;
 }
