@@ -67,6 +67,24 @@ ALLOWED = {
                                    "runtime/comm/tcp"],
 }
 
+# The namespaces that a folder opens; the longest path that fits counts. Import and export are words of C++.
+NAMESPACES = {
+    "lib/Analysis": "analysis", "lib/Export": "exporter", "lib/Import": "importer", "lib/Interfaces": "", "lib/Interpret": "interpret",
+    "lib/Link": "link", "lib/Lint": "lint", "lib/Model": "model", "lib/Solver": "solver", "lib/Support": "",
+    "lib/Dialect": "", "lib/Dialect/Dist": "dist", "lib/Dialect/Exec": "exec", "lib/Dialect/Kedge": "",
+    "lib/Dialect/ONNX": "onnx|", "lib/Dialect/Sched": "sched|", "lib/Dialect/Train": "train", "lib/Dialect/Tune": "tune",
+    "passes/Adapters": "adapters", "passes/Autodiff": "autodiff", "passes/Import": "raise", "passes/Levels": "levels",
+    "passes/Lower": "lower", "passes/Lower/Codegen": "lower|lower::codegen", "passes/Lower/Gpu": "lower|lower::gpu",
+    "passes/Lower/Gpu/library": "lower::gpu|lower::gpu::attention|lower::gpu::convolution", "passes/Lower/Gpu/thread": "lower::gpu",
+    "passes/Memory": "memory", "passes/Offload": "offload", "passes/Partition": "partition", "passes/Pipelines": "pipelines",
+    "passes/Precision": "precision", "passes/Rematerialize": "remat", "passes/Schedule": "schedule", "driver": "driver",
+    "runtime": "rt", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
+    "runtime/comm/tcp": "rt|rt::tcp", "runtime/cpu": "rt|rt::cpu", "runtime/cpu/conv": "rt::cpu|rt::cpu::depthwise",
+    "runtime/cuda": "rt::cuda", "runtime/cuda/library": "rt::cuda|rt::cuda::nccl",
+    "tools": "tool", "tools/kedge-bench": "bench",
+}
+FOREIGN = ("llvm", "mlir", "CLI", "detail", "key")
+
 # Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.
 WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Model", "Lint", "Export/Skeleton",
                 *(room for room in ALLOWED if room.startswith("runtime/"))]
@@ -167,6 +185,20 @@ def check_paths(root, path, files):
             yield f"{name}:{number}: includes '{included}', found no {stem}.td that it is made from"
 
 
+def check_namespaces(root, path):
+    """What a file opens, forward declarations of other rooms aside (a block of nothing but `class Name;`)."""
+    name, text = str(path.relative_to(root)), path.read_text()
+    folder = max((f for f in NAMESPACES if f"{name}/".startswith(f"{f}/")), key=len, default=None)
+    if folder is None or path.suffix == ".td":
+        return
+    expected = ["::".join(filter(None, ("kedge", part))) for part in NAMESPACES[folder].split("|")]
+    for found in re.finditer(r"^(?:inline )?namespace (?:KEDGE_\w+ )?([\w:]+) \{\n((?:.*\n)*?)\}", text, re.M):
+        declared = all(re.match(r"(class|struct|enum class) \w+[^{]*;|$|//", line) for line in found.group(2).splitlines())
+        if found.group(1) not in expected and found.group(1).split("::")[0] not in FOREIGN and not declared:
+            number = text.count("\n", 0, found.start()) + 1
+            yield f"{name}:{number}: opens {found.group(1)}, expected {' or '.join(expected)}"
+
+
 def check_folders(root, paths):
     for folder, count in sorted(collections.Counter(path.parent for path in paths).items()):
         if count > FOLDER_FILES:
@@ -208,7 +240,7 @@ def main():
         if path.suffix in SOURCES:
             problems += check_paths(root, path, files)
             if path.relative_to(root).parts[0] in HOUSE:
-                problems += [*check_includes(root, path), *check_size(root, path)]
+                problems += [*check_includes(root, path), *check_size(root, path), *check_namespaces(root, path)]
     problems += [*check_folders(root, paths), *check_passes(root)]
     print("\n".join(problems) or "the layout holds")
     sys.exit(bool(problems))
