@@ -1,9 +1,5 @@
 # Compiler flags that every target of the project shares.
-if(KEDGE_ASSERTIONS)
-  # libMLIR is an NDEBUG build: LLVM's own assertions stay off (their objects differ in layout),
-  # only KEDGE_ASSERT (Support/Assert.h) comes alive.
-  add_compile_definitions(KEDGE_ASSERTIONS)
-endif()
+# libMLIR is an NDEBUG build, and its headers differ in layout without it; lib/Support/Assert.h has what the project asserts.
 add_compile_definitions(NDEBUG)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-strict-aliasing)
 if(KEDGE_SANITIZE)

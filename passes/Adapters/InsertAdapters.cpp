@@ -7,6 +7,7 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/Assert.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
@@ -270,8 +271,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     unsigned index = model.getNumArguments();
     auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
     auto inserted = model.insertArgument(index, type, train::boundTo(binding), base.getLoc());
-    assert(succeeded(inserted));
-    (void)inserted;
+    KEDGE_ASSERT(succeeded(inserted));
     return model.getArgument(index);
   }
 

@@ -9,6 +9,7 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "lib/Support/Assert.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/FewBits.h"
 #include "runtime/io/NamePattern.h"
@@ -118,8 +119,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     unsigned index = model.getNumArguments();
     auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
     auto inserted = model.insertArgument(index, type, train::boundTo(binding), weight.state.getLoc());
-    assert(succeeded(inserted));
-    (void)inserted;
+    KEDGE_ASSERT(succeeded(inserted));
     return model.getArgument(index);
   }
 

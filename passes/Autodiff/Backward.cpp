@@ -6,6 +6,7 @@
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
+#include "lib/Support/Assert.h"
 
 namespace kedge::autodiff {
 using namespace mlir;
@@ -123,7 +124,7 @@ LogicalResult Backward::differentiate(OpBuilder &builder, Operation *op, ArrayRe
 }
 
 void Backward::accumulate(OpBuilder &builder, Location loc, Value operand, Value gradient) {
-  assert(gradient.getType() == operand.getType());
+  KEDGE_ASSERT(gradient.getType() == operand.getType());
   Value &total = gradients[operand];
   total = total ? onnx::AddOp::create(builder, loc, total, gradient).getResult() : gradient;
 }

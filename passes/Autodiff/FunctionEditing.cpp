@@ -1,6 +1,7 @@
 #include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Support/Assert.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -24,8 +25,7 @@ Value argumentFor(func::FuncOp function, BindingKind kind, StringRef name, Type 
       return function.getArgument(index);
   auto binding = train::BindingAttr::get(function.getContext(), kind, name);
   auto inserted = function.insertArgument(index, type, train::boundTo(binding), function.getLoc());
-  assert(succeeded(inserted));
-  (void)inserted;
+  KEDGE_ASSERT(succeeded(inserted));
   return function.getArgument(index);
 }
 
@@ -33,8 +33,7 @@ void addResult(func::FuncOp function, Value value, train::BindingAttr binding) {
   Operation *terminator = returnOf(function);
   unsigned index = terminator->getNumOperands();
   auto inserted = function.insertResult(index, value.getType(), train::boundTo(binding));
-  assert(succeeded(inserted));
-  (void)inserted;
+  KEDGE_ASSERT(succeeded(inserted));
   terminator->insertOperands(index, value);
 }
 
@@ -55,8 +54,7 @@ void eraseResults(func::FuncOp function, llvm::function_ref<bool(unsigned)> unwa
     dead[index] = unwanted(index);
   returnOf(function)->eraseOperands(dead);
   auto erased = function.eraseResults(dead);
-  assert(succeeded(erased));
-  (void)erased;
+  KEDGE_ASSERT(succeeded(erased));
 }
 
 void eraseResults(func::FuncOp function, BindingKind kind) {
@@ -71,8 +69,7 @@ void eraseUnused(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments())
     dead[argument.getArgNumber()] = argument.use_empty();
   auto erased = function.eraseArguments(dead);
-  assert(succeeded(erased));
-  (void)erased;
+  KEDGE_ASSERT(succeeded(erased));
   updateType(function);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Lists messages of dialects and passes that no test expects: messages.py ROOT.
 
-A message counts as expected when a test (.mlir, .test, .cpp) holds its longest piece of text or 25 characters of it.
+A message counts as expected when what a test expects holds its longest piece of text or 25 characters of it: expected-error and the like in
+.mlir, lines of FileCheck there and in .test, texts in quotes in .cpp and .py.
 What no input can bring about is in GUARDS, with the reason; what stands there and is gone is an error, too.
 """
 import pathlib
@@ -29,6 +30,18 @@ def messages(root):
                     yield f"{path.relative_to(root)}:{text.count(chr(10), 0, call.start()) + 1}", pieces
 
 
+CHECKED = re.compile(r"^\s*(?://|;|#)?\s*(?!RUN|REQUIRES|DEFINE|REDEFINE|UNSUPPORTED|XFAIL)[A-Z][A-Z0-9_-]*:(.*)$", re.MULTILINE)
+DIAGNOSED = re.compile(r"expected-(?:error|warning|remark|note)(?:-re)?[^{\n]*\{\{(.*?)\}\}", re.DOTALL)
+
+
+def expectations(path):
+    """What the test asks for, without its commands, inputs and comments."""
+    text = path.read_text()
+    if path.suffix in (".cpp", ".py"):
+        return TEXT.findall(re.sub(r'"\s*\n\s*"', "", text))
+    return CHECKED.findall(text) + (DIAGNOSED.findall(text) if path.suffix == ".mlir" else [])
+
+
 def is_expected(piece, tests):
     windows = [piece[at:at + 25] for at in range(max(1, len(piece) - 24))]
     return any(window in tests for window in windows)
@@ -36,8 +49,8 @@ def is_expected(piece, tests):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    files = [path for path in (root / "test").rglob("*") if path.suffix in (".mlir", ".test", ".cpp") and path.is_file()]
-    tests = "\n".join(path.read_text() for path in files)
+    files = [path for path in (root / "test").rglob("*") if path.suffix in (".mlir", ".test", ".cpp", ".py") and path.is_file()]
+    tests = "\n".join(text for path in files for text in expectations(path))
     found, missing, guards = 0, [], set(GUARDS)
     for place, pieces in messages(root):
         found += 1

@@ -24,3 +24,12 @@ func.func @along(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   %0 = train.straight_through %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @modes(%x: tensor<2xf32>, %y: tensor<3xf32>) {
+  // expected-error @+2 {{by_mode takes 'tensor<2xf32>' in training and 'tensor<3xf32>' elsewhere; expected the same type and shape}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.by_mode %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
