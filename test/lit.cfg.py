@@ -45,7 +45,7 @@ if has_packages(test_python, "onnx", "onnxruntime"):
 torch_python = os.environ.get("KEDGE_TORCH_PYTHON", test_python)  # for the recipes of the guide alone
 if has_packages(torch_python, "torch", "onnxscript"):
     config.available_features.add("python-torch")
-if subprocess.run([str(pathlib.Path(__file__).parents[1] / "scripts/format.sh"), "--version"], capture_output=True).returncode == 0:
+if subprocess.run([os.path.join(os.path.dirname(__file__), "../scripts/format.sh"), "--version"], capture_output=True).returncode == 0:
     config.available_features.add("clang-format")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
