@@ -40,6 +40,10 @@ model = onnx.load(hinted.model)
 model.graph.node[1].name = "node__native_batch_norm_legit_no_training_1"
 onnx.save(model, hinted.model)
 expect(lint(hinted), "'node__native_batch_norm_legit_no_training_1' says that")
+fresh = {"n.weight": array(numpy.ones(2)), "n.bias": array(numpy.zeros(2))}
+merged = small("merged", [("LayerNormalization", ["x", "n.weight", "n.bias"], ["h"]), ("LayerNormalization", ["h", "n.weight", "n.bias"], ["y"])],
+               {"y": [1, 2]}, fresh)
+expect(lint(merged), "2 operators read it, all its values are equal, and the file has no paths of modules")
 dropped = small("dropped", [head[0], ("Add", ["h", "fc.bias"], ["b"]), ("Dropout", ["b", "ratio", "on"], ["y"])], {"y": [1, 2]},
                 weights | {"ratio": array(0.5), "on": numpy.array(True)})
 assert "not known: Dropout" not in lint(dropped)
