@@ -2,6 +2,7 @@
 #include "driver/Compilation.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "driver/Remedies.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 
@@ -63,7 +64,7 @@ int compileWorlds(const CompileOptions &options) {
     compilation.schedule();
     compilation.lower();
     if (!compilation.fits())
-      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(number), compilation.whyNothingFits().c_str()), 2;
+      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(number), compilation.whyNothingFits(remediesText(one)).c_str()), 2;
     bundle.add(number, compilation.programParts());
   }
   linkParts(bundle.finish(), options, options.output);

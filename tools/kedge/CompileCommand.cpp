@@ -11,6 +11,7 @@
 #include "driver/Worlds.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "driver/Remedies.h"
 #include <cstdio>
 #include <fmt/ranges.h>
 
@@ -85,7 +86,7 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == "exec")
     return output(options, compilation.text()), 0;
   if (!compilation.fits())
-    return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
+    return fprintf(stderr, "%s", compilation.whyNothingFits(remediesText(options)).c_str()), 2;
   if (object)
     compilation.emitObject(options.output);
   else if (library)
