@@ -12,12 +12,6 @@ namespace kedge::interpret {
 class ConstantEvaluator;
 } // namespace kedge::interpret
 
-namespace kedge::interpret {
-} // namespace kedge::interpret
-
-namespace kedge::interpret {
-} // namespace kedge::interpret
-
 namespace kedge::importer {
 
 struct ImportOptions {

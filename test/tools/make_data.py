@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/make_data.py makes of small pictures and tables: make_data.py OUT SCRIPT."""
+"""What scripts/make/make_data.py makes of small pictures and tables: make_data.py OUT SCRIPT."""
 import pathlib
 import subprocess
 import sys
