@@ -57,6 +57,8 @@ struct Options {
 /// The questions about operators that lint asks the compiler; see lintOperators() in LintOps.h.
 struct Operators {
   std::function<bool(const std::string &domain, const std::string &op)> isSupported, hasGradient;
+  /// Why this form of an operator that has a gradient has none: "reduction 'max'"; "" when it has.
+  std::function<std::string(const model::Node &)> gradientGap;
   /// `operand` is ONNX's operand number. Called only where ONNX itself defines a gradient.
   std::function<bool(const std::string &domain, const std::string &op, size_t operand)> isDifferentiable;
 };
@@ -106,7 +108,6 @@ struct PyTorchGradient {
   bool stops = false;        ///< detach()
   bool clamps = false;       ///< bounds that are numbers: nothing passes on them
   bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
-  bool zeroAtZero = false;   ///< the root in std() or a distance: none where the result is 0
 };
 PyTorchGradient pyTorchGradient(const model::Node &);
 /// Whether this Identity is a detach().
