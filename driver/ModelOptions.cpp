@@ -18,6 +18,7 @@ lint::Options ModelOptions::lintOptions() const {
     const std::vector<std::string> beside = trainedBeside(adapters);
     options.train.insert(options.train.end(), beside.begin(), beside.end());
   }
+  options.tie = tie;
   options.trainMode = trainMode;
   options.strict = strict;
   options.repair = repair;

@@ -28,13 +28,15 @@ std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns
 /// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
 class NameOption {
 public:
-  NameOption(const char *option, const std::vector<std::string> &texts)
-      : option(option), texts(texts), patterns(compileAll(texts, option)), used(texts.size(), false) {}
+  NameOption(const char *option, const std::vector<std::string> &texts, const std::map<std::string, std::string> &former)
+      : option(option), texts(texts), former(former), patterns(compileAll(texts, option)), used(texts.size(), false) {}
 
   bool fits(const Initializer &tensor) {
     bool any = false;
     for (size_t i = 0; i < patterns.size(); ++i) {
-      const bool found = patterns[i].isIn(tensor.name) || patterns[i].isIn(tensor.original);
+      auto old = former.find(tensor.name);
+      const bool found = patterns[i].isIn(tensor.name) || patterns[i].isIn(tensor.original) ||
+                         (old != former.end() && patterns[i].isIn(old->second));
       used[i] = used[i] || found;
       any |= found;
     }
@@ -58,6 +60,7 @@ public:
 private:
   const char *option;
   std::vector<std::string> texts;
+  const std::map<std::string, std::string> &former; // names in the file, of tensors that it had not named
   std::vector<rt::NamePattern> patterns;
   std::vector<bool> used;
 };
@@ -88,7 +91,7 @@ std::string list(const std::vector<std::string> &names) {
 class Classifier {
 public:
   Classifier(const Evidence &evidence, const Options &options)
-      : evidence(evidence), train("--train", options.train), freeze("--freeze", options.freeze), variables(trainingVariables(evidence.model)) {
+      : evidence(evidence), train("--train", options.train, options.former), freeze("--freeze", options.freeze, options.former), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -188,6 +191,8 @@ private:
                    }));
     if (!weight && !path && looksLikeMask(tensor) && !(named && isFresh(tensor)))
       return guess(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
+    if (isBufferName(tensor.name))
+      return guess(out, Verdict::Buffer, "PyTorch's libraries call a buffer so");
     return weight ? decide(out, Verdict::Parameter, "a gradient reaches it") : guess(out, Verdict::Parameter, "a gradient reaches it");
   }
 

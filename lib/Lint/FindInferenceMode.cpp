@@ -39,8 +39,7 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
     return;
   context.findings.push_back({Severity::Error, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                               fmt::format("ratio {:.3g}, but not in training mode: it does nothing", *ratio),
-                              std::string(trainModeRemedy) + ", or export the model in training mode", true,
-                              ""});
+                              trainModeRemedy, true, ""});
 }
 
 /// The exporter decomposes attention without its dropout; the original call still names the ratio.

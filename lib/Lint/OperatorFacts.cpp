@@ -174,6 +174,12 @@ bool isWeightName(const std::string &name) {
   return leaves.count(name.substr(name.find_last_of("./") + 1));
 }
 
+bool isBufferName(const std::string &name) {
+  static const std::set<std::string> leaves = {"final_logits_bias", "running_mean", "running_var", "num_batches_tracked", "inv_freq",
+                                               "original_inv_freq", "masked_bias"};
+  return leaves.count(name.substr(name.find_last_of("./") + 1));
+}
+
 bool isRandom(const Node &node) {
   static const std::set<std::string> ops = {"Dropout",      "RandomNormalLike", "RandomUniformLike",
                                             "Bernoulli",    "Multinomial",      "RandomNormal",

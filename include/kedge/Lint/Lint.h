@@ -49,8 +49,10 @@ struct Options {
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
   bool strict = false; ///< verdicts that rest on a guess are errors
+  std::vector<std::string> tie; // expressions, searched in the names of parameters that share a tensor
   std::set<std::string> allow;
   bool severalRanks = false;
+  std::map<std::string, std::string> former; // set by prepare(): name -> name in the file, where the file had lost it
   bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
 };
 
@@ -74,6 +76,8 @@ struct Report {
   /// From prepare(): the model as loaded, and the model with repairs and ties but not in
   /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
+  std::shared_ptr<const model::Model> trained; // the same in the modes that training has
+  std::vector<std::string> modes;              // those of `changes` that are about modes
 
   bool hasErrors() const;
   /// The verdict on an initializer; Constant if there is no initializer of that name.
