@@ -57,10 +57,10 @@ Operators lintOperators(MLIRContext &context) {
     return !name || name->hasInterface<DifferentiableOpInterface>() || name->hasInterface<DecomposableOpInterface>();
   };
   operators.gradientGap = [](const model::Node &node) {
-    const std::string reduction = node.attrString("reduction");
-    const bool scatters = node.is("ScatterElements") || node.is("ScatterND");
-    return scatters && !onnx::scattersWithGradient(reduction.empty() ? "none" : reduction) ? fmt::format("reduction '{}'", reduction)
-                                                                                            : std::string();
+    if (!node.is("ScatterElements") && !node.is("ScatterND"))
+      return std::string();
+    const std::string reduction = node.attrString("reduction", "none");
+    return onnx::scattersWithGradient(reduction) ? std::string() : fmt::format("reduction '{}'", reduction);
   };
   operators.isDifferentiable = [&context](const std::string &domain, const std::string &op, size_t operand) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);

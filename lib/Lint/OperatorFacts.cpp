@@ -38,7 +38,6 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
       {"Where", {1, 2}},
       {"Cast", {0}},
       {"CastLike", {0}},
-      
       {"OneHot", {2}},
       {"Compress", {0}},
       {"ReverseSequence", {0}},
