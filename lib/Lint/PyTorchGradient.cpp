@@ -30,6 +30,14 @@ bool clampsByNumbers(const std::string &function, const model::Node &node) {
   return std::all_of(values.begin() + std::min<size_t>(1, values.size()), values.end(),
                      [](const std::string &value) { return value.starts_with("scalar_tensor"); });
 }
+bool scalesByFrequency(const std::string &function, const model::Node &node) {
+  std::optional<FxCall> call = function == "embedding.default" ? FxCall::of(node) : std::nullopt;
+  if (!call)
+    return false;
+  auto found = call->keywords.find("scale_grad_by_freq");
+  return (call->arguments.size() > 3 && call->arguments[3].text == "True") ||
+         (found != call->keywords.end() && found->second.text == "True");
+}
 } // namespace
 
 PyTorchGradient pyTorchGradient(const model::Node &node) {
@@ -37,6 +45,7 @@ PyTorchGradient pyTorchGradient(const model::Node &node) {
   PyTorchGradient gradient;
   gradient.stops = function == "detach.default" || function == "detach_.default";
   gradient.clamps = clampsByNumbers(function, node);
+  gradient.scalesByFrequency = node.is("Gather") && scalesByFrequency(function, node);
   gradient.firstOfEqual = function == "max.dim" || function == "min.dim";
   return gradient;
 }

@@ -111,6 +111,7 @@ std::optional<int64_t> paddingIndex(const model::Node &);
 struct PyTorchGradient {
   bool stops = false;        ///< detach()
   bool clamps = false;       ///< bounds that are numbers: nothing passes on them
+  bool scalesByFrequency = false; ///< embedding(scale_grad_by_freq=True)
   bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
 };
 PyTorchGradient pyTorchGradient(const model::Node &);

@@ -7,6 +7,7 @@
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Lint/Lint.h"
 
 using namespace mlir;
@@ -32,6 +33,26 @@ template <typename Op> static void importClamp(NodeContext &node) {
     return importChain<Op>(node);
   Value low = std::is_same_v<Op, onnx::MaxOp> ? node.require(1) : Value(), high = low ? Value() : node.require(1);
   node.setResult(0, onnx::ClipOp::create(node.builder, node.loc, node.require(0), low, high));
+}
+
+/// A function that is -100 at the least and takes a log: half of PyTorch's binary_cross_entropy, of a probability that may be 0.
+static bool isLogOfProbability(NodeContext &node) {
+  if (node.operandCount() != 2 || !node.require(0).getDefiningOp<onnx::LogOp>() || !node.require(1).getDefiningOp())
+    return false;
+  const auto least = node.constantFloats(1, "least log");
+  return least && llvm::all_of(*least, [](double value) { return value == -100; });
+}
+
+/// Its gradient is 1 / max(p, 1e-12), of which the bound of -100 takes nothing.
+static void importMax(NodeContext &node) {
+  if (!isLogOfProbability(node))
+    return importClamp<onnx::MaxOp>(node);
+  OpBuilder &b = node.builder;
+  Value p = node.require(0).getDefiningOp()->getOperand(0);
+  Value least = onnx::MaxOp::create(b, node.loc, p, scalarLike(b, node.loc, p, 1e-12));
+  Value fixed = onnx::IdentityOp::create(b, node.loc, least, b.getUnitAttr());
+  Value along = onnx::DivOp::create(b, node.loc, p, fixed);
+  node.setResult(0, train::StraightThroughOp::create(b, node.loc, chain<onnx::MaxOp>(node), along));
 }
 
 /// Whether `v` adds up a row, perhaps scaled: variances and squared lengths, of which roots are deviations and norms.
@@ -155,7 +176,7 @@ static void addArithmetic(NodeImporters &importers) {
   importers.add("Div", importBinary<onnx::DivOp>);
   importers.add("Pow", importPow);
   importers.add("Mod", importMod);
-  importers.add("Max", importClamp<onnx::MaxOp>);
+  importers.add("Max", importMax);
   importers.add("Min", importClamp<onnx::MinOp>);
   importers.add("Sum", importChain<onnx::AddOp>);
   importers.add("Mean", importMean);
