@@ -106,20 +106,27 @@ void findFoldedParameters(FindingContext &context) {
   }
 }
 
-/// Parameters of the signature that no tensor holds and no call of the file reads.
+/// Parameters of the signature that no tensor holds and no call of the file reads. A tied parameter is there under its other
+/// name: a call of its module reads a parameter of another one.
 std::vector<std::string> goneParameters(const FindingContext &context) {
-  std::set<std::string> seen;
+  std::set<std::string> seen, served;
   for (const Initializer &initializer : context.initializers)
     seen.insert({initializer.name, initializer.original});
   for (size_t n = 0; n < context.graph().nodes.size(); ++n)
     if (const FxCall *call = context.evidence.uses.call(n))
-      for (const std::string &value : call->refs())
-        seen.insert(context.evidence.signature.nameOf(value));
+      for (const std::string &value : call->refs()) {
+        const std::string name = context.evidence.signature.nameOf(value);
+        seen.insert(name);
+        const std::string module = moduleOf(context.graph().nodes[n]);
+        if (name != value && parentModule(name) != module)
+          served.insert(module);
+      }
   for (const Folded &folded : context.evidence.damage.folded)
     seen.insert(folded.sources.begin(), folded.sources.end());
   std::vector<std::string> gone;
   for (const SignatureEntry &entry : context.evidence.signature.all())
-    if (entry.kind == TargetKind::Parameter && !seen.count(entry.target) && !seen.count(entry.placeholder))
+    if (entry.kind == TargetKind::Parameter && !seen.count(entry.target) && !seen.count(entry.placeholder) &&
+        !served.count(parentModule(entry.target)))
       gone.push_back(entry.target);
   return gone;
 }
