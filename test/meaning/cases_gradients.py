@@ -135,6 +135,26 @@ def kinks_without_metadata(folder):
     kinks(folder, {name: f for name, f in KINKS.items() if name not in ("max", "min", "threshold", "most-norm", "tensors", "cosine")}, script=True)
 
 
+class Saturated(nn.Module):
+    """Rows that are looked up more or less often, and probabilities of exactly 0 and 1."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(5, 3, padding_idx=0, scale_grad_by_freq=True), nn.Linear(6, 2)
+        self.head.weight.data.mul_(40)
+        self.register_buffer("rows", torch.tensor([[1, 2, 1], [0, 1, 3], [4, 4, 1], [0, 2, 3]]))
+
+    def forward(self, x):
+        p = torch.sigmoid(self.head(x) * 3)
+        return F.binary_cross_entropy(p, (x[:, :2] > 0).float()) + torch.tanh(self.table(self.rows)).mean()
+
+
+@case
+def gradients_of_functions(folder):
+    learned(folder, "binary_cross_entropy has PyTorch's gradient where it is at its bound, and an embedding divides by frequency", Saturated(),
+            {"x": targets(6, (6,), (2,), 4)["x"]}, IN_GRAPH, "graph", ["table.weight", "head.weight", "head.bias"], rows=4)
+
+
 class Guessed(nn.Module):
     """A class token of zeros, a temperature, slopes of ALiBi, and a mask of zeros and ones."""
 
