@@ -103,6 +103,7 @@ Report check(const Model &model, const Options &options, const Operators &operat
   FindingContext context{evidence,       options, operators, report.initializers, std::move(verdicts),
                          report.findings};
   findLostParameters(context);
+  findMergedConstants(context);
   findLostStops(context);
   findTraced(context);
   findInferenceMode(context);

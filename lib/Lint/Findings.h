@@ -20,6 +20,8 @@ struct FindingContext {
 
 /// merged-parameters, dropped-bias, folded-parameter, fused-batchnorm, renamed-parameter.
 void findLostParameters(FindingContext &);
+/// merged-parameters: a parameter and a constant.
+void findMergedConstants(FindingContext &);
 /// lost-detach.
 void findLostStops(FindingContext &);
 /// guessed-verdict.

@@ -213,6 +213,24 @@ def scale_computed(folder):
     record(folder, "the exponential of a scalar parameter became a constant", {"lint": r"^error\[folded-parameter\].*scale", "agree": True}, compile=MSE, command="lint")
 
 
+class Ones(nn.Module):
+    """A constant whose values a fresh norm's weight has."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.norm = nn.Linear(6, 6), nn.LayerNorm(6)
+
+    def forward(self, x):
+        return torch.maximum(self.norm(self.f(x)) * torch.ones(6), x)
+
+
+@case
+def constant_merged(folder):
+    export(Ones().train(), (torch.zeros(2, 6),), folder, optimize=True)
+    record(folder, "the exporter stored a constant of ones and a norm's weight once", {"lint": r"^error\[merged-parameters\] .* norm.weight .*constant 'ones'", "agree": True},
+           compile=MSE, command="lint")
+
+
 class Chosen(nn.Module):
     """Rows whose number depends on their values."""
 
