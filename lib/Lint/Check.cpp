@@ -1,5 +1,6 @@
 #include "Findings.h"
 #include "Modes.h"
+#include "Noise.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -56,7 +57,8 @@ const std::set<std::string> &allCodes() {
                                               "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
                                               "label-type",        "no-gradient",       "unsupported-op",
                                               "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
-                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank"};
+                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank",
+                                              "random-off",        "random-evaluation", "stored-in-16-bits"};
   return codes;
 }
 
@@ -105,6 +107,7 @@ Report check(const Model &model, const Options &options, const Operators &operat
   findDataFlow(context);
   findIntent(context);
   findRankKeyed(context);
+  findRandom(context, report.drawsInEvaluation);
   report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
@@ -143,6 +146,12 @@ Report prepare(Model &model, const Options &options, const Operators &operators)
   note(tieCopies(model));
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);
+  if (const Noise noise = findNoise(model.graph); !noise.switches.empty()) {
+    Model off = model;
+    switchOff(off, noise);
+    report.inference = std::make_shared<const Model>(std::move(off));
+    chooseByMode(model, noise);
+  }
   if (options.trainMode)
     turnOn(model, report, changes);
   keepStatisticsAsPyTorch(model);

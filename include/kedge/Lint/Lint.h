@@ -8,6 +8,9 @@
 
 namespace kedge::lint {
 
+/// Domain of operators that only a compilation knows: ByMode(training, evaluation).
+inline constexpr std::string_view ownDomain = "kedge";
+
 enum class Severity { Error, Warning, Note };
 std::string_view severityName(Severity); // "error", "warning", "note"
 
@@ -70,6 +73,10 @@ struct Report {
   /// From prepare(): the model as loaded, and the model with repairs and ties but not in
   /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
+  /// `exported` with its random numbers switched off, where there are some besides Dropout's; otherwise null.
+  std::shared_ptr<const model::Model> inference;
+  /// Nodes that draw random numbers in evaluation, too, and are not accepted by --allow.
+  std::vector<std::string> drawsInEvaluation;
 
   bool hasErrors() const;
   /// The verdict on an initializer; Constant if there is no initializer of that name.

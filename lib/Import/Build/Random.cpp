@@ -7,6 +7,7 @@
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -75,6 +76,11 @@ void importMultinomial(NodeContext &node) {
   Value chosen = onnx::ArgMaxOp::create(b, node.loc, noisy, 2, false, false);
   node.setResult(0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
 }
+
+/// What lint::prepare() puts where random numbers end with training.
+void importByMode(NodeContext &node) {
+  node.setResult(0, train::ByModeOp::create(node.builder, node.loc, node.require(0), node.require(1)));
+}
 } // namespace
 
 void kedge::registerRandomImporters(NodeImporters &importers) {
@@ -84,4 +90,5 @@ void kedge::registerRandomImporters(NodeImporters &importers) {
   importers.add("RandomUniformLike", importUniformLike);
   importers.add("Bernoulli", importBernoulli);
   importers.add("Multinomial", importMultinomial);
+  importers.add("ByMode", importByMode, "kedge");
 }
