@@ -58,7 +58,7 @@ const std::set<std::string> &allCodes() {
                                               "label-type",        "no-gradient",       "unsupported-op",
                                               "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
                                               "unused-parameter",  "renamed-parameter", "keyed-by-rank",
-                                              "random-off",        "random-evaluation", "stored-in-16-bits"};
+                                              "random-off",        "random-evaluation"};
   return codes;
 }
 

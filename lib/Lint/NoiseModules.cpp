@@ -2,8 +2,8 @@
 #include "ExporterMetadata.h"
 #include "Noise.h"
 #include "OperatorFacts.h"
-#include "runtime/io/NamePattern.h"
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 namespace kedge::lint {
@@ -11,8 +11,14 @@ using model::Node;
 
 namespace {
 bool isSwitchedOff(std::string_view name) {
-  static const rt::NamePattern pattern("[Dd]rop_?([Oo]ut|[Pp]ath|[Bb]lock|[Cc]onnect)|[Ss]tochastic_?[Dd]epth");
-  return pattern.isIn(std::string(name));
+  std::string letters;
+  for (char c : name)
+    if (c != '_')
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char *word : {"dropout", "droppath", "dropblock", "dropconnect", "stochasticdepth"})
+    if (letters.find(word) != std::string::npos)
+      return true;
+  return false;
 }
 
 /// Scopes of the module from the model down; the call itself is left out.

@@ -41,7 +41,6 @@ Headline headlineOf(const std::string &code) {
         "random numbers change them in training alone; evaluation, --predict and exported files have the value before, as after "
         "model.eval()"}},
       {"random-evaluation", {"random numbers are drawn in every mode", "operators draw random numbers in every mode", ""}},
-      {"stored-in-16-bits", {"a parameter is stored in 16 bits", "parameters are stored in 16 bits", ""}},
       {"renamed-parameter",
        {"a parameter is stored under another name", "parameters are stored under another name",
         "they train like all others"}},
