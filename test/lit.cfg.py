@@ -42,6 +42,9 @@ if os.path.isdir(os.path.join(config.kedge_shared_dir, "faults")):
 test_python = config.test_python or os.environ.get("KEDGE_TEST_PYTHON", "")
 if has_packages(test_python, "onnx", "onnxruntime"):
     config.available_features.add("python-onnx")
+torch_python = os.environ.get("KEDGE_TORCH_PYTHON", test_python)  # for the recipes of the guide alone
+if has_packages(torch_python, "torch", "onnxscript"):
+    config.available_features.add("python-torch")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 cuda_folders = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
@@ -120,4 +123,5 @@ config.substitutions.append(("%shared", os.path.realpath(config.kedge_shared_dir
 config.substitutions.append(("%build", config.kedge_binary_dir))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%test-python", test_python or "python3"))
+config.substitutions.append(("%torch-python", torch_python or "python3"))
 config.substitutions.append(("%python", config.python or "python3"))

@@ -1,4 +1,5 @@
 #include "runtime/comm/Launcher.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <cstdlib>
@@ -95,10 +96,10 @@ int64_t rankForMessages() {
 void checkWorldSize(const World &world, const std::vector<int> &compiledFor) {
   if (std::find(compiledFor.begin(), compiledFor.end(), world.size) != compiledFor.end())
     return;
-  fail("{} rank{} started this program, which was compiled for {}: --ranks must contain the world size; compile with "
-       "--ranks {}, or start it by mpirun -np {}",
-       world.size, world.size == 1 ? "" : "s", fmt::join(compiledFor, ", "), world.size,
-       compiledFor.empty() ? 1 : compiledFor.front());
+  throw AgreedError(fmt::format("{} rank{} started this program, which was compiled for {}: --ranks must contain the world size; "
+                                "compile with --ranks {}, or start it by mpirun -np {}",
+                                world.size, world.size == 1 ? "" : "s", fmt::join(compiledFor, ", "), world.size,
+                                compiledFor.empty() ? 1 : compiledFor.front()));
 }
 
 } // namespace kedge::rt

@@ -1,6 +1,7 @@
 #include "runtime/exec/Profile.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Say.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -146,13 +147,11 @@ void Profile::printTable() const {
     }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row &a, const Row &b) { return a.total.nanoseconds > b.total.nanoseconds; });
-  fmt::print(stderr, "{:>10} {:>7} {:>6}  launch\n", "ms", "calls", "%");
+  say(fmt::format("{:>10} {:>7} {:>6}  launch", "ms", "calls", "%"));
   for (size_t i = 0; i < std::min<size_t>(20, rows.size()); ++i)
-    fmt::print(stderr, "{:10.3f} {:7} {:6.2f}  {}\n", static_cast<double>(rows[i].total.nanoseconds) / 1e6,
-               rows[i].total.calls,
-               100.0 * static_cast<double>(rows[i].total.nanoseconds) /
-                   static_cast<double>(std::max<int64_t>(1, sum)),
-               rows[i].text);
+    say(fmt::format("{:10.3f} {:7} {:6.2f}  {}", static_cast<double>(rows[i].total.nanoseconds) / 1e6, rows[i].total.calls,
+                    100.0 * static_cast<double>(rows[i].total.nanoseconds) / static_cast<double>(std::max<int64_t>(1, sum)),
+                    rows[i].text));
 }
 
 } // namespace kedge::rt

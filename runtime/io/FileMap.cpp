@@ -1,6 +1,7 @@
 #include "runtime/io/FileMap.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/MapGuard.h"
+#include "runtime/io/ReadFiles.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -21,6 +22,7 @@ FileMap::FileMap(const std::string &path, const std::string &what) : name(path) 
     close(descriptor);
     fail("the {} '{}' is not a regular file", what, path);
   }
+  noteRead(path, status);
   length = static_cast<size_t>(status.st_size);
   if (length != 0) {
     void *mapped = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);

@@ -101,12 +101,15 @@ std::string rangeText(const NumberRange &range) {
                      numberText(range.high), also);
 }
 
+bool isWithin(const NumberRange &range, double value) {
+  return (isAbove(range) ? value > range.low : value >= range.low) && (isBelow(range) ? value < range.high : value <= range.high);
+}
+
 std::string outOfRange(const NumberRange &range, std::string_view text) {
   if (range.also && text == range.also)
     return "";
   const std::optional<double> value = realIn(text);
-  const bool inside = value && (isAbove(range) ? *value > range.low : *value >= range.low) &&
-                      (isBelow(range) ? *value < range.high : *value <= range.high);
+  const bool inside = value && isWithin(range, *value);
   if (inside && (!range.whole || isWhole(text)))
     return "";
   return fmt::format("expected {}, found '{}'", rangeText(range), text);

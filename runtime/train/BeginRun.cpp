@@ -1,4 +1,7 @@
 #include "runtime/train/BeginRun.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <cmath>
 
 namespace kedge::rt {
 namespace {
@@ -8,6 +11,9 @@ void setLossScale(LossScaler &scaler, const Progress &progress, const Checkpoint
   if (!scaler.isActive())
     return;
   LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler.read();
+  // A scale below that of the program's beginning has come down by overflows, which end the run at 2^-24.
+  if (const double least = std::min(scaler.read().scale, std::ldexp(1.0, -24)); values.scale < least)
+    fail("{}: 'loss_scale' is {}, expected at least {}", checkpoint->folder, values.scale, least);
   values.optimizerSteps = progress.optimizerSteps;
   scaler.write(values);
 }

@@ -5,6 +5,7 @@
 #include "runtime/io/Say.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
+#include "runtime/train/Manifest.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -46,7 +47,7 @@ int64_t countIn(const ordered_json &json, const char *key) {
 
 void get(const ordered_json &json, const char *key, std::optional<double> &value) {
   if (auto found = json.find(key); found != json.end() && !found->is_null())
-    value = found->get<double>();
+    checkRange(key, *(value = found->get<double>()));
 }
 
 void get(const ordered_json &json, const char *key, std::optional<int64_t> &value) {
@@ -60,7 +61,7 @@ void get(const ordered_json &json, const char *key, std::optional<int64_t> &valu
 
 void getCount(const ordered_json &json, const char *key, std::optional<int64_t> &value) {
   if (auto found = json.find(key); found != json.end() && !found->is_null())
-    value = countIn(json, key);
+    checkRange(key, static_cast<double>(*(value = countIn(json, key))));
 }
 
 ScalarOptions scalarsOf(const ordered_json &json) {
@@ -78,6 +79,8 @@ ScalarOptions scalarsOf(const ordered_json &json) {
   s.schedule = parseSchedule(json.at("schedule"));
   s.beta1 = json.at("betas").at(0).get<double>();
   s.beta2 = json.at("betas").at(1).get<double>();
+  checkRange("betas", *s.beta1);
+  checkRange("betas", *s.beta2);
   return s;
 }
 
@@ -107,8 +110,7 @@ std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
   if (!manifest.contains("hysteresis"))
     return std::nullopt;
   const double scale = manifest.at("loss_scale");
-  if (!std::isfinite(scale) || scale <= 0)
-    fail("'loss_scale' is {}, expected a positive number", scale);
+  checkRange("loss_scale", scale);
   return LossScale{scale, countIn(manifest, "growth_counter"), countIn(manifest, "hysteresis"),
                    countIn(manifest, "optimizer_steps")};
 }
@@ -151,23 +153,27 @@ BestSoFar bestOf(const ordered_json &manifest) {
   return {found->at("metric"), found->at("value"), countIn(*found, "step"), countIn(*found, "since")};
 }
 
+Progress progressOf(const ordered_json &manifest) {
+  Progress progress{countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest), {}};
+  if (progress.optimizerSteps > progress.step)
+    fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps, progress.step);
+  if (const auto found = manifest.find("unevaluated"); found != manifest.end())
+    progress.unevaluated = lineIn(*found, progress.step - 1);
+  return progress;
+}
+
 } // namespace
 
 Checkpoint readCheckpoint(const std::string &folder, bool files) {
   const std::string path = folder + "/" + kManifest;
   const FileMap map(path, "checkpoint manifest");
   try {
-    const auto manifest = ordered_json::parse(std::string_view(map.data(), map.size()));
-    if (!manifest.is_object())
-      fail("no object stands in it");
-    if (manifest.at("format") != kCheckpointFormat && manifest.at("format") != kPartedFormat)
-      fail("checkpoint format {}, this program reads formats {} and {}", shown(manifest.at("format")), kCheckpointFormat,
-           kPartedFormat);
+    const ordered_json manifest = openManifest({map.data(), map.size()});
     if (const std::string reason = files ? damage(folder, manifest) : ""; !reason.empty())
       fail("{}", reason);
     return {folder,
             manifest.value("run", std::string()),
-            {countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest)},
+            progressOf(manifest),
             manifest.at("optimizer"),
             scalarsOf(manifest.at("scalars")),
             frozenOf(manifest.at("frozen")),

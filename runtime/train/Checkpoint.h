@@ -3,6 +3,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/train/Best.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/train/Log.h"
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
 #include "runtime/train/StateValues.h"
@@ -16,6 +17,7 @@ struct Progress {
   int64_t optimizerSteps = 0; ///< number of updates
   int64_t samples = 0;        ///< rows used by completed steps, over all ranks
   BestSoFar best;             ///< the best of the evaluations so far
+  std::optional<LogLine> unevaluated; ///< of the last step, when a signal ended its evaluation
 };
 
 /// States that each rank wrote a part of: where the elements of the whole tensor are.

@@ -4,6 +4,7 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CheckpointTensors.h"
+#include "runtime/train/Manifest.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -63,6 +64,8 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   json["samples"] = progress.samples;
   if (const BestSoFar &best = progress.best; !best.metric.empty() && std::isfinite(best.value))
     json["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"since", best.since}};
+  if (progress.unevaluated)
+    json["unevaluated"] = lineJson(*progress.unevaluated);
   json["optimizer"] = options.optimizer;
   json["batch"] = options.batch;
   json["accumulate"] = options.accumulate;
@@ -159,7 +162,7 @@ void writeWhole(const std::string &folder, const Executor &executor, ordered_jso
     addFile(manifest, file, writeTensorFile(folder + "/" + file, tensors));
   });
   FileWriter writer(folder + "/" + kManifest);
-  writer.write(manifest.dump(1) + "\n");
+  writer.write(sealedManifest(manifest));
   writer.finish();
   syncFolder(folder);
 }

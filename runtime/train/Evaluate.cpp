@@ -58,9 +58,14 @@ std::optional<double> Evaluator::loss(const Progress &progress) {
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);
   Sums sums;
+  signal = 0;
   if (metrics)
     metrics->begin();
-  for (int64_t round = 0; round < rounds.count() && caughtSignal() == 0; ++round) {
+  for (int64_t round = 0; round < rounds.count(); ++round) {
+    // All ranks leave in the same round: with partitioned parameters each run of @eval is one of all ranks.
+    signal = static_cast<int>(maxOverRanks(executor.communicator(), caughtSignal()));
+    if (signal != 0)
+      return std::nullopt;
     const RowRange rows = rounds.ownRows(round);
     const int64_t valid = rows.count;
     data.fillMasked(executor, "eval", rows);
@@ -79,9 +84,6 @@ std::optional<double> Evaluator::loss(const Progress &progress) {
     else
       addBatch(weight, sums);
   }
-  signal = static_cast<int>(maxOverRanks(executor.communicator(), caughtSignal()));
-  if (signal != 0)
-    return std::nullopt;
   double both[] = {sums.loss, sums.items};
   sumOverRanks(executor.communicator(), both, 2);
   const double loss = both[1] == 0 ? 0 : both[0] / both[1];

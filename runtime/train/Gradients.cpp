@@ -4,6 +4,7 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Say.h"
 #include "runtime/train/LossScaler.h"
 
 namespace kedge::rt {
@@ -87,8 +88,7 @@ void GradientTools::finishStep(int64_t step) {
                          DType::F32,
                          {}});
     else if (state.role == StateRole::Parameter)
-      fmt::print(stderr, "kedge: warning: --dump-gradients: '{}' has no gradient in this program\n",
-                 state.onnxName);
+      say(fmt::format("kedge: warning: --dump-gradients: '{}' has no gradient in this program", state.onnxName));
   }
   AtomicFile file(options.dumpGradients);
   writeSafetensors(file.writer(), tensors);

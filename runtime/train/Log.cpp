@@ -1,6 +1,7 @@
 #include "runtime/train/Log.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileMap.h"
+#include "runtime/io/Say.h"
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -131,7 +132,7 @@ void Log::write(const LogLine &line) {
       const off_t end = lseek(descriptor, 0, SEEK_CUR);
       if (done != 0 && end >= static_cast<off_t>(done) &&
           ftruncate(descriptor, end - static_cast<off_t>(done)) != 0)
-        fmt::print(stderr, "kedge: warning: the log '{}' ends in half a line\n", name);
+        say(fmt::format("kedge: warning: the log '{}' ends in half a line", name));
       fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name,
            line.step, std::strerror(reason));
     }

@@ -2,6 +2,7 @@
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/mpi/Connect.h"
 #include "runtime/comm/tcp/Connect.h"
+#include "runtime/comm/RollCall.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
@@ -10,10 +11,12 @@
 #include "runtime/train/Alike.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <thread>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -29,8 +32,10 @@ Ranks connect(const Program &program, const Launched &launched, double timeout) 
   return launched.meeting ? connectByTcp(launched.world, *launched.meeting, timeout) : connectByMpi(launched.world, timeout);
 }
 
-/// What nobody could read was not said.
+/// What nobody could read was not said. A run that a signal ended has its own code.
 int withOutput(int code) {
+  if (code > 128)
+    return code;
   if (const char *reason = lostOutput(); *reason)
     fail("standard output takes no more text: {}", reason);
   if (caughtSignal() == SIGPIPE)
@@ -48,6 +53,7 @@ int64_t startedRanks(bool withTorchrun) {
 }
 
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
+  const std::unique_ptr<RollCall> roll = RollCall::begin();
   const ProgramImage image = imageFor(whole, startedRanks(whole.device != nullptr));
   Program program = parseProgram(image.json);
   Options options;
@@ -66,24 +72,47 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   }
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
+  if (roll)
+    roll->watch(launched, options.commTimeout, "MPI_Init");
   ranks = connect(program, launched, options.commTimeout);
+  if (roll)
+    roll->rest();
   if (wrong)
     std::rethrow_exception(wrong);
   checkSameProgram(ranks.get(), image, options);
   placeShards(program, launched.world);
   catchSignals();
   const int code = withOutput(Session(image, program, options, launched, ranks.get()).run());
+  if (ranks && roll)
+    roll->watch(launched, options.commTimeout, "MPI_Finalize");
   if (ranks)
     ranks->close();
+  if (roll)
+    roll->leave();
   return code;
+}
+
+/// The launcher ends the job with the first rank that fails, and what the others had to say is lost: rank 0 speaks first.
+constexpr std::chrono::seconds kFirstSpeaks{1};
+
+/// Ranks that have not met cannot agree who speaks.
+void sayAlone(const char *text, bool agreed) {
+  const int64_t rank = rankForMessages();
+  if (rank == 0) {
+    std::fprintf(stderr, "kedge: error: %s\n", text);
+    return;
+  }
+  std::this_thread::sleep_for(kFirstSpeaks);
+  if (!agreed)
+    std::fprintf(stderr, "kedge: error: rank %lld: %s\n", static_cast<long long>(rank), text);
 }
 
 /// Once for the job.
 void say(Communicator *ranks, const std::string &text, bool agreed) {
   if (ranks)
     ranks->announce(agreed && !ranks->world().isFirst() ? "" : printable(text));
-  else if (rankForMessages() == 0)
-    std::fprintf(stderr, "kedge: error: %s\n", printable(text).c_str());
+  else
+    sayAlone(printable(text).c_str(), agreed);
 }
 
 
@@ -119,8 +148,8 @@ int programMain(int argc, char **argv, const ProgramImage &image) {
   } catch (const std::bad_alloc &) {
     if (ranks)
       say(ranks.get(), "out of memory", false);
-    else if (rankForMessages() == 0)
-      std::fputs("kedge: error: out of memory\n", stderr); // allocates nothing
+    else
+      sayAlone("out of memory", false); // allocates nothing
   } catch (const std::exception &error) {
     say(ranks.get(), error.what(), false);
   }

@@ -2,6 +2,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/MapGuard.h"
+#include "runtime/io/Say.h"
 #include "runtime/train/Adapters.h"
 #include "runtime/train/Alike.h"
 #include "runtime/train/BeginRun.h"
@@ -164,12 +165,15 @@ void Session::makeEvaluator() {
 
 int Session::run() {
   guardMaps();
+  const std::unique_ptr<ReadFiles> read = ranks ? std::make_unique<ReadFiles>() : nullptr;
   checkOptions();
   resume();
   openData();
   makeExecutor();
   setStates();
   failIfLost();
+  if (read)
+    checkSameFiles(ranks, *read);
   if (evalData && evalData->hasLabels())
     makeEvaluator();
   if (!options.profile.empty()) {
@@ -177,28 +181,32 @@ int Session::run() {
     executor->setTimer(profile.get());
   }
   if (!options.log.empty() && world.isFirst())
-    log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.step) : std::nullopt);
+    log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.unevaluated ? progress.step - 1 : progress.step) : std::nullopt);
   if (!options.checkpointDir.empty() && world.isFirst()) {
     removeLeftovers(options.checkpointDir);
     if (checkpoint && progress.step < scalars.steps)
       setAsideLater(options.checkpointDir, progress.step);
   }
-  if (train() == SIGPIPE)
-    throw AgreedError(fmt::format("standard error takes no more text: the run ended after {} of {} steps", progress.step,
-                                  scalars.steps));
-  if (signal == 0)
+  if (train() == 0)
     finish();
   else if (exportsWhenStopped())
     exportStopped();
+  if (signal == SIGPIPE)
+    throw AgreedError(fmt::format("standard error takes no more text: the run ended after {} of {} steps", progress.step,
+                                  scalars.steps));
   return signal == 0 ? 0 : 128 + signal;
 }
 
 void Session::printExportNotes() const {
-  for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
-    fmt::print(stderr, "{}: {}\n", options.exportOnnx, note.get<std::string>());
+  std::vector<nlohmann::json> notes = program.exportSkeleton.value("notes", nlohmann::json::array());
+  if (options.exportTrainingMode)
+    for (const auto &note : program.exportSkeleton.value("training_notes", nlohmann::json::array()))
+      notes.push_back(note);
+  for (const auto &note : notes)
+    say(fmt::format("{}: {}", options.exportOnnx, note.get<std::string>()));
   if (const int64_t merged = countAdapted(program))
-    fmt::print(stderr, "{}: the adapters of {} weights are merged into them (--export-onnx-adapters keeps them apart)\n",
-               options.exportOnnx, merged);
+    say(fmt::format("{}: the adapters of {} weights are merged into them (--export-onnx-adapters keeps them apart)", options.exportOnnx,
+                    merged));
 }
 
 std::vector<std::string> Session::exportFiles() const {
@@ -209,14 +217,14 @@ std::vector<std::string> Session::exportFiles() const {
   return files;
 }
 
-/// Who presses Ctrl-C wants the run's results; SIGTERM may leave no time for them.
-bool Session::exportsWhenStopped() const { return signal == SIGINT && stepsRun > 0 && !exportFiles().empty(); }
+/// Who presses Ctrl-C wants the run's results, and so does who only lost sight of it; SIGTERM and SIGHUP may leave no time for them.
+bool Session::exportsWhenStopped() const { return (signal == SIGINT || signal == SIGPIPE) && stepsRun > 0 && !exportFiles().empty(); }
 
 void Session::exportStopped() {
   checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   exportAll();
   if (world.isFirst())
-    fmt::print(stderr, "kedge: note: exported after step {} of {}: {}\n", progress.step, scalars.steps, fmt::join(exportFiles(), ", "));
+    say(fmt::format("kedge: note: exported after step {} of {}: {}", progress.step, scalars.steps, fmt::join(exportFiles(), ", ")));
 }
 
 void Session::exportAll() {

@@ -31,6 +31,9 @@ private:
   void setStates();
   void makeEvaluator();
   int train();
+  int onlyEvaluate(std::optional<double> known);
+  /// Returns whether to stop, as keepIfBest does; `loss`: that of the evaluation.
+  bool makeUpEvaluation(std::optional<double> &loss);
   LogLine runStep(StepRunner &runner);
   int threadCount() const;
   std::optional<double> evaluateIfDue();

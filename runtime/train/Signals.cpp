@@ -8,7 +8,7 @@ namespace {
 volatile std::sig_atomic_t signalNumber = 0;
 
 void remember(int number) {
-  if (signalNumber != 0)
+  if (signalNumber != 0 && signalNumber != SIGPIPE) // Ctrl-C also ends who reads the display
     _exit(128 + number);
   signalNumber = number;
 }
@@ -26,6 +26,9 @@ void install(int number, void (*handler)(int)) {
 void catchSignals() {
   install(SIGINT, remember);
   install(SIGTERM, remember);
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) // nohup stays as it is
+    install(SIGHUP, remember);
   install(SIGXFSZ, SIG_IGN);
 }
 

@@ -1,9 +1,9 @@
-// On SIGINT and SIGTERM the program finishes its step, writes a checkpoint and ends.
+// On SIGINT, SIGTERM and SIGHUP the program finishes its step, writes a checkpoint and ends.
 #pragma once
 
 namespace kedge::rt {
 
-/// From now on the first SIGINT or SIGTERM is remembered, and a second one ends the process
+/// From now on the first SIGINT, SIGTERM or SIGHUP is remembered, and a second one ends the process
 /// at once. Writes beyond the limit of file sizes fail, instead of ending the process.
 void catchSignals();
 

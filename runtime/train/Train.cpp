@@ -1,5 +1,6 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
+#include "runtime/io/Say.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/Display.h"
@@ -29,7 +30,7 @@ LogLine Session::runStep(StepRunner &runner) {
   LogLine line;
   line.step = progress.step - 1;
   if (step.result.items == 0 && !warnedEmpty && world.isFirst()) {
-    fmt::print(stderr, "kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0\n", line.step);
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0", line.step));
     warnedEmpty = true;
   }
   const CompileOptions &compiled = program.options;
@@ -96,12 +97,14 @@ bool Session::keepIfBest(const LogLine &line) {
 /// What a signal leaves behind.
 void Session::noteStop() const {
   std::string kept = "what was trained is lost (no --checkpoint-dir)";
-  if (!options.checkpointDir.empty())
+  if (stepsRun == 0)
+    kept = checkpoint ? fmt::format("'{}' holds it", checkpoint->folder) : "nothing was trained";
+  else if (!options.checkpointDir.empty())
     kept = fmt::format("'{}' holds it", folderOfStep(options.checkpointDir, savedStep));
   else if (exportsWhenStopped())
     kept = "there is no --checkpoint-dir to go on from";
-  fmt::print(stderr, "kedge: note: stopped by {} after step {} of {}: {}{}\n", signal == SIGINT ? "SIGINT" : "a signal", progress.step,
-             scalars.steps, kept, exportsWhenStopped() ? "; exporting now, unless a second signal comes" : "");
+  say(fmt::format("kedge: note: stopped by {} after step {} of {}: {}{}", signal == SIGINT ? "SIGINT" : "a signal", progress.step,
+                  scalars.steps, kept, exportsWhenStopped() ? "; exporting now, unless a second signal comes" : ""));
 }
 
 /// What was trained is not lost with a data file. Ranks cannot agree on it any more: the others wait in the step.
@@ -113,13 +116,36 @@ void Session::saveBefore(const StepNotBegun &reason) {
   fail("{}; what was trained is in '{}'", reason.what(), folderOfStep(options.checkpointDir, progress.step));
 }
 
-int Session::train() {
-  if (progress.step >= scalars.steps) {
-    if (evaluator)
-      if (const std::optional<double> loss = evaluator->loss(progress); loss && world.isFirst())
-        printEvaluation(*loss, evaluator->values());
-    return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
+/// No step is left.
+int Session::onlyEvaluate(std::optional<double> known) {
+  if (evaluator && !known)
+    known = evaluator->loss(progress);
+  if (known && world.isFirst())
+    printEvaluation(*known, evaluator->values());
+  return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
+}
+
+/// What a signal left out: the run that goes on decides and logs as one that was never stopped.
+bool Session::makeUpEvaluation(std::optional<double> &loss) {
+  if (!progress.unevaluated)
+    return false;
+  LogLine line = *progress.unevaluated;
+  if (evaluator)
+    loss = line.evalLoss = evaluator->loss(progress);
+  if (loss) {
+    line.metrics = evaluator->values();
+    progress.unevaluated.reset();
   }
+  if (log)
+    log->write(line);
+  return keepIfBest(line);
+}
+
+int Session::train() {
+  std::optional<double> madeUp;
+  bool ends = makeUpEvaluation(madeUp);
+  if (progress.step >= scalars.steps)
+    return onlyEvaluate(madeUp);
   StepRunner runner(*executor, *data, scalars, world, whenNonFinite(*scaler, options.continueOnNan));
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
@@ -127,7 +153,6 @@ int Session::train() {
   Display display(scalars.steps, program.options.tokensPerRow > 1, world.isFirst());
   display.begin(describeRun().c_str());
   signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
-  bool ends = false;
   for (int64_t done = 0; progress.step < scalars.steps && signal == 0 && !ends; ++done) {
     LogLine line;
     try {
@@ -147,6 +172,9 @@ int Session::train() {
       line.metrics = evaluator->values();
     if (evaluator)
       signal = std::max(signal, evaluator->stoppedBy());
+    progress.unevaluated.reset();
+    if (evaluator && evaluator->stoppedBy() != 0)
+      progress.unevaluated = line;
     if (log)
       log->write(line);
     display.step(line);
@@ -159,8 +187,8 @@ int Session::train() {
   if (signal != 0 && signal != SIGPIPE && progress.step < scalars.steps && world.isFirst())
     noteStop();
   if (ends && world.isFirst())
-    fmt::print(stderr, "kedge: note: {} evaluations without a better {} than {} after step {}: the run ends\n", progress.best.since,
-               progress.best.metric, progress.best.value, progress.best.step);
+    say(fmt::format("kedge: note: {} evaluations without a better {} than {} after step {}: the run ends", progress.best.since,
+                    progress.best.metric, progress.best.value, progress.best.step));
   const bool evaluated = !evaluator || evaluator->stoppedBy() == 0;
   return signal = progress.step < scalars.steps || !evaluated ? signal : 0;
 }

@@ -1,5 +1,6 @@
 #include "runtime/comm/messages/Progress.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/io/Say.h"
 #include <algorithm>
 #include <csignal>
 #include <unistd.h>
@@ -165,7 +166,7 @@ void Progress::announce(const std::string &text) {
   wake.notify_one();
   changed.await([this] { return finished.load(std::memory_order_acquire); });
   if (!watch.hasStopped() && !text.empty()) // the thread ended before it could tell anybody
-    fmt::print(stderr, "kedge: error: rank {}: {}\n", ranks.rank, text);
+    say(fmt::format("kedge: error: rank {}: {}", ranks.rank, text));
 }
 
 void Progress::close() {
@@ -174,7 +175,7 @@ void Progress::close() {
   // The transport's end waits for all ranks, without a heartbeat; on a busy machine it may take seconds.
   for (const auto end = std::chrono::steady_clock::now() + std::max<std::chrono::nanoseconds>(timeout, kEnding); !finished.load(std::memory_order_acquire);) {
     if (std::chrono::steady_clock::now() > end) {
-      fmt::print(stderr, "kedge: error: rank {}: a rank did not come to the end of the job\n", ranks.rank);
+      say(fmt::format("kedge: error: rank {}: a rank did not come to the end of the job", ranks.rank));
       std::fflush(nullptr);
       _exit(1);
     }
@@ -191,8 +192,7 @@ void Progress::tellFailure() const {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "kedge: error: rank {}: {}\n", ranks.rank, error.what());
-    std::fflush(stderr);
+    say(fmt::format("kedge: error: rank {}: {}", ranks.rank, error.what()));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/comm/messages/Watch.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Say.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -180,8 +181,7 @@ void Watch::report(Control::Kind kind, const std::string &text, int64_t now) {
 
 void Watch::sayAndStop() {
   if (!reason.empty())
-    fmt::print(stderr, "kedge: error: {}\n", reason);
-  std::fflush(stderr);
+    say(fmt::format("kedge: error: {}", reason));
   for (int64_t rank = 0; rank < world.size; ++rank)
     if (rank != world.rank && !peers[static_cast<size_t>(rank)].dead) // one that was stopped hears it when it wakes
       tell(rank, Control::Kind::Stop, "");

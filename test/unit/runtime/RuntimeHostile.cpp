@@ -4,6 +4,7 @@
 #include "runtime/io/NamePattern.h"
 #include "runtime/io/Printable.h"
 #include "runtime/program/NumberFlags.h"
+#include "runtime/train/Manifest.h"
 #include <filesystem>
 #include <sys/stat.h>
 
@@ -66,7 +67,8 @@ TEST_F(RuntimeHostile, Manifests) {
   const auto refused = [&](const char *key, const nlohmann::ordered_json &value, const std::string &part) {
     auto manifest = good;
     manifest[key] = value;
-    write("ck/step-2/manifest.json", manifest.dump());
+    manifest.erase("checksum");
+    write("ck/step-2/manifest.json", kedge::rt::sealedManifest(manifest));
     expectError(std::string(kFlags) + "--steps 4 --shuffle 1 --resume ck", part);
   };
   for (const char *counter : {"step", "optimizer_steps", "samples"})
@@ -81,7 +83,7 @@ TEST_F(RuntimeHostile, Manifests) {
   write("ck/step-2/manifest.json", std::string(200000, '['));
   expectError(std::string(kFlags) + "--steps 4 --resume ck", "damaged");
   // A folder that says another step than its name.
-  write("ck/step-2/manifest.json", good.dump());
+  write("ck/step-2/manifest.json", good.dump(1) + "\n");
   fs::rename(path("ck/step-2"), path("ck/step-5"));
   expectError(std::string(kFlags) + "--steps 4 --resume ck", "holds the checkpoint of step 2");
 }

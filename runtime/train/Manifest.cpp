@@ -1,0 +1,95 @@
+#include "runtime/train/Manifest.h"
+#include "runtime/io/Error.h"
+#include "runtime/io/FileWriter.h"
+#include "runtime/program/NumberFlags.h"
+#include "runtime/train/CheckpointFolder.h"
+#include <algorithm>
+#include <cmath>
+
+namespace kedge::rt {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Of the last entry: the first level alone is indented by one.
+constexpr std::string_view kMark = ",\n \"checksum\": \"", kEnd = "\n}";
+
+std::string sealed(std::string_view open) {
+  return fmt::format("{}{}{}\"{}\n", open, kMark, checksumOf(open.data(), open.size()), kEnd);
+}
+
+bool isOlder(const ordered_json &format) { return format == kUnsealedFormat || format == kUnsealedPartedFormat; }
+
+ordered_json number(const std::optional<double> &value) {
+  return value && std::isfinite(*value) ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+std::optional<double> numberIn(const ordered_json &json, const char *key) {
+  const ordered_json &value = json.at(key);
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+} // namespace
+
+std::string sealedManifest(const ordered_json &manifest) {
+  const std::string text = manifest.dump(1);
+  return sealed(std::string_view(text).substr(0, text.size() - kEnd.size()));
+}
+
+ordered_json openManifest(std::string_view text) {
+  const size_t at = text.rfind(kMark);
+  const bool hasSum = at != std::string_view::npos;
+  if (hasSum && text != sealed(text.substr(0, at)))
+    fail("damaged: its checksum differs");
+  ordered_json manifest = ordered_json::parse(text);
+  if (!manifest.is_object())
+    fail("no object stands in it");
+  const ordered_json &format = manifest.at("format");
+  if (format != kCheckpointFormat && format != kPartedFormat && !isOlder(format))
+    fail("checkpoint format {}, this program reads formats {} to {}", format.is_structured() ? format.type_name() : format.dump(),
+         kUnsealedFormat, kPartedFormat);
+  if (!hasSum && !isOlder(format))
+    fail("damaged: it has no checksum");
+  return manifest;
+}
+
+void checkRange(const char *key, double value) {
+  std::string flag = std::string("--") + key;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  const NumberRange *range = rangeOf(flag);
+  if (range && !isWithin(*range, value))
+    fail("'{}' is {}, expected {}", key, value, rangeText(*range));
+}
+
+ordered_json lineJson(const LogLine &line) {
+  ordered_json json;
+  json["loss"] = number(line.loss);
+  json["lr"] = number(line.lr);
+  json["grad_norm"] = number(line.gradNorm);
+  json["loss_scale"] = number(line.lossScale);
+  json["skipped"] = line.skipped;
+  json["growth_counter"] = line.growthCounter;
+  json["optimizer_steps"] = line.optimizerSteps;
+  json["seconds"] = number(line.seconds);
+  json["tokens_per_second"] = number(line.tokensPerSecond);
+  json["memory_bytes"] = line.memoryBytes;
+  return json;
+}
+
+LogLine lineIn(const ordered_json &json, int64_t step) {
+  LogLine line;
+  line.step = step;
+  line.loss = numberIn(json, "loss").value_or(std::nan(""));
+  line.lr = numberIn(json, "lr");
+  line.gradNorm = numberIn(json, "grad_norm");
+  line.lossScale = numberIn(json, "loss_scale").value_or(std::nan(""));
+  line.skipped = json.at("skipped");
+  line.growthCounter = json.at("growth_counter");
+  line.optimizerSteps = json.at("optimizer_steps");
+  line.seconds = numberIn(json, "seconds").value_or(0);
+  line.tokensPerSecond = numberIn(json, "tokens_per_second").value_or(0);
+  line.memoryBytes = json.at("memory_bytes");
+  return line;
+}
+
+} // namespace kedge::rt
