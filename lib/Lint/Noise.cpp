@@ -28,8 +28,8 @@ bool movesOrRetypes(const Node &node) {
   static const std::set<std::string> ops = {"Identity", "Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Flatten"};
   return node.domain.empty() && ops.count(node.opType) != 0;
 }
+} // namespace
 
-/// Values that an output of the graph depends on.
 std::set<std::string> liveValues(const Graph &graph) {
   std::set<std::string> live;
   for (const model::ValueInfo &output : graph.outputs)
@@ -40,7 +40,6 @@ std::set<std::string> liveValues(const Graph &graph) {
         live.insert(name);
   return live;
 }
-} // namespace
 
 bool drawsAlways(const Node &node) {
   static const std::set<std::string> ops = {"RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike", "Bernoulli",

@@ -3,6 +3,7 @@
 #include "kedge/Model/Model.h"
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace kedge::lint {
 
@@ -25,6 +26,9 @@ void switchOff(model::Model &, const Noise &);
 
 /// Operators that draw in every mode.
 bool drawsAlways(const model::Node &);
+
+/// Values that an output of the graph depends on.
+std::set<std::string> liveValues(const model::Graph &);
 
 /// Draws of the main graph that an output depends on.
 Noise findNoise(const model::Graph &);

@@ -2,6 +2,7 @@
 #include "../NodeConstants.h"
 #include "MovementUtils.h"
 #include "NarrowCasts.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
@@ -77,9 +78,12 @@ void importMultinomial(NodeContext &node) {
   node.setResult(0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
 }
 
-/// What lint::prepare() puts where random numbers end with training.
+/// What lint::prepare() puts where random numbers, or updates of buffers, end with training.
 void importByMode(NodeContext &node) {
-  node.setResult(0, train::ByModeOp::create(node.builder, node.loc, node.require(0), node.require(1)));
+  Value training = node.require(0), evaluation = node.require(1);
+  if (node.node.attrBool("stops", false) && isa<FloatType>(elementOf(training)))
+    training = onnx::IdentityOp::create(node.builder, node.loc, training, node.builder.getUnitAttr());
+  node.setResult(0, train::ByModeOp::create(node.builder, node.loc, training, evaluation));
 }
 } // namespace
 
