@@ -181,7 +181,7 @@ void DeepSpeedMapping::scheduler() {
     section.refuse("type", "\"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"; leave 'scheduler' out and give the program "
                            "--schedule");
   if (type) {
-    section.say("type", fmt::format("give the program --schedule {}", *type == "WarmupLR"        ? "constant"
+    section.ask("type", fmt::format("give the program --schedule {}", *type == "WarmupLR"        ? "constant"
                                                                       : *type == "WarmupDecayLR" ? "linear"
                                                                                                  : "cosine"));
     schedule(params, *type);
@@ -198,29 +198,29 @@ void DeepSpeedMapping::schedule(DeepSpeedSection &params, const std::string &typ
   if (type == "WarmupLR")
     return;
   if (std::optional<int64_t> steps = params.count("total_num_steps", 1))
-    params.say("total_num_steps", fmt::format("give the program --decay-steps {}", *steps));
+    params.ask("total_num_steps", fmt::format("give the program --decay-steps {}", *steps));
   else if (!params.has("total_num_steps"))
     file.refuse(fmt::format("'scheduler.params.total_num_steps' is missing, which {} needs; name it, or make it \"auto\"", type));
   if (type != "WarmupCosineLR")
     return;
   if (std::optional<double> ratio = params.number("cos_min_ratio"))
-    params.say("cos_min_ratio", fmt::format("give the program --min-lr: {} times its rate", *ratio));
+    params.ask("cos_min_ratio", fmt::format("give the program --min-lr: {} times its rate", *ratio));
 }
 
 void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type) {
   if (std::optional<int64_t> steps = params.count("warmup_num_steps"))
-    params.say("warmup_num_steps", fmt::format("give the program --warmup {}", *steps));
+    params.ask("warmup_num_steps", fmt::format("give the program --warmup {}", *steps));
   if (std::optional<std::string> shape = params.word("warmup_type")) {
     if (*shape != "linear" && *shape != "log")
       params.refuse("warmup_type", "\"linear\" or \"log\"");
-    params.say("warmup_type", *shape == "linear" ? "applied: the program's warm-up is linear"
-                                                 : "not to be had: the program's warm-up is linear");
+    *shape == "linear" ? params.say("warmup_type", "applied: the program's warm-up is linear")
+                       : params.ask("warmup_type", "not to be had: the program's warm-up is linear");
   } else if (!params.has("warmup_type")) {
-    params.say("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
+    params.ask("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
   }
   if (type == "WarmupCosineLR") {
     if (std::optional<double> ratio = params.number("warmup_min_ratio"))
-      params.say("warmup_min_ratio", fmt::format("give the program --warmup-start {}", *ratio));
+      params.ask("warmup_min_ratio", fmt::format("give the program --warmup-start {}", *ratio));
     return;
   }
   scheduledRate = params.number("warmup_max_lr");
@@ -228,9 +228,9 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
     apply(params, "warmup_max_lr", "--lr", fmt::format("{}", *scheduledRate));
   std::optional<double> least = params.number("warmup_min_lr");
   if (least && scheduledRate.value_or(0) > 0)
-    params.say("warmup_min_lr", fmt::format("give the program --warmup-start {}", *least / *scheduledRate));
+    params.ask("warmup_min_lr", fmt::format("give the program --warmup-start {}", *least / *scheduledRate));
   else if (least)
-    params.say("warmup_min_lr", "give the program --warmup-start: its share of the rate");
+    params.ask("warmup_min_lr", "give the program --warmup-start: its share of the rate");
 }
 
 } // namespace kedge::driver

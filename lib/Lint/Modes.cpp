@@ -1,8 +1,8 @@
 #include "Modes.h"
+#include "Classify.h"
 #include "ExporterMetadata.h"
 #include "kedge/Lint/Lint.h"
 #include "kedge/Support/Error.h"
-#include "runtime/format/NearMisses.h"
 #include <algorithm>
 
 namespace kedge::lint {
@@ -71,14 +71,8 @@ bool NormModes::staysFrozen(const Node &node) const {
   return someTrained && !isBatchNormTraining(node) && !wasTraining(node).value_or(!formTells);
 }
 
-ModuleChoice::ModuleChoice(const std::vector<std::string> &texts) : texts(texts), used(texts.size(), false) {
-  for (const std::string &text : texts)
-    try {
-      patterns.emplace_back(text);
-    } catch (const std::regex_error &error) {
-      fail("--train-mode '{}' is no ECMAScript expression: {}", text, error.what());
-    }
-}
+ModuleChoice::ModuleChoice(const std::vector<std::string> &texts)
+    : texts(texts), patterns(patternsOf(texts, "--train-mode")), used(texts.size(), false) {}
 
 /// Names under which a user knows the module of a node.
 static std::vector<std::string> namesOf(const Node &node) {
@@ -94,7 +88,7 @@ bool ModuleChoice::fits(const Node &node) {
   bool any = false;
   for (const std::string &name : namesOf(node))
     for (size_t i = 0; i < patterns.size(); ++i)
-      if (patterns[i].isIn(name))
+      if (patterns[i](name))
         any = used[i] = true;
   return any;
 }
@@ -107,7 +101,7 @@ void ModuleChoice::checkUsed(const model::Graph &graph) const {
   });
   for (size_t i = 0; i < texts.size(); ++i)
     if (!used[i])
-      fail("--train-mode '{}' matches no Dropout and no BatchNormalization{}", texts[i], rt::nearMisses(texts[i], modules));
+      fail("--train-mode '{}' matches no Dropout and no BatchNormalization{}", texts[i], similarNames(texts[i], modules));
 }
 
 std::optional<double> dropoutRatio(const Node &node, const KnownValues &values) {

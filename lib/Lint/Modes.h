@@ -1,7 +1,8 @@
 // Training mode of Dropout and BatchNormalization through all opsets.
 #pragma once
 #include "kedge/Model/Model.h"
-#include "runtime/io/NamePattern.h"
+#include <functional>
+#include <optional>
 
 namespace kedge::lint {
 
@@ -49,7 +50,7 @@ public:
 
 private:
   const std::vector<std::string> &texts;
-  std::vector<rt::NamePattern> patterns;
+  std::vector<std::function<bool(const std::string &)>> patterns;
   std::vector<bool> used;
 };
 
