@@ -267,7 +267,7 @@ void DeepSpeedMapping::checkpointing() {
   section.meaningless("profile", Kind::Flag, "the program's --profile shows what is computed again");
   section.finish();
   if (!number && !givenValue("--recompute") && !givenValue("--memory-budget"))
-    top.say("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
+    top.ask("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
                                         "--memory-budget");
 }
 

@@ -145,7 +145,7 @@ kedge_step_result LearningSession::step() {
   broken = false;
   savedStep = -1;
   if (done.result.items == 0)
-    say(fmt::format("kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0", result.step));
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss and gradient are 0", result.step));
   result.loss = done.result.loss;
   result.gradient_norm = done.result.gradNorm.value_or(std::numeric_limits<double>::quiet_NaN());
   result.skipped = done.skipped;
