@@ -115,6 +115,10 @@ Compilation::Compilation(const CompileOptions &options)
     fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and --loss-output "
          "NAME can)",
          options.model.model, fmt::join(options.trainingOptions, ", "));
+  if (!model.trainingInfo.empty() && options.precision == "fp16")
+    fail("{}: --precision fp16: gradients of 16 bits need a loss scale, which the algorithm in the model's training_info does not "
+         "have; expected fp32, bf16 or fp8",
+         options.model.model);
   checkRanks(options);
   diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom, &model);
   findings = lint::prepare(model, options.model.lintOptions(), lint::lintOperators(context));

@@ -18,7 +18,9 @@ lint::Options ModelOptions::lintOptions() const {
     const std::vector<std::string> beside = trainedBeside(adapters);
     options.train.insert(options.train.end(), beside.begin(), beside.end());
   }
+  options.tie = tie;
   options.trainMode = trainMode;
+  options.strict = strict;
   options.repair = repair;
   options.allow.insert(allow.begin(), allow.end());
   options.severalRanks = std::any_of(ranks.begin(), ranks.end(), [](int64_t n) { return n > 1; });

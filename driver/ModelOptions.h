@@ -21,8 +21,8 @@ struct ModelOptions {
   int64_t ignoreIndex = -100;
   double labelSmoothing = 0;
   std::string classWeights, posWeight, sampleWeights; // files, files, an input
-  std::vector<std::string> train, freeze;
-  bool trainMode = false, repair = false;
+  std::vector<std::string> train, freeze, tie;
+  bool trainMode = false, repair = false, strict = false;
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1};
   AdapterOptions adapters;

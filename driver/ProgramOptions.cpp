@@ -166,8 +166,16 @@ json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, st
   takeFromStates(module, *report.exported, edits);
   exporter::SkeletonOptions options;
   options.embed = embed;
-  json result = {{"notes", report.changes}};
-  result["training"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  std::vector<std::string> notes = report.changes;
+  std::erase_if(notes, [&](const std::string &note) { return llvm::is_contained(report.modes, note); });
+  exporter::Edits inTraining = edits;
+  std::vector<std::string> modes = exporter::setTrainingMode(*report.exported, *report.trained, inTraining);
+  if (modes.empty())
+    modes = report.modes;
+  json result = {{"notes", notes}};
+  if (!modes.empty())
+    result["training_notes"] = modes;
+  result["training"] = exporter::buildSkeleton(original, inTraining, options).toJson(original, data);
   exporter::setInferenceMode(original, edits);
   result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
   if (llvm::any_of(module.getOps<train::StateOp>(), [](train::StateOp state) { return bool(tune::adapterOf(state)); }))

@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`, `zsh`, `fish`; say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`, `zsh`, `fish`; say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -37,9 +37,14 @@ def has_packages(python, *packages):
 
 if os.path.isdir(os.path.join(config.kedge_shared_dir, "models")):
     config.available_features.add("shared")
+if os.path.isdir(os.path.join(config.kedge_shared_dir, "faults")):
+    config.available_features.add("faults")
 test_python = config.test_python or os.environ.get("KEDGE_TEST_PYTHON", "")
 if has_packages(test_python, "onnx", "onnxruntime"):
     config.available_features.add("python-onnx")
+torch_python = os.environ.get("KEDGE_TORCH_PYTHON", test_python)  # for the recipes of the guide alone
+if has_packages(torch_python, "torch", "onnxscript"):
+    config.available_features.add("python-torch")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 cuda_folders = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
@@ -118,4 +123,5 @@ config.substitutions.append(("%shared", os.path.realpath(config.kedge_shared_dir
 config.substitutions.append(("%build", config.kedge_binary_dir))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%test-python", test_python or "python3"))
+config.substitutions.append(("%torch-python", torch_python or "python3"))
 config.substitutions.append(("%python", config.python or "python3"))

@@ -1,5 +1,6 @@
 #include "Findings.h"
 #include "Modes.h"
+#include "Traced.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -52,11 +53,13 @@ bool FindingContext::trains(const std::string &tensor) const {
 
 namespace {
 const std::set<std::string> &allCodes() {
-  static const std::set<std::string> codes = {"merged-parameters", "dropped-bias",      "folded-parameter",
+  static const std::set<std::string> codes = {"merged-parameters", "tied-parameters", "computed-parameter", "buffer-by-name",
+                                              "untied-parameters", "dropped-bias",      "folded-parameter",
                                               "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
                                               "label-type",        "no-gradient",       "unsupported-op",
                                               "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
-                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank"};
+                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank",
+                                              "lost-detach", "guessed-verdict"};
   return codes;
 }
 
@@ -100,11 +103,14 @@ Report check(const Model &model, const Options &options, const Operators &operat
   FindingContext context{evidence,       options, operators, report.initializers, std::move(verdicts),
                          report.findings};
   findLostParameters(context);
+  findLostStops(context);
+  findTraced(context);
   findInferenceMode(context);
   findTrainability(context);
   findDataFlow(context);
   findIntent(context);
   findRankKeyed(context);
+  findGuesses(context);
   report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
@@ -123,17 +129,23 @@ static void keepStatisticsAsPyTorch(Model &model) {
 static void turnOn(Model &model, Report &report, std::vector<std::string> &changes) {
   const std::vector<std::string> done = setTrainMode(model);
   changes.insert(changes.end(), done.begin(), done.end());
+  report.modes = done;
   if (done.empty())
     report.remarks.push_back("--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
                              "training mode already");
 }
 
-Report prepare(Model &model, const Options &options, const Operators &operators) {
+Report prepare(Model &model, const Options &asked, const Operators &operators) {
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
   auto note = [&](std::vector<std::string> more) { changes.insert(changes.end(), more.begin(), more.end()); };
-  if (options.repair)
+  Options options = asked;
+  options.former = nameTraced(model);
+  checkTie(model, options.tie);
+  if (options.repair) {
     note(repair(model));
+    note(repairTraced(model, options));
+  }
   Model checked = model;
   if (options.trainMode)
     setTrainMode(checked);
@@ -141,10 +153,12 @@ Report prepare(Model &model, const Options &options, const Operators &operators)
   if (!options.addsAdapters)
     findNothingTrained(checked, report);
   note(tieCopies(model));
+  note(tieTraced(model, options));
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);
   if (options.trainMode)
     turnOn(model, report, changes);
+  report.trained = options.trainMode ? std::make_shared<const Model>(model) : report.exported;
   keepStatisticsAsPyTorch(model);
   report.changes = std::move(changes);
   return report;

@@ -4,6 +4,7 @@
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace kedge::lint {
@@ -27,13 +28,15 @@ std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns
 /// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
 class NameOption {
 public:
-  NameOption(const char *option, const std::vector<std::string> &texts)
-      : option(option), texts(texts), patterns(compileAll(texts, option)), used(texts.size(), false) {}
+  NameOption(const char *option, const std::vector<std::string> &texts, const std::map<std::string, std::string> &former)
+      : option(option), texts(texts), former(former), patterns(compileAll(texts, option)), used(texts.size(), false) {}
 
   bool fits(const Initializer &tensor) {
     bool any = false;
     for (size_t i = 0; i < patterns.size(); ++i) {
-      const bool found = patterns[i].isIn(tensor.name) || patterns[i].isIn(tensor.original);
+      auto old = former.find(tensor.name);
+      const bool found = patterns[i].isIn(tensor.name) || patterns[i].isIn(tensor.original) ||
+                         (old != former.end() && patterns[i].isIn(old->second));
       used[i] = used[i] || found;
       any |= found;
     }
@@ -57,6 +60,7 @@ public:
 private:
   const char *option;
   std::vector<std::string> texts;
+  const std::map<std::string, std::string> &former; // names in the file, of tensors that it had not named
   std::vector<rt::NamePattern> patterns;
   std::vector<bool> used;
 };
@@ -87,7 +91,7 @@ std::string list(const std::vector<std::string> &names) {
 class Classifier {
 public:
   Classifier(const Evidence &evidence, const Options &options)
-      : evidence(evidence), train("--train", options.train), freeze("--freeze", options.freeze), variables(trainingVariables(evidence.model)) {
+      : evidence(evidence), train("--train", options.train, options.former), freeze("--freeze", options.freeze, options.former), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -173,16 +177,35 @@ private:
     if (!evidence.reach.reaches(tensor.name))
       return decide(out, Verdict::Constant,
                     found == readers.end() ? "no node reads it" : "no gradient reaches it");
-    if (tensor.isScalarLike() && !path)
-      return decide(out, Verdict::Constant, "one element, and no module path in its name");
+    if (found != readers.end())
+      for (auto [node, operand] : found->second)
+        if (node->is("DequantizeLinear") && operand == 1)
+          return decide(out, Verdict::Constant, "the scale of a quantised tensor");
+    const bool named = path || isOwnName(tensor.name);
+    if (tensor.isScalarLike() && !named)
+      return guess(out, Verdict::Constant, "one element, and no module path in its name");
     bool weight = isWeightName(tensor.name) ||
                   (found != readers.end() &&
                    std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
                      return isWeightOperand(*reader.first, reader.second);
                    }));
-    if (!weight && !path && looksLikeMask(tensor))
-      return decide(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
-    return decide(out, Verdict::Parameter, "a gradient reaches it");
+    if (!weight && !path && looksLikeMask(tensor) && !(named && isFresh(tensor)))
+      return guess(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
+    if (isBufferName(tensor.name))
+      return guess(out, Verdict::Buffer, "PyTorch's libraries call a buffer so");
+    return weight ? decide(out, Verdict::Parameter, "a gradient reaches it") : guess(out, Verdict::Parameter, "a gradient reaches it");
+  }
+
+  bool guess(Initializer &out, Verdict verdict, std::string reason) const {
+    out.guessed = true;
+    return decide(out, verdict, std::move(reason));
+  }
+
+  /// The TorchScript exporter gives constants names such as '/Constant_output_0' and 'onnx::Mul_12'; others are the model's own.
+  bool isOwnName(const std::string &name) const {
+    return evidence.model.producer == "pytorch" && !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
+           name.find_first_of("/:") == std::string::npos && name.find("_output_") == std::string::npos &&
+           !name.starts_with("Constant");
   }
 
   void byOption(const Tensor &tensor, Initializer &out) {
@@ -190,6 +213,10 @@ private:
       return;
     trainable.push_back(out.original);
     const bool wanted = train.fits(out);
+    if (out.guessed && (wanted || freeze.fits(out))) { // the user has said it
+      out.guessed = false;
+      out.reason = wanted ? "--train" : "--freeze";
+    }
     if (out.verdict == Verdict::Parameter) {
       trained.push_back(out.original);
       if (freeze.fits(out))
@@ -226,6 +253,15 @@ bool looksLikeMask(const Tensor &tensor) {
   }
   return std::all_of(values.begin(), values.end(),
                      [](double v) { return v == 0 || v == 1 || std::isinf(v) || std::abs(v) > 1e30; });
+}
+
+bool isFresh(const Tensor &tensor) {
+  try {
+    const std::vector<double> values = tensor.floats();
+    return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+  } catch (const Error &) {
+    return false;
+  }
 }
 
 std::vector<Initializer> classify(const Evidence &evidence, const Options &options) {

@@ -23,5 +23,7 @@ std::string originalName(const model::Tensor &, const Evidence &);
 
 /// All elements 0, 1, infinite or beyond 1e30. False when the values cannot be read.
 bool looksLikeMask(const model::Tensor &);
+/// All elements equal: fresh parameters are, masks are not.
+bool isFresh(const model::Tensor &);
 
 } // namespace kedge::lint

@@ -1,5 +1,6 @@
 #include "Findings.h"
 #include "Modes.h"
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -9,8 +10,17 @@ using model::Node;
 namespace {
 const char *const trainModeRemedy = "compile with --train-mode";
 
+/// Statistics that the model computes from the batch are not frozen.
+bool isStored(const FindingContext &context, const std::string &statistic) {
+  const model::Graph &graph = context.graph();
+  return graph.findInitializer(statistic) || std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node &node) {
+    return std::find(node.outputs.begin(), node.outputs.end(), statistic) != node.outputs.end() && !node.is("Constant") &&
+           !node.is("Identity");
+  });
+}
+
 void checkBatchNorm(FindingContext &context, const Node &node) {
-  if (isBatchNormTraining(node))
+  if (isBatchNormTraining(node) || !isStored(context, node.input(3)))
     return;
   bool scale = node.hasInput(1) && context.trains(node.input(1)),
        bias = node.hasInput(2) && context.trains(node.input(2));
@@ -29,8 +39,7 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
     return;
   context.findings.push_back({Severity::Error, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                               fmt::format("ratio {:.3g}, but not in training mode: it does nothing", *ratio),
-                              std::string(trainModeRemedy) + ", or export the model in training mode", true,
-                              ""});
+                              trainModeRemedy, true, ""});
 }
 
 /// The exporter decomposes attention without its dropout; the original call still names the ratio.

@@ -106,6 +106,55 @@ void findFoldedParameters(FindingContext &context) {
   }
 }
 
+/// Parameters of the signature that no tensor holds and no call of the file reads. A tied parameter is there under its other
+/// name: a call of its module reads a parameter of another one.
+std::vector<std::string> goneParameters(const FindingContext &context) {
+  std::set<std::string> seen, served;
+  for (const Initializer &initializer : context.initializers)
+    seen.insert({initializer.name, initializer.original});
+  for (size_t n = 0; n < context.graph().nodes.size(); ++n)
+    if (const FxCall *call = context.evidence.uses.call(n))
+      for (const std::string &value : call->refs()) {
+        const std::string name = context.evidence.signature.nameOf(value);
+        seen.insert(name);
+        const std::string module = moduleOf(context.graph().nodes[n]);
+        if (name != value && parentModule(name) != module)
+          served.insert(module);
+      }
+  for (const Folded &folded : context.evidence.damage.folded)
+    seen.insert(folded.sources.begin(), folded.sources.end());
+  std::vector<std::string> gone;
+  for (const SignatureEntry &entry : context.evidence.signature.all())
+    if (entry.kind == TargetKind::Parameter && !seen.count(entry.target) && !seen.count(entry.placeholder) &&
+        !served.count(parentModule(entry.target)))
+      gone.push_back(entry.target);
+  return gone;
+}
+
+/// A constant that a call of the file knows as the result of another call, which is no longer there.
+void findComputedConstants(FindingContext &context) {
+  const std::vector<std::string> gone = goneParameters(context);
+  if (gone.empty())
+    return;
+  for (const Initializer &initializer : context.initializers) {
+    if (initializer.verdict != Verdict::Constant || context.evidence.damage.foldedOf(initializer.name) ||
+        !context.evidence.reach.reaches(initializer.name))
+      continue;
+    for (const Use &use : context.evidence.uses.of(initializer.name)) {
+      const FxCall *call = context.evidence.uses.call(use.node);
+      const std::vector<std::string> refs = call ? call->refs() : std::vector<std::string>();
+      if (std::find(refs.begin(), refs.end(), initializer.name) == refs.end())
+        continue;
+      const Node &node = context.graph().nodes[use.node];
+      context.findings.push_back({Severity::Error, "folded-parameter", nodeName(node), initializer.name, moduleOf(node),
+                                  fmt::format("computed at export, from what the file no longer says; of the parameters '{}' it holds nothing",
+                                              fmt::join(gone, "', '")),
+                                  exportAgain, false, ""});
+      break;
+    }
+  }
+}
+
 void findFusedNorms(FindingContext &context) {
   for (const FusedNorm &fused : context.evidence.damage.fused) {
     const Node &node = context.graph().nodes[fused.node];
@@ -145,6 +194,7 @@ void findLostParameters(FindingContext &context) {
   findSharedNodesOf(context);
   findDroppedBiases(context);
   findFoldedParameters(context);
+  findComputedConstants(context);
   findFusedNorms(context);
   noteRenamed(context);
 }

@@ -20,6 +20,13 @@ struct FindingContext {
 
 /// merged-parameters, dropped-bias, folded-parameter, fused-batchnorm, renamed-parameter.
 void findLostParameters(FindingContext &);
+/// lost-detach.
+void findLostStops(FindingContext &);
+/// guessed-verdict.
+void findGuesses(FindingContext &);
+/// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter, buffer-by-name in
+/// files without a record.
+void findTraced(FindingContext &);
 /// frozen-batchnorm, dropout-off.
 void findInferenceMode(FindingContext &);
 /// no-gradient, unsupported-op, unused-parameter, label-type.

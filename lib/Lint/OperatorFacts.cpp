@@ -1,5 +1,7 @@
 #include "OperatorFacts.h"
+#include "Modes.h"
 #include "Uses.h"
+#include "kedge/Lint/Lint.h"
 #include <algorithm>
 #include <set>
 
@@ -36,7 +38,7 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
       {"Where", {1, 2}},
       {"Cast", {0}},
       {"CastLike", {0}},
-      {"BatchNormalization", {0, 1, 2}},
+      
       {"OneHot", {2}},
       {"Compress", {0}},
       {"ReverseSequence", {0}},
@@ -64,7 +66,7 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
       {"RNN", {0, 1, 2, 3, 5}},
       {"ConstantOfShape", {}},
       {"QuantizeLinear", {0}},
-      {"DequantizeLinear", {0}},
+      {"DequantizeLinear", {0, 1}},
       {"AffineGrid", {0}},
       {"TensorScatter", {0, 1}},
       {"CumProd", {0}},
@@ -79,6 +81,8 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
 bool carriesGradient(const Node &node, size_t operand) {
   if (endsGradient(node))
     return false;
+  if (isRunningStatistic(node, operand))
+    return !isBatchNormTraining(node);
   if (!node.domain.empty())
     return true;
   auto found = gradientOperands().find(node.opType);
@@ -142,6 +146,8 @@ bool endsGradient(const Node &node) {
                                             "DynamicQuantizeLinear"};
   if (!node.domain.empty())
     return false;
+  if (node.is("Identity"))
+    return stopsGradient(node);
   if (node.is("Cast")) {
     const model::Attribute *to = node.find("to");
     return to && to->kind == model::Attribute::Kind::Int && !model::isFloat(static_cast<model::DType>(to->i));
@@ -162,6 +168,12 @@ bool isWeightOperand(const Node &node, size_t operand) {
 
 bool isWeightName(const std::string &name) {
   static const std::set<std::string> leaves = {"weight", "bias", "gamma", "beta", "scale", "kernel"};
+  return leaves.count(name.substr(name.find_last_of("./") + 1));
+}
+
+bool isBufferName(const std::string &name) {
+  static const std::set<std::string> leaves = {"final_logits_bias", "running_mean", "running_var", "num_batches_tracked", "inv_freq",
+                                               "original_inv_freq", "masked_bias"};
   return leaves.count(name.substr(name.find_last_of("./") + 1));
 }
 

@@ -24,6 +24,10 @@ bool isWeightOperand(const model::Node &, size_t operand);
 /// "weight", "bias", "gamma" and the like, with or without a path: says the same of operands of Mul and Add.
 bool isWeightName(const std::string &name);
 
+/// What modules of PyTorch and transformers call tensors that are registered as buffers, and nothing else: frozen statistics, a
+/// bias of logits that is never trained.
+bool isBufferName(const std::string &name);
+
 /// Operators that draw random numbers: in training mode, or always.
 bool isRandom(const model::Node &);
 

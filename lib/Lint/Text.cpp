@@ -20,6 +20,10 @@ Headline headlineOf(const std::string &code) {
       {"merged-parameters",
        {"a parameter lost its own tensor", "parameters lost their own tensor",
         "the exporter stored tensors of equal content once; training would move them as one"}},
+      {"untied-parameters", {"a tie is lost", "ties are lost", ""}},
+      {"buffer-by-name", {"a tensor is taken for a buffer", "tensors are taken for buffers", ""}},
+      {"computed-parameter", {"a trained tensor was computed from others", "trained tensors were computed from others", ""}},
+      {"tied-parameters", {"a parameter is tied", "parameters are tied", ""}},
       {"dropped-bias", {"a bias is gone", "biases are gone", ""}},
       {"folded-parameter", {"a parameter became a constant", "parameters became constants", ""}},
       {"frozen-batchnorm",
@@ -36,6 +40,10 @@ Headline headlineOf(const std::string &code) {
       {"unused-parameter", {"a parameter does not train", "parameters do not train", ""}},
       {"keyed-by-rank",
        {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
+      {"lost-detach", {"a stop of the gradient is gone", "stops of the gradient are gone", ""}},
+      {"guessed-verdict",
+       {"a tensor is what it was guessed to be", "tensors are what they were guessed to be",
+        "the file does not say whether they are parameters"}},
       {"renamed-parameter",
        {"a parameter is stored under another name", "parameters are stored under another name",
         "they train like all others"}},
@@ -227,10 +235,9 @@ private:
     std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"),
                                      plural(notes, "note"));
     if (!errors) {
-      out += fmt::format("{}: {} with {} {} {} as {} written ({})\n", paint("1;32", "clean"),
-                         plural(trainedTensors, "tensor"), grouped(trainedElements),
-                         trainedElements == 1 ? "element" : "elements", trainedTensors == 1 ? "trains" : "train",
-                         trainedTensors == 1 ? "it was" : "they were", counts);
+      out += fmt::format("{}: no damage found in {} with {} {} ({})\n", paint("1;32", "clean"), plural(trainedTensors, "tensor"),
+                         grouped(trainedElements), trainedElements == 1 ? "element" : "elements", counts);
+      wrapped("  the file cannot show frozen parameters, detach or a custom backward", 2);
       for (const std::string &unknown : report.unknown)
         wrapped("not known: " + unknown, 2);
       return;

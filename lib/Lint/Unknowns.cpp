@@ -48,6 +48,15 @@ const Node *foldedConvolution(const model::Graph &graph) {
   return biased;
 }
 
+/// What the file can show of gradients that the model stops.
+std::string stopsOf(const model::Graph &graph) {
+  bool calls = false;
+  for (const Node &node : graph.nodes)
+    calls |= !node.meta(key::fxNode).empty();
+  return calls ? "no_grad(): the file marks detach(), and nothing that ran under no_grad(): there the gradient would pass"
+               : "detach() and no_grad(): the file marks neither: there the gradient would pass";
+}
+
 } // namespace
 
 std::vector<std::string> unknownsOf(const Evidence &evidence) {
@@ -64,6 +73,8 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
     unknowns.push_back(fmt::format("BatchNormalization: the file has none and no record of the modules; an export in inference mode "
                                    "folds it into a Conv, such as '{}'",
                                    nodeName(*node)));
+  if (evidence.model.trainingInfo.empty())
+    unknowns.push_back(stopsOf(graph));
   return unknowns;
 }
 

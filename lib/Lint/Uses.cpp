@@ -178,7 +178,7 @@ Uses::Uses(const Graph &graph, const Signature &signature) : graph(graph), signa
 
 namespace {
 /// Fresh zeros or ones: what the exporter merges across modules.
-bool isUniform(const Tensor &tensor) {
+bool hasOneValue(const Tensor &tensor) {
   try {
     model::Bytes bytes = tensor.bytes();
     size_t element = model::dtypeBits(tensor.dtype) / 8;
@@ -216,7 +216,7 @@ void Uses::inferUnlabelled() {
       continue;
     for (Use &use : uses) {
       const Node &node = graph.nodes[use.node];
-      if (use.placeholder || call(use.node) || !isUniform(*tensors.at(name)))
+      if (use.placeholder || call(use.node) || !hasOneValue(*tensors.at(name)))
         continue;
       std::set<std::string> modules;
       for (const std::string &output : node.outputs)

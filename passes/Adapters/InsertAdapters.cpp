@@ -157,18 +157,37 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     }
   }
 
+  /// Whether every module of the folder has a weight whose name begins so.
+  static bool fitsAll(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given, StringRef before) {
+    return llvm::all_of(given.modules(), [&](const rt::AdaptedModule &module) {
+      const std::string whole = before.str() + module.path + ".weight";
+      return llvm::any_of(all, [&](AdaptedWeight &weight) { return weight.name() == StringRef(whole); });
+    });
+  }
+
+  /// Of several parameters that end alike, the one that is named so, or whose beginning fits the folder's other names as well.
+  static SmallVector<AdaptedWeight *> best(ArrayRef<AdaptedWeight *> fitting, MutableArrayRef<AdaptedWeight> all,
+                                           const rt::AdapterFolder &given, const std::string &end) {
+    auto chosen = [&](auto &&fits) { return llvm::to_vector(llvm::make_filter_range(fitting, fits)); };
+    auto exact = chosen([&](AdaptedWeight *weight) { return weight->name() == StringRef(end); });
+    if (!exact.empty() || fitting.size() < 2)
+      return exact.empty() ? llvm::to_vector(fitting) : exact;
+    auto shared = chosen([&](AdaptedWeight *weight) { return fitsAll(all, given, weight->name().drop_back(end.size())); });
+    return shared.size() == 1 ? shared : llvm::to_vector(fitting);
+  }
+
   /// The one parameter that a path of the folder fits.
   LogicalResult find(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given, const std::string &end,
                      AdaptedWeight *&found) {
-    found = nullptr;
-    for (AdaptedWeight &weight : all) {
-      if (!rt::endsWithPath(weight.name().str(), end))
-        continue;
-      if (found)
-        return getOperation().emitError() << "--adapter " << given.folder() << ": '" << end << "' fits '" << found->name()
-                                          << "' and '" << weight.name() << "': expected one parameter whose name ends so";
-      found = &weight;
-    }
+    SmallVector<AdaptedWeight *> fitting;
+    for (AdaptedWeight &weight : all)
+      if (rt::endsWithPath(weight.name().str(), end))
+        fitting.push_back(&weight);
+    fitting = best(fitting, all, given, end);
+    found = fitting.empty() ? nullptr : fitting.front();
+    if (fitting.size() > 1)
+      return getOperation().emitError() << "--adapter " << given.folder() << ": '" << end << "' fits '" << fitting[0]->name()
+                                        << "' and '" << fitting[1]->name() << "': expected one parameter whose name ends so";
     if (found)
       return success();
     return getOperation().emitError() << "--adapter " << given.folder() << ": no parameter's name ends with '" << end

@@ -1,5 +1,7 @@
 #include "FunctionEditing.h"
 #include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/GradientOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
@@ -44,10 +46,24 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
     keep(op.getInputVar(), op.getRunningVar());
   }
 
+  /// A file may hold statistics in another type than its norm takes.
+  static Value withoutCasts(Value value) {
+    while (auto cast = value.getDefiningOp<onnx::CastOp>())
+      value = cast.getX();
+    return value;
+  }
+
+  Value castLike(Value value, Value like, Operation *before = nullptr) {
+    if (value.getType() == like.getType())
+      return value;
+    PlacedBuilder builder(before ? before : returnOf(getOperation()), placeOfMaker(value));
+    return onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(elementOf(like)));
+  }
+
   /// The state that `before` is takes the value of `after`; a norm that is applied twice updates it once more.
   void keep(Value before, Value after) {
     func::FuncOp function = getOperation();
-    auto argument = dyn_cast<BlockArgument>(before);
+    auto argument = dyn_cast<BlockArgument>(withoutCasts(before));
     auto state = argument ? train::stateOfArgument(function, argument.getArgNumber()) : FlatSymbolRefAttr();
     if (!state)
       return;
@@ -55,10 +71,10 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
       if (train::stateOfResult(function, index) == state) {
         // The second use of a shared norm starts from what the first one left.
         Value first = returnOf(function)->getOperand(index);
-        after.getDefiningOp()->replaceUsesOfWith(before, first);
-        return returnOf(function)->setOperand(index, after);
+        after.getDefiningOp()->replaceUsesOfWith(before, castLike(first, before, after.getDefiningOp()));
+        return returnOf(function)->setOperand(index, castLike(after, argument));
       }
-    addResult(function, after, train::BindingKind::State, state.getValue());
+    addResult(function, castLike(after, argument), train::BindingKind::State, state.getValue());
   }
 };
 } // namespace

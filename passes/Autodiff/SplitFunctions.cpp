@@ -1,4 +1,5 @@
 #include "FunctionEditing.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -26,6 +27,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     }
     bool lossInGraph = !findResult(model, BindingKind::Result, "loss_rows");
     func::FuncOp training = copy(model, accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
+    takeMode(training, /*isTraining=*/true);
     keepResults(training, [](train::BindingAttr result) {
       return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||
              result.is(BindingKind::Result, "items");
@@ -55,7 +57,15 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       if (op->getAttrOfType<BoolAttr>("training_mode"))
         op->setAttr("training_mode", BoolAttr::get(&getContext(), false));
     });
+    takeMode(function, /*isTraining=*/false);
     return function;
+  }
+
+  static void takeMode(func::FuncOp function, bool isTraining) {
+    function.walk([&](train::ByModeOp op) {
+      op.getResult().replaceAllUsesWith(isTraining ? op.getTraining() : op.getEvaluation());
+      op.erase();
+    });
   }
 
   /// A 16-bit output is widened when the program writes it to a file: a wider copy of the logits here would be the

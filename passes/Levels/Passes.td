@@ -70,6 +70,46 @@ def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the fun
   }];
 }
 
+def NoteUpdates : Border<"kedge-note-updates", "Note which states a step has to update, before casts can hide it"> {
+  let description = [{
+    Runs on level 1 before casts are inserted. Sets `train.updates` on the module: the states whose next value @model returns,
+    and the running statistics of norms in training mode. kedge-check-updates compares the functions of the step with it.
+    Statistic: states noted.
+
+    Example:
+    ```mlir
+    train.state buffer @b tensor<f32>
+    func.func @model(%b: tensor<f32> {train.binding = #train.binding<state @b>}) -> (tensor<f32> {train.binding = #train.binding<state @b>}) attributes {train.kind = #train.kind<model>} {
+      %y = onnx.Neg %b : (tensor<f32>) -> tensor<f32>
+      return %y : tensor<f32>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {train.updates = [@b]} {
+    ```
+  }];
+}
+
+def CheckUpdates : Border<"kedge-check-updates", "A step updates each state that level 1 updates, whatever the precision"> {
+  let description = [{
+    Runs behind the optimizer. Checks that each state in the module's `train.updates` gets a new value in a function of the
+    step; that a parameter with a final gradient does; and that a function which returns a new master returns its working copy
+    as well. Removes `train.updates`, and changes nothing else. Statistic: updates checked.
+
+    Example:
+    ```mlir
+    module attributes {train.updates = [@b]} {
+      // expected-error@+1 {{'b' is updated by the model, but keeps its first value in every step}}
+      train.state buffer @b tensor<f32>
+      func.func @step(%b: tensor<f32> {train.binding = #train.binding<state @b>}) -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<step>} {
+        return %b : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
 def VerifySchedule : Border<"kedge-verify-schedule", "The border behind level 3: nothing but launches, in order"> {
   let description = [{
     Runs after scheduling and again after rematerialization, and changes nothing. Checks that functions consist of

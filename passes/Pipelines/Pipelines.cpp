@@ -56,6 +56,7 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
 }
 
 void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
+  manager.addPass(precision::createWidenStates());
   manager.addNestedPass<func::FuncOp>(precision::createJoinBias());
   if (options.precision == "fp32")
     return;
@@ -72,6 +73,7 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+  manager.addPass(levels::createNoteUpdates());
   if (options.optimizer == "muon")
     manager.addPass(autodiff::createChooseMatrices({options.muon}));
   addPrecisionPipeline(manager, options);
@@ -128,6 +130,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
   manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  manager.addPass(levels::createCheckUpdates());
   manager.addPass(levels::createVerifyStep());
 }
 

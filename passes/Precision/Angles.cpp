@@ -48,7 +48,8 @@ bool Angles::isSteadyArgument(BlockArgument argument) {
   auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
   if (!state)
     return false;
-  bool learns = state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen;
+  bool learns = state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen ||
+                state.getRole() == train::Role::WorkingCopy;
   return !learns || isVector(argument);
 }
 

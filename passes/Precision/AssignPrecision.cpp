@@ -3,6 +3,7 @@
 #include "PolicyFile.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/Statistics.h"
@@ -27,6 +28,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   Type low, full;
   PolicyFile overrides;
   llvm::DenseMap<Value, Flow> flows;
+  llvm::DenseSet<Operation *> algorithm; ///< computes in f32
   int64_t lowOps = 0, fullOps = 0;
 
   void runOnOperation() override {
@@ -35,6 +37,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       return;
     if (failed(readOptions(function)))
       return signalPassFailure();
+    findAlgorithm(function);
     Angles angles(function);
     for (BlockArgument argument : function.getArguments())
       if (!angles.areFrequencies(argument))
@@ -45,6 +48,34 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       return signalPassFailure();
     addStatistic("kedge-assign-precision", "ops in 16 bits", lowOps);
     addStatistic("kedge-assign-precision", "ops in f32", fullOps);
+  }
+
+  /// What updates the variables of a training_info: all that neither a loss of it nor an output of the model follows from.
+  void findAlgorithm(func::FuncOp function) {
+    algorithm.clear();
+    if (!function->hasAttr("train.training_info"))
+      return;
+    llvm::DenseSet<Operation *> forward;
+    for (Operation &op : llvm::reverse(function.getBody().front())) {
+      bool gradient = isa<train::GradientOfOp, train::VariableOp>(op);
+      if (!gradient && forward.contains(&op))
+        follow(op.getOperands(), forward);
+      else if (auto of = dyn_cast<train::GradientOfOp>(op))
+        follow(of.getY(), forward);
+      else if (op.hasTrait<OpTrait::IsTerminator>())
+        for (OpOperand &result : op.getOpOperands())
+          if (train::bindingOfResult(function, result.getOperandNumber(), train::BindingKind::Output))
+            follow(result.get(), forward);
+    }
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (isa<train::GradientOfOp, train::VariableOp>(op) || !forward.contains(&op))
+        algorithm.insert(&op);
+  }
+
+  static void follow(ValueRange values, llvm::DenseSet<Operation *> &forward) {
+    for (Value value : values)
+      if (Operation *maker = value.getDefiningOp())
+        forward.insert(maker);
   }
 
   LogicalResult readOptions(func::FuncOp function) {
@@ -77,13 +108,21 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     unsigned index = argument.getArgNumber();
     bool input = bool(train::bindingOfArgument(function, index, train::BindingKind::Input));
     train::StateOp state = stateOf(function, index);
-    bool parameter = state && !tune::encodingOf(state) && (state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen);
+    bool parameter = state && !tune::encodingOf(state) && isWeight(state.getRole());
     if (!isMaster() || !(input || parameter))
       return;
     bool isFloat = isa<FloatType>(elementOf(argument));
     flows[argument] = {isCastable(argument), isFloat, false};
-    if (isCastable(argument) && elementOf(argument).isF32())
+    // The algorithm of training_info reads the same value as the model: a model's products cast it.
+    bool stays = parameter && function->hasAttr("train.training_info");
+    if (stays && elementOf(argument).isF32())
+      flows[argument].isLow = false;
+    else if (isCastable(argument) && elementOf(argument).isF32())
       function.setArgAttr(index, kPrecision, TypeAttr::get(low));
+  }
+
+  static bool isWeight(train::Role role) {
+    return role == train::Role::Parameter || role == train::Role::Frozen || role == train::Role::WorkingCopy;
   }
 
   static train::StateOp stateOf(func::FuncOp function, unsigned argument) {
@@ -116,6 +155,8 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   /// The type that the op computes in; nothing for an op that no float of ours touches.
   std::optional<Type> decide(Operation *op, PrecisionClass kind, const Flow &flow) {
     bool touched = llvm::any_of(op->getOperands(), isCastable) || llvm::any_of(op->getResults(), isCastable);
+    if (algorithm.contains(op))
+      return touched ? std::optional(full) : std::nullopt;
     if (!touched || (isMaster() && !flow.depends))
       return std::nullopt;
     if (kind == PrecisionClass::Loss || flow.afterLoss)

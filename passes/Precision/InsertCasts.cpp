@@ -1,4 +1,5 @@
 #include "Floats.h"
+#include "WorkingCopies.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -63,7 +64,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
 
   /// Parameters that are read in 16 bits become arguments of that type; float inputs are cast where they enter.
   void useWorkingCopies(func::FuncOp model, Casts &casts) {
-    SmallVector<std::pair<train::StateOp, train::StateOp>> made;
+    SmallVector<CopiedState> made;
     for (BlockArgument argument : model.getArguments()) {
       auto precision = model.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), kPrecision);
       FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
@@ -88,49 +89,8 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     }
     model.setFunctionType(FunctionType::get(&getContext(), model.getBody().front().getArgumentTypes(),
                                             model.getFunctionType().getResults()));
-    if (!made.empty())
-      makeRestore(model, made);
+    addToRestore(model, made);
     copies = made.size();
-  }
-
-  static train::BindingAttr bindingOf(train::StateOp state) {
-    return train::BindingAttr::get(state.getContext(), train::BindingKind::State, state.getSymName());
-  }
-
-  train::StateOp makeWorkingCopy(train::StateOp master, Type element) {
-    OpBuilder builder(master);
-    builder.setInsertionPointAfter(master);
-    auto type = cast<RankedTensorType>(master.getType()).clone(element);
-    return train::StateOp::create(
-        builder, master.getLoc(), builder.getStringAttr(master.getSymName() + ".working"),
-        train::RoleAttr::get(&getContext(), train::Role::WorkingCopy), TypeAttr::get(type), builder.getUnitAttr(),
-        StringAttr(), FlatSymbolRefAttr::get(master.getSymNameAttr()), builder.getBoolAttr(true),
-        builder.getF64FloatAttr(1.0));
-  }
-
-  /// @restore: working copies from masters, when a run starts.
-  void makeRestore(func::FuncOp model, ArrayRef<std::pair<train::StateOp, train::StateOp>> made) {
-    OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(model);
-    SmallVector<Type> masters, workings;
-    for (auto [master, working] : made) {
-      masters.push_back(master.getType());
-      workings.push_back(working.getType());
-    }
-    auto restore = func::FuncOp::create(builder, model.getLoc(), "restore", builder.getFunctionType(masters, workings));
-    train::setKind(restore, train::FunctionKind::Restore);
-    Block *body = restore.addEntryBlock();
-    builder.setInsertionPointToStart(body);
-    SmallVector<Value> results;
-    for (auto [index, pair] : llvm::enumerate(made)) {
-      auto [master, working] = pair;
-      train::bindArgument(restore, index, bindingOf(master));
-      train::bindResult(restore, index, bindingOf(working));
-      Type element = cast<RankedTensorType>(working.getType()).getElementType();
-      results.push_back(onnx::CastOp::create(builder, master.getLoc(), body->getArgument(index), TypeAttr::get(element)));
-      setPlace(results.back().getDefiningOp(), PlaceAttr::get(&getContext(), TrainingPhase::Update, "", master.getSymName()));
-    }
-    func::ReturnOp::create(builder, model.getLoc(), results);
   }
 
   LogicalResult castOperands(Operation *op, Casts &casts) {

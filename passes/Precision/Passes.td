@@ -3,6 +3,35 @@
 #define KEDGE_PRECISION_PASSES
 include "mlir/Pass/PassBase.td"
 
+def WidenStates : Pass<"kedge-widen-states", "mlir::ModuleOp"> {
+  let summary = "Give parameters that their file stores in 16 bits an f32 master, whatever precision is asked for";
+  let description = [{
+    A parameter of @model of type bf16 or f16 becomes f32: the master that the optimizer updates, with moments of its type. A
+    second state `NAME.working` of the old type is what @model reads, and @restore computes it when a run starts. Running
+    statistics that are updated become f32 without a copy. `tune.stored` notes the type of the bytes in the file. Frozen tensors
+    and the variables of a training_info keep their types. Statistics: parameters, running statistics.
+
+    Example: `--kedge-widen-states`
+    ```mlir
+    train.state parameter @w tensor<4x4xbf16> from #train.weight<"m.onnx"[0, +32]>
+    func.func @model(%x: tensor<2x4xbf16> {train.binding = #train.binding<input "x">}, %w: tensor<4x4xbf16> {train.binding = #train.binding<state @w>}) -> tensor<2x4xbf16> attributes {train.kind = #train.kind<model>} {
+      %0 = onnx.MatMul %x, %w : (tensor<2x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4xbf16>
+      return %0 : tensor<2x4xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x4xf32> from #train.weight<"m.onnx"[0, + 32]> {tune.stored = bf16}
+    train.state working_copy @w.working tensor<4x4xbf16> from unit {of = @w}
+    func.func @model(%x: tensor<2x4xbf16> {train.binding = #train.binding<input "x">}, %w: tensor<4x4xbf16> {train.binding = #train.binding<state @w.working>})...
+      %0 = onnx.MatMul %x, %w : (tensor<2x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4xbf16>
+      return %0 : tensor<2x4xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
 def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
   let summary = "Make a product and the bias that is added to it one op of @model, which rounds once";
   let description = [{

@@ -198,7 +198,11 @@ int Session::run() {
 }
 
 void Session::printExportNotes() const {
-  for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
+  std::vector<nlohmann::json> notes = program.exportSkeleton.value("notes", nlohmann::json::array());
+  if (options.exportTrainingMode)
+    for (const auto &note : program.exportSkeleton.value("training_notes", nlohmann::json::array()))
+      notes.push_back(note);
+  for (const auto &note : notes)
     say(fmt::format("{}: {}", options.exportOnnx, note.get<std::string>()));
   if (const int64_t merged = countAdapted(program))
     say(fmt::format("{}: the adapters of {} weights are merged into them (--export-onnx-adapters keeps them apart)", options.exportOnnx,

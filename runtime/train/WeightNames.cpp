@@ -1,4 +1,5 @@
 #include "runtime/train/WeightNames.h"
+#include "runtime/format/Convert.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/format/QuantisedTensor.h"
 #include "runtime/io/Error.h"
@@ -66,6 +67,24 @@ public:
       take(*state, name, view);
       return true;
     });
+  }
+
+  /// A parameter with two names in PyTorch: when one parameter and one float tensor of a shape are left, they are a pair.
+  void byShape() {
+    std::vector<const State *> parameters;
+    for (const State *state : missing)
+      if (state->role != StateRole::Buffer)
+        parameters.push_back(state);
+    for (const State *state : parameters) {
+      const auto alike = [&](const State *other) { return other->fileShape() == state->fileShape(); };
+      const std::vector<std::string> left = unusedOfShape(state->fileShape());
+      if (left.size() != 1 || std::count_if(parameters.begin(), parameters.end(), alike) != 1)
+        continue;
+      result.notes.push_back(fmt::format("'{}' is not in the file: it takes '{}', the one tensor of its shape that is left",
+                                         state->onnxName, left[0]));
+      take(*state, left[0], file.find(left[0]));
+      std::erase(missing, state);
+    }
   }
 
   MatchedWeights finish(bool partial) {
@@ -158,6 +177,14 @@ private:
          source, listOf(names, 5), nearMisses(names.front(), known));
   }
 
+  std::vector<std::string> unusedOfShape(const std::vector<int64_t> &shape) const {
+    std::vector<std::string> names;
+    for (const auto &[name, view] : file.tensors())
+      if (!used.count(name) && view.desc.shape == shape && isFloat(view.desc.type) && !QuantisedTensor::hasKey(file, name))
+        names.push_back(name);
+    return names;
+  }
+
   void noteUnused() {
     std::vector<std::string> unused;
     for (const auto &[name, view] : file.tensors())
@@ -187,6 +214,8 @@ MatchedWeights matchWeights(const std::string &source, const TensorFile &file, c
   Matcher matcher(source, file, wanted);
   matcher.byPrefix();
   matcher.byTies();
+  if (!partial)
+    matcher.byShape();
   return matcher.finish(partial);
 }
 

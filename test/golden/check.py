@@ -44,7 +44,7 @@ def train(folder, trace, out, options):
     launcher = [] if ranks == 1 else ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks)]
     out.mkdir(parents=True, exist_ok=True)
     program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
-    subprocess.run(["kedge", "compile", folder / "model.onnx", *shared_among(ranks, trace["compile"]), *options, "-o", program], check=True)
+    subprocess.run(["kedge", "compile", folder / trace.get("model", "model.onnx"), *shared_among(ranks, trace["compile"]), *options, "-o", program], check=True)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
     subprocess.run([*launcher, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
     return [json.loads(line) for line in log.read_text().splitlines()], safetensors_norms(weights)

@@ -77,6 +77,8 @@ EXCEPTIONS = {
     ("lib/Lint/Classify.cpp", "runtime/format/NearMisses.h"): "compiler and program guess alike what a name was meant to be",
     ("lib/Lint/Classify.cpp", "runtime/io/NamePattern.h"): "REGEX means the same to the compiler and to programs",
     ("lib/Lint/FindIntent.cpp", "runtime/io/NamePattern.h"): "names may be of any length",
+    ("lib/Lint/FindTraced.cpp", "runtime/io/NamePattern.h"): "REGEX means the same to the compiler and to programs",
+    ("lib/Lint/Traced.cpp", "runtime/io/NamePattern.h"): "REGEX means the same to the compiler and to programs",
     ("lib/Model/ModelWire.cpp", "runtime/io/Printable.h"): "what is UTF-8 is so for the compiler and for programs",
     ("lib/Lint/Text.cpp", "runtime/io/Printable.h"): "terminals are alike to the compiler and to programs",
     ("runtime/cpu/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",

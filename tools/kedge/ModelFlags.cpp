@@ -73,7 +73,13 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
       .add_flag("--train-mode", options.trainMode, "put Dropout and BatchNormalization into training mode")
       ->group(group);
+  command
+      .add_option("--tie", options.tie,
+                  "REGEX: keep the parameters of these names one tensor, where the file does not tell whether the model ties them")
+      ->group(group)
+      ->allow_extra_args(false);
   command.add_flag("--repair", options.repair, "undo what the exporter did to the parameters")->group(group);
+  command.add_flag("--strict", options.strict, "take no guess on whether a tensor is a parameter: --train or --freeze says so")->group(group);
   command.add_option("--allow", options.allow, "CODE: accept this error of lint")
       ->group(group)
       ->allow_extra_args(false)

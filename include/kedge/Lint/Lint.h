@@ -37,6 +37,7 @@ struct Initializer {
   std::string original; // the exporter's dotted name, if known; otherwise `name`
   Verdict verdict = Verdict::Constant;
   std::string reason;
+  bool guessed = false; // neither the file nor the operator that reads it says what it is
 };
 
 struct Options {
@@ -47,8 +48,11 @@ struct Options {
   std::vector<std::string> train,
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
+  bool strict = false; ///< verdicts that rest on a guess are errors
+  std::vector<std::string> tie; // expressions, searched in the names of parameters that share a tensor
   std::set<std::string> allow;
   bool severalRanks = false;
+  std::map<std::string, std::string> former; // set by prepare(): name -> name in the file, where the file had lost it
   bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
 };
 
@@ -70,6 +74,8 @@ struct Report {
   /// From prepare(): the model as loaded, and the model with repairs and ties but not in
   /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
+  std::shared_ptr<const model::Model> trained; // the same in the modes that training has
+  std::vector<std::string> modes;              // those of `changes` that are about modes
 
   bool hasErrors() const;
   /// The verdict on an initializer; Constant if there is no initializer of that name.
@@ -98,6 +104,17 @@ Report prepare(model::Model &, const Options &, const Operators &);
 
 /// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
 std::optional<int64_t> paddingIndex(const model::Node &);
+
+/// What PyTorch's function behind a node does to gradients, where the ONNX operators alone do not tell; by the metadata fx_node.
+struct PyTorchGradient {
+  bool stops = false;        ///< detach()
+  bool clamps = false;       ///< bounds that are numbers: nothing passes on them
+  bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
+  bool zeroAtZero = false;   ///< the root in std() or a distance: none where the result is 0
+};
+PyTorchGradient pyTorchGradient(const model::Node &);
+/// Whether this Identity is a detach().
+bool stopsGradient(const model::Node &);
 
 /// Dotted module path of a node by the exporter's metadata; "" when it has none.
 std::string moduleOf(const model::Node &);

@@ -1,5 +1,6 @@
 // BatchNormalization with running statistics: elementwise. Training mode is train.batch_norm.
 #include "kedge/Dialect/ONNX/CompositeOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/GradientOps.h"
@@ -38,9 +39,19 @@ void BatchNormalizationOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange
   results.push_back(toResult(body, scaleAndShift(body, normalized, scalars[1], scalars[2]), getY()));
 }
 
-bool BatchNormalizationOp::isDifferentiableOperand(unsigned index) { return index < 3; }
+bool BatchNormalizationOp::isDifferentiableOperand(unsigned) { return true; }
 
-// The statistics are constants here, so dX = dY scale invstd: this very op around a mean and bias of zero.
+/// Of mean and variance, where the model computes them: -scale invstd dB, -1/2 scale invstd^2 dScale.
+static void buildStatisticsGradient(BatchNormalizationOp op, GradientBuilder &math, Value invstd, Value dScale, Value dB,
+                                    SmallVectorImpl<Value> &grads) {
+  auto like = [&](Value v, Value other) { return math.cast(v, elementOf(other)); };
+  Value mean = op.getInputMean(), variance = op.getInputVar(), slope = math.mul(like(op.getScale(), invstd), invstd);
+  grads.push_back(like(math.neg(math.mul(slope, like(dB, invstd))), mean));
+  Value half = math.mul(slope, scalarLike(math.builder, math.loc, invstd, -0.5));
+  grads.push_back(like(math.mul(math.mul(half, invstd), like(dScale, invstd)), variance));
+}
+
+// To X the statistics are constants, so dX = dY scale invstd: this very op around a mean and bias of zero.
 LogicalResult BatchNormalizationOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                                   SmallVectorImpl<Value> &operandGrads) {
   Value dY = resultGrads[0];
@@ -53,6 +64,7 @@ LogicalResult BatchNormalizationOp::buildGradient(OpBuilder &builder, ValueRange
                          getScale(), getB(), getInputMean(), invstd, params);
   operandGrads.push_back(dX);
   operandGrads.append(params);
-  operandGrads.append({Value(), Value()});
+  GradientBuilder math{builder, getLoc()};
+  buildStatisticsGradient(*this, math, invstd, params[0], params[1], operandGrads);
   return success();
 }

@@ -22,10 +22,10 @@ LogicalResult IdentityOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
-OpFoldResult IdentityOp::fold(FoldAdaptor) { return getInput(); }
+OpFoldResult IdentityOp::fold(FoldAdaptor) { return getStopsGradient() ? OpFoldResult() : getInput(); }
 
 LogicalResult IdentityOp::buildGradient(OpBuilder &, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
-  operandGrads.push_back(resultGrads[0]);
+  operandGrads.push_back(getStopsGradient() ? Value() : resultGrads[0]);
   return success();
 }
 

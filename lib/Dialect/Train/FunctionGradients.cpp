@@ -62,11 +62,12 @@ static Value extremumOfTwoGradient(const Point &p, Compare loses) {
 static Value maxGradient(const Point &p) { return extremumOfTwoGradient(p, Compare::LT); }
 static Value minGradient(const Point &p) { return extremumOfTwoGradient(p, Compare::GT); }
 
+/// Nothing passes on a bound, as in PyTorch (clamp by numbers, hardtanh, relu6).
 static Value clipLowGradient(const Point &p) {
-  return p.gradIf(p.body.compare(Compare::GE, p.saved(0), p.saved(1)));
+  return p.gradIf(p.body.compare(Compare::GT, p.saved(0), p.saved(1)));
 }
 static Value clipHighGradient(const Point &p) {
-  return p.gradIf(p.body.compare(Compare::LE, p.saved(0), p.saved(1)));
+  return p.gradIf(p.body.compare(Compare::LT, p.saved(0), p.saved(1)));
 }
 
 static Value powConstantGradient(const Point &p) {

@@ -79,6 +79,16 @@ void RandomOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Sm
   results.push_back(body.add(number(getA()), body.mul(number(getB()), x)));
 }
 
+LogicalResult ByModeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  Type training = adaptor.getTraining().getType(), evaluation = adaptor.getEvaluation().getType();
+  if (training != evaluation)
+    return emitOptionalError(location, "by_mode takes ", training, " in training and ", evaluation,
+                             " elsewhere; expected the same type and shape");
+  types.push_back(training);
+  return success();
+}
+
 LogicalResult StraightThroughOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                                   SmallVectorImpl<Type> &types) {
   if (adaptor.getValue().getType() != adaptor.getAlong().getType())

@@ -198,6 +198,7 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::SwishOp op) {
         writeSwish(w, op, in(op.getX()), op.getAlpha().convertToDouble(), elementOf(op.getX()), "");
       })
+      .Case([&](train::ByModeOp op) { w.result(op, "Identity", {in(op.getTraining())}); })
       .Case([&](train::StraightThroughOp op) { w.result(op, "Identity", {in(op.getValue())}); })
       .Case([&](train::SwigluOp op) { writeSwish(w, op, in(op.getGate()), 1, elementOf(op.getGate()), in(op.getUp())); })
       .Case([&](train::RotaryOp op) { op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write(); })

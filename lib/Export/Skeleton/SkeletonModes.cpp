@@ -1,6 +1,8 @@
 // Ready-made edits.
 #include "kedge/Export/Skeleton/SkeletonEdits.h"
 #include <algorithm>
+#include <fmt/format.h>
+#include <set>
 #include <unordered_set>
 
 namespace kedge::exporter {
@@ -74,6 +76,54 @@ std::vector<std::string> setInferenceMode(const model::Model &model, Edits &edit
   for (const model::ValueInfo &info : model.graph.valueInfos)
     if (info.place != 0 && goneOutputs.contains(info.name))
       edits.values[info.place].remove = true;
+  return kept;
+}
+
+namespace {
+constexpr int64_t dropoutWithMode = 12, normWithMode = 14; // first opsets whose operators know a mode
+
+/// Statistics are results of this form, and runtimes ask for all of them.
+void trainNorm(const model::Node &node, NodeEdit &edit) {
+  edit.set.push_back(model::Attribute::makeInt("training_mode", 1));
+  edit.outputs = node.outputs;
+  for (const char *statistic : {"/running_mean", "/running_var"})
+    if (edit.outputs->size() < 3)
+      edit.outputs->push_back(node.output(0) + statistic);
+}
+} // namespace
+
+std::vector<std::string> setTrainingMode(const model::Model &before, const model::Model &trained, Edits &edits) {
+  std::map<uint64_t, const model::Node *> old;
+  for (const model::Node &node : before.graph.nodes)
+    old.emplace(node.place, &node);
+  auto imported = trained.opsets.find("");
+  const int64_t opset = imported == trained.opsets.end() ? 0 : imported->second;
+  size_t norms = 0, dropouts = 0;
+  std::set<std::string> added;
+  for (const model::Node &node : trained.graph.nodes) {
+    auto found = old.find(node.place);
+    if (!node.place || found == old.end())
+      continue;
+    if (node.is("BatchNormalization") && node.attrBool("training_mode", false) && !trains(*found->second)) {
+      if (opset < normWithMode)
+        ++norms;
+      else
+        trainNorm(node, edits.nodes[node.place]);
+    } else if (node.is("Dropout") && node.hasInput(2) && node.inputs != found->second->inputs) {
+      if (opset < dropoutWithMode) {
+        ++dropouts;
+        continue;
+      }
+      edits.nodes[node.place].inputs = node.inputs;
+      added.insert(node.inputs.begin() + 1, node.inputs.end());
+    }
+  }
+  for (const model::Tensor &tensor : trained.graph.initializers)
+    if (!tensor.place && added.count(tensor.name) && !before.graph.findInitializer(tensor.name))
+      edits.graphs[before.graph.place].initializers.push_back({tensor.name, tensor, tensor.metadata});
+  std::vector<std::string> kept;
+  if (norms + dropouts)
+    kept.push_back(fmt::format("{} BatchNormalization and {} Dropout stay in inference mode: opset {} has no other", norms, dropouts, opset));
   return kept;
 }
 

@@ -60,6 +60,7 @@ private:
       ++sharing[node.place];
     }
     // From the end: a new node stands before the next one that the file has.
+    removals(old, sharing);
     uint64_t next = 0;
     for (auto node = after.graph.nodes.rbegin(); node != after.graph.nodes.rend(); ++node) {
       if (!node->place) {
@@ -76,6 +77,16 @@ private:
              "Inline the functions, or export the model again",
              before.path, node->describe());
     }
+  }
+
+  /// Nodes of the file that are no more; a function's body is the calls' in common.
+  void removals(const std::map<uint64_t, const Node *> &old, const std::map<uint64_t, size_t> &sharing) {
+    std::set<uint64_t> kept;
+    for (const Node &node : after.graph.nodes)
+      kept.insert(node.place);
+    for (const auto &[place, node] : old)
+      if (place && sharing.at(place) == 1 && !kept.count(place))
+        edits.nodes[place].remove = true;
   }
 
   bool differs(const Node &node) const {

@@ -2,6 +2,7 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Import/NodeImporter.h"
+#include "kedge/Lint/Lint.h"
 #include "kedge/Model/NarrowTypes.h"
 
 using namespace mlir;
@@ -15,7 +16,13 @@ static void importConstantNode(NodeContext &node) {
   node.setResult(0, ImportedValue{node.constantTensor(tensor), std::nullopt, narrow});
 }
 
-static void importIdentity(NodeContext &node) { node.setResult(0, node.imported(0)); }
+/// Nothing, but for a detach() of floats, which ends the gradient.
+static void importIdentity(NodeContext &node) {
+  ImportedValue value = node.imported(0);
+  if (value.tensor && isa<FloatType>(elementOf(value.tensor)) && lint::stopsGradient(node.node))
+    value.tensor = onnx::IdentityOp::create(node.builder, node.loc, value.tensor, node.builder.getUnitAttr());
+  node.setResult(0, value);
+}
 
 static void importShape(NodeContext &node) {
   ArrayRef<int64_t> shape = shapeOf(node.require(0));

@@ -4,6 +4,8 @@
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -20,6 +22,26 @@ template <typename Op> static Value chain(NodeContext &node) {
 }
 
 template <typename Op> static void importChain(NodeContext &node) { node.setResult(0, chain<Op>(node)); }
+
+/// A clamp by a number, which the exporter writes as the Max or Min of two values: nothing passes on the bound.
+template <typename Op> static void importClamp(NodeContext &node) {
+  const bool clamps = node.operandCount() == 2 && isa<FloatType>(elementOf(node.require(0))) && lint::pyTorchGradient(node.node).clamps;
+  if (!clamps || shapeOf(node.require(0)).size() < shapeOf(node.require(1)).size())
+    return importChain<Op>(node);
+  Value low = std::is_same_v<Op, onnx::MaxOp> ? node.require(1) : Value(), high = low ? Value() : node.require(1);
+  node.setResult(0, onnx::ClipOp::create(node.builder, node.loc, node.require(0), low, high));
+}
+
+/// The root of std() and of distances: where it is 0, PyTorch's gradient is 0, too.
+static void importSqrt(NodeContext &node) {
+  Value x = node.require(0);
+  if (!lint::pyTorchGradient(node.node).zeroAtZero)
+    return importUnary<onnx::SqrtOp>(node);
+  OpBuilder &b = node.builder;
+  Value none = scalarLike(b, node.loc, x, 0), isNone = onnx::EqualOp::create(b, node.loc, x, none);
+  Value others = onnx::WhereOp::create(b, node.loc, isNone, scalarLike(b, node.loc, x, 1), x);
+  node.setResult(0, onnx::WhereOp::create(b, node.loc, isNone, none, onnx::SqrtOp::create(b, node.loc, others)));
+}
 
 static void importMean(NodeContext &node) {
   Value sum = chain<onnx::AddOp>(node);
@@ -70,7 +92,7 @@ static void addFunctions(NodeImporters &importers) {
   importers.add("Abs", importUnary<onnx::AbsOp>);
   importers.add("Sign", importUnary<onnx::SignOp>);
   importers.add("Reciprocal", importUnary<onnx::ReciprocalOp>);
-  importers.add("Sqrt", importUnary<onnx::SqrtOp>);
+  importers.add("Sqrt", importSqrt);
   importers.add("Exp", importUnary<onnx::ExpOp>);
   importers.add("Log", importUnary<onnx::LogOp>);
   importers.add("Erf", importUnary<onnx::ErfOp>);
@@ -97,8 +119,8 @@ static void addArithmetic(NodeImporters &importers) {
   importers.add("Div", importBinary<onnx::DivOp>);
   importers.add("Pow", importBinary<onnx::PowOp>);
   importers.add("Mod", importMod);
-  importers.add("Max", importChain<onnx::MaxOp>);
-  importers.add("Min", importChain<onnx::MinOp>);
+  importers.add("Max", importClamp<onnx::MaxOp>);
+  importers.add("Min", importClamp<onnx::MinOp>);
   importers.add("Sum", importChain<onnx::AddOp>);
   importers.add("Mean", importMean);
   importers.add("Clip", importClip);

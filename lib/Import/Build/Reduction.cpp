@@ -8,6 +8,7 @@
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Import/NodeImporter.h"
+#include "kedge/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -43,6 +44,23 @@ template <typename Op> static void importReduce(NodeContext &node) {
   Value x = node.require(0);
   bool keepdims = node.node.attrBool("keepdims", true);
   node.setResult(0, Op::create(node.builder, node.loc, x, reducedAxes(node, rankOf(x)), keepdims));
+}
+
+/// max(dim) of PyTorch: all of the gradient goes to the first of equal elements, while ONNX's extremum shares it.
+template <typename Op, typename Arg> static void importExtremum(NodeContext &node) {
+  Value x = node.require(0);
+  SmallVector<int64_t> axes = reducedAxes(node, rankOf(x));
+  if (axes.size() != 1 || !isa<FloatType>(elementOf(x)) || !lint::pyTorchGradient(node.node).firstOfEqual)
+    return importReduce<Op>(node);
+  OpBuilder &b = node.builder;
+  Value place = Arg::create(b, node.loc, x, b.getI64IntegerAttr(axes[0]), b.getBoolAttr(true), b.getBoolAttr(false));
+  Value y = onnx::GatherElementsOp::create(b, node.loc, x, place, b.getI64IntegerAttr(axes[0]));
+  if (!node.node.attrBool("keepdims", true)) {
+    SmallVector<int64_t> shape(shapeOf(y));
+    shape.erase(shape.begin() + axes[0]);
+    y = onnx::ReshapeOp::create(b, node.loc, y, shape);
+  }
+  node.setResult(0, y);
 }
 
 template <typename Op> static void importArg(NodeContext &node) {
@@ -135,8 +153,8 @@ static void importMeanVarianceNormalization(NodeContext &node) {
 void kedge::registerReductionImporters(NodeImporters &importers) {
   importers.add("ReduceSum", importReduce<onnx::ReduceSumOp>);
   importers.add("ReduceMean", importReduce<onnx::ReduceMeanOp>);
-  importers.add("ReduceMax", importReduce<onnx::ReduceMaxOp>);
-  importers.add("ReduceMin", importReduce<onnx::ReduceMinOp>);
+  importers.add("ReduceMax", importExtremum<onnx::ReduceMaxOp, onnx::ArgMaxOp>);
+  importers.add("ReduceMin", importExtremum<onnx::ReduceMinOp, onnx::ArgMinOp>);
   importers.add("ReduceProd", importReduce<onnx::ReduceProdOp>);
   importers.add("ReduceL1", importReduce<onnx::ReduceL1Op>);
   importers.add("ReduceL2", importReduce<onnx::ReduceL2Op>);

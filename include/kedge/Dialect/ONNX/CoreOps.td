@@ -17,7 +17,8 @@ def ONNX_ConstantOp : ONNX_Op<"Constant", [ConstantLike]> {
 
 def ONNX_IdentityOp : ONNX_Op<"Identity", [View, Differentiable]> {
   let summary = "The operand";
-  let arguments = (ins ONNX_Tensor:$input);
+  let description = [{ With `stops_gradient` no gradient passes (PyTorch's detach), and the op stays. }];
+  let arguments = (ins ONNX_Tensor:$input, UnitAttr:$stops_gradient);
   let results = (outs ONNX_Tensor:$result);
   let hasFolder = 1;
 }

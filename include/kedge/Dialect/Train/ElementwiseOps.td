@@ -80,6 +80,16 @@ def Train_RandomOp : Train_Op<"random", [Clusterable]> {
   let hasVerifier = 1;
 }
 
+def Train_ByModeOp : Train_Op<"by_mode"> {
+  let summary = "`training` while a step runs, `evaluation` in evaluation and prediction";
+  let description = [{
+    For random numbers that are switched off with training: what a step computes by them, and what stands for it elsewhere.
+    kedge-split-functions takes one of the two for each function.
+  }];
+  let arguments = (ins ONNX_Tensor:$training, ONNX_Tensor:$evaluation);
+  let results = (outs ONNX_Tensor:$result);
+}
+
 def Train_StraightThroughOp : Train_Op<"straight_through", [Decomposable, DifferentiableOperands]> {
   let summary = "The value, with the gradient of `along`";
   let description = [{

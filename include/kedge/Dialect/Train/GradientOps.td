@@ -42,7 +42,7 @@ def Train_AveragePoolGradOp : Train_TypedOp<"AveragePoolGrad"> {
 
 //===--- Norms ------------------------------------------------------------------------------------------===//
 
-def Train_BatchNormOp : Train_Op<"batch_norm", [Clusterable, DifferentiableOperands]> {
+def Train_BatchNormOp : Train_Op<"batch_norm", [Clusterable, DifferentiableOperands, PrecisionTraits<"Follow", "3">]> {
   let summary = "BatchNormalization in training: normalises with the batch's statistics";
   let description = [{
     Running statistics become momentum * old + (1 - momentum) * new; `unbiased` takes n/(n-1) times the
