@@ -113,7 +113,7 @@ LogicalResult checkKept(ModuleOp module) { return KeptBytes(module).check(); }
 
 LogicalResult checkIterations(ModuleOp module) {
   llvm::StringMap<Operation *> kernels;
-  const sched::IterationsNote note(module.getContext());
+  const StringRef note = sched::IterationsNote::getNameStr();
   const WalkResult walked = module.walk([&](exec::LaunchOp launch) {
     if (launch.getLibrary())
       return WalkResult::advance();
@@ -122,11 +122,11 @@ LogicalResult checkIterations(ModuleOp module) {
       entry->second = kernelOf(module, launch.getKernel());
     if (!entry->second)
       return WalkResult::advance();
-    auto iterations = entry->second->getAttrOfType<IntegerAttr>(note.getName());
+    auto iterations = entry->second->getAttrOfType<IntegerAttr>(note);
     if (iterations && iterations.getInt() == static_cast<int64_t>(launch.getIterations()))
       return WalkResult::advance();
     if (!iterations)
-      entry->second->emitOpError("is launched and does not say its iterations: expected '") << note.getName().getValue() << "'";
+      entry->second->emitOpError("is launched and does not say its iterations: expected '") << note << "'";
     else
       launch.emitOpError("runs ") << launch.getIterations() << " iterations of '" << launch.getKernel() << "', which has "
                                   << iterations.getInt();
