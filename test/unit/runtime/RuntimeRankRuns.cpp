@@ -150,6 +150,25 @@ TEST_F(RuntimeRankRuns, WhatDiffersBetweenRanksIsToldBeforeTheFirstStep) {
                  "--data: rank 2 found 11 rows where rank 0 found 12");
 }
 
+/// Of the same name, size and shape: only what is in them differs.
+TEST_F(RuntimeRankRuns, FilesOfOneNameAreTheSameOnAllRanks) {
+  writeLineData(12);
+  const std::string flags = kLineData + std::string("--threads 1 --steps 2 ");
+  fs::create_directories(path("else"));
+  for (const char *file : {"x.npy", "y.npy", "model.bin"})
+    fs::copy(path(file), path("else/") + file);
+  const std::string processes = rank(2, "ranks:3:2 " + flags) + " : -wdir else " + rank(1, "ranks:3:2 " + flags);
+  expectWell(mpirun(processes));
+  for (const char *file : {"x.npy", "model.bin"}) {
+    const std::string good = read(std::string("else/") + file);
+    std::string other = good;
+    other[other.size() - 1] ^= 1;
+    write(std::string("else/") + file, other);
+    expectOneError(mpirun(processes), std::string("'") + file + "': rank 2 reads another file of this name than rank 0");
+    write(std::string("else/") + file, good);
+  }
+}
+
 TEST_F(RuntimeRankRuns, BadStartsAreToldOnce) {
   writeLineData(12);
   const std::string flags = kLineData + std::string("--steps 2 ");
