@@ -77,7 +77,8 @@ TEST_F(RuntimeHostile, Manifests) {
       refused(counter, value, std::string("'") + counter + "' is ");
   const auto scaled = [&](const char *key, const nlohmann::ordered_json &value) {
     nlohmann::ordered_json manifest = good;
-    manifest.update({{"loss_scale", 65536.0}, {"growth_counter", 3}, {"hysteresis", 1}, {key, value}});
+    manifest.update({{"loss_scale", 65536.0}, {"growth_counter", 3}, {"hysteresis", 1}});
+    manifest[key] = value;
     manifest.erase("checksum");
     write("ck/step-2/manifest.json", kedge::rt::sealedManifest(manifest));
     expectError(std::string(kFlags) + "--steps 4 --shuffle 1 --resume ck", std::string("'") + key + "' is ");
