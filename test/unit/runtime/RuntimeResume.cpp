@@ -33,6 +33,7 @@ protected:
     if (child == 0) {
       if (chdir(path("").c_str()) != 0)
         _exit(99);
+      ::signal(SIGHUP, SIG_DFL); // the tests themselves may run under nohup
       dup2(reader ? ends[1] : open("/dev/null", O_WRONLY), STDERR_FILENO);
       execv(argv[0], argv.data());
       _exit(98);
