@@ -109,9 +109,10 @@ class Trial:
         try:
             code = job.wait(MOST)
         except subprocess.TimeoutExpired:
+            alive = sorted(ranks_of(job))
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
-            return f"no end within {MOST} s"
+            return f"no end within {MOST} s, ranks {alive} alive: {(self.program.folder / 'said').read_text()[-400:]}"
         return self.verdict(code) if process else None
 
     def verdict(self, code):
