@@ -187,7 +187,7 @@ void DeepSpeedMapping::buckets(DeepSpeedSection &zero) {
   if (reduce)
     apply(zero, "reduce_bucket_size", "--bucket-bytes", std::to_string(*reduce * bytesOf(gradientType())));
   if (gather && reduce)
-    zero.say("allgather_bucket_size", "meaningless here: --bucket-bytes is of gathers too, and reduce_bucket_size says it");
+    zero.say("allgather_bucket_size", "no effect here: --bucket-bytes, which reduce_bucket_size sets, bounds the buckets of all-gathers, too");
   else if (gather)
     apply(zero, "allgather_bucket_size", "--bucket-bytes", std::to_string(*gather * bytesOf(weightType())));
   if (std::optional<int64_t> persist = zero.count("stage3_param_persistence_threshold"))

@@ -140,7 +140,7 @@ void DeepSpeedSection::meaningless(const char *key, Kind kind, const char *reaso
   case Kind::Object: isThere = section(key).exists(); break;
   }
   if (isThere)
-    say(key, fmt::format("meaningless here: {}", reason));
+    say(key, fmt::format("no effect here: {}", reason));
 }
 
 void DeepSpeedSection::only(const char *key, bool value, const char *reason) {

@@ -125,11 +125,25 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   return facts;
 }
 
+/// What was given alone: the program has defaults of its own.
+static json scheduleFacts(const ScheduleDefaults &given) {
+  json facts = json::object();
+  const auto put = [&](const char *key, const auto &value) {
+    if (value)
+      facts[key] = *value;
+  };
+  put("kind", given.kind), put("warmup", given.warmup), put("warmup_start", given.warmupStart);
+  put("decay_steps", given.decaySteps), put("min_lr", given.minLr);
+  return facts;
+}
+
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
   json result = {{"accumulate", options.accumulate}, {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds}, {"optimizer", options.optimizer}, {"lr", options.lr},
                  {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
+  if (json schedule = scheduleFacts(options.schedule); !schedule.empty())
+    result["schedule"] = schedule;
   if (options.lossScale.minimum > 0)
     result["loss_scale_min"] = options.lossScale.minimum;
   if (options.lossScale.fixed)

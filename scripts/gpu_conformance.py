@@ -37,7 +37,7 @@ import time
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "test/tools"))
 from gradients import gradients_differ
 
-TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
+TIMINGS = ("seconds", "tokens_per_second", "samples_per_second", "memory_bytes")
 ROUNDS = {1: "golden,step,bandwidth", 2: "tune,step", 3: "bits,resume,sanitizer"}
 OK, FAILED, NOT_RUN, KNOWN = "ok", "FAILED", "not run", "known"
 # Runs where another order of sums leaves the norms of PyTorch's gradients, how far at most, and why: measured without a GPU,

@@ -128,7 +128,8 @@ private:
     std::vector<std::pair<std::string, std::vector<const Finding *>>> reasons;
     for (size_t at = from; at < to; ++at) {
       const Finding &finding = report.findings[at];
-      std::string reason = finding.detail.empty() ? finding.reason : headline.why;
+      const bool speaksForAll = !finding.detail.empty() && *headline.why;
+      std::string reason = speaksForAll ? headline.why : finding.reason;
       auto found =
           std::find_if(reasons.begin(), reasons.end(), [&](const auto &r) { return r.first == reason; });
       if (found == reasons.end())
@@ -186,7 +187,7 @@ private:
     size_t column = 0;
     std::string word;
     bool lineHasWord = false, escape = false;
-    size_t wordWidth = 0, leading = line.find_first_not_of(' ');
+    size_t wordWidth = 0, leading = std::min(line.find_first_not_of(' '), line.size());
     out.append(leading, ' ');
     column = leading;
     auto flush = [&] {

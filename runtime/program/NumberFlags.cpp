@@ -13,6 +13,7 @@ constexpr double kSteps = 1e12; // more than a run ever does; sums of them stay 
 constexpr NumberRange kRanges[] = {
     // Steps, and what happens every so many.
     {"--steps", true, 0, kSteps},
+    {"--epochs", true, 1, 1e9},
     {"--warmup", true, 0, kSteps},
     {"--decay-steps", true, 0, kSteps},
     {"--eval-every", true, 1, kSteps},

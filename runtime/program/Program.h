@@ -4,6 +4,7 @@
 #include "runtime/format/FewBits.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
+#include "runtime/program/Options.h"
 #include "runtime/program/World.h"
 #include <array>
 #include <functional>
@@ -228,6 +229,7 @@ struct CompileOptions {
   double lossScaleMin = 0;     ///< dynamic loss scaling: the smallest scale; 0: no loss scaling
   bool lossScaleFixed = false; ///< the scale never changes
   int64_t seed = 0;
+  ScalarOptions schedule; ///< defaults of --schedule and what belongs to it
   int64_t parameters = 0;
   bool trainingInfo = false;
   nlohmann::json adapter; ///< of the adapter folder: "config" in peft's form, "whole": states beside the adapters; null: none

@@ -45,7 +45,8 @@ LogLine Session::runStep(StepRunner &runner) {
   line.optimizerSteps = progress.optimizerSteps;
   line.seconds = taken.count();
   const auto rows = static_cast<double>(rowsInStep(world, compiled.batch, compiled.accumulate));
-  line.tokensPerSecond = rows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
+  line.countsTokens = compiled.tokensPerRow > 1;
+  line.perSecond = rows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
   line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
   return line;
 }
