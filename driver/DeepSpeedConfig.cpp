@@ -1,6 +1,7 @@
 #include "driver/DeepSpeedConfig.h"
 #include "driver/DeepSpeedMapping.h"
 #include "kedge/Support/MemoryBudget.h"
+#include "runtime/program/NumberFlags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::driver {
@@ -19,9 +20,7 @@ std::vector<std::string> parts(const std::string &list) {
 }
 
 std::optional<double> quantity(const std::string &text) {
-  char *end = nullptr;
-  double value = strtod(text.c_str(), &end);
-  if (!text.empty() && *end == 0)
+  if (const std::optional<double> value = rt::decimalIn(text))
     return value;
   try {
     MemoryBudget budget = parseMemoryBudget(text);

@@ -41,7 +41,7 @@ std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector
       fail("--lr-scale '{}': expected REGEX=X with a number X", text);
     if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1)); !wrong.empty())
       fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
-    double scale = std::stod(text.substr(equals + 1));
+    double scale = *rt::decimalIn(text.substr(equals + 1));
     result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
   }
   return result;
