@@ -1,6 +1,7 @@
 #include "driver/deepspeed/DeepSpeedConfig.h"
 #include "driver/deepspeed/DeepSpeedMapping.h"
 #include "lib/Support/MemoryBudget.h"
+#include "runtime/program/NumberFlags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::driver {
@@ -19,9 +20,7 @@ std::vector<std::string> parts(const std::string &list) {
 }
 
 std::optional<double> quantity(const std::string &text) {
-  char *end = nullptr;
-  double value = strtod(text.c_str(), &end);
-  if (!text.empty() && *end == 0)
+  if (const std::optional<double> value = rt::decimalIn(text))
     return value;
   try {
     MemoryBudget budget = parseMemoryBudget(text);
@@ -267,7 +266,7 @@ void DeepSpeedMapping::checkpointing() {
   section.meaningless("profile", Kind::Flag, "the program's --profile shows what is computed again");
   section.finish();
   if (!number && !givenValue("--recompute") && !givenValue("--memory-budget"))
-    top.say("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
+    top.ask("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
                                         "--memory-budget");
 }
 

@@ -212,10 +212,10 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
   if (std::optional<std::string> shape = params.word("warmup_type")) {
     if (*shape != "linear" && *shape != "log")
       params.refuse("warmup_type", "\"linear\" or \"log\"");
-    params.say("warmup_type", *shape == "linear" ? "applied: the program's warm-up is linear"
-                                                 : "not to be had: the program's warm-up is linear");
+    *shape == "linear" ? params.say("warmup_type", "applied: the program's warm-up is linear")
+                       : params.ask("warmup_type", "not to be had: the program's warm-up is linear");
   } else if (!params.has("warmup_type")) {
-    params.say("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
+    params.ask("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
   }
   if (type == "WarmupCosineLR") {
     if (std::optional<double> ratio = params.number("warmup_min_ratio"))

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::importer;
 
-static std::string typeText(Type type) {
+std::string kedge::typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;

@@ -2,6 +2,7 @@
 #include "lib/Import/NodeImporter.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
@@ -54,6 +55,12 @@ lint::Operators lintOperators(MLIRContext &context) {
   operators.hasGradient = [&context](const std::string &domain, const std::string &op) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);
     return !name || name->hasInterface<DifferentiableOpInterface>() || name->hasInterface<DecomposableOpInterface>();
+  };
+  operators.gradientGap = [](const model::Node &node) {
+    if (!node.is("ScatterElements") && !node.is("ScatterND"))
+      return std::string();
+    const std::string reduction = node.attrString("reduction", "none");
+    return onnx::scattersWithGradient(reduction) ? std::string() : fmt::format("reduction '{}'", reduction);
   };
   operators.isDifferentiable = [&context](const std::string &domain, const std::string &op, size_t operand) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);

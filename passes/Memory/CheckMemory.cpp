@@ -2,6 +2,7 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "passes/Memory/CheckKept.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {
@@ -44,6 +45,8 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
           function.emitOpError("has no exec.arena in its module");
         return signalPassFailure();
       }
+    if (failed(checkKept(getOperation())) || failed(checkIterations(getOperation())))
+      return signalPassFailure();
     addStatistic("kedge-check-memory", "pairs compared", pairs);
   }
 

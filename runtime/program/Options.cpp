@@ -38,7 +38,7 @@ std::vector<NamedFile> namedFiles(const std::string &flag, const std::vector<std
 double number(const std::string &flag, const std::string &text) {
   if (const std::string wrong = outOfRange(*rangeOf(flag), text); !wrong.empty())
     fail("{}: {}", flag, wrong);
-  return std::stod(text);
+  return *decimalIn(text);
 }
 
 InitSpec initSpec(const std::string &text) {

@@ -271,6 +271,7 @@ CompileOptions optionsOf(const json &value) {
   options.clipNorm = value.value("clip_norm", 0.0);
   options.lossScaleMin = value.value("loss_scale_min", 0.0);
   options.lossScaleFixed = value.value("loss_scale_fixed", false);
+  options.drawsInEvaluation = value.value("draws_in_evaluation", std::vector<std::string>());
   options.seed = value.value("seed", int64_t(0));
   options.parameters = value.value("parameters", int64_t(0));
   options.adapter = value.value("adapter", json());

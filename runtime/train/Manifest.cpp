@@ -53,12 +53,12 @@ ordered_json openManifest(std::string_view text) {
   return manifest;
 }
 
-void checkRange(const char *key, double value) {
+void checkRange(const char *key, double value, const char *name) {
   std::string flag = std::string("--") + key;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const NumberRange *range = rangeOf(flag);
   if (range && !isWithin(*range, value))
-    fail("'{}' is {}, expected {}", key, value, rangeText(*range));
+    fail("'{}' is {}, expected {}", name ? name : key, value, rangeText(*range));
 }
 
 ordered_json lineJson(const LogLine &line) {

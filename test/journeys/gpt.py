@@ -16,7 +16,7 @@ held_out = [f"--eval-data={name}={export / name}.npy" for name in ("input_ids", 
 
 HEAD = r"{}: opset 20, by pytorch [0-9.+a-z]+; [0-9]+ nodes, {} trained tensors with {} elements"
 CLEAN = r"clean: no damage found in {} tensors with {} elements \(0 errors, 0 warnings, 0 notes\)"
-UNSHOWN = r"  the file cannot show frozen parameters, detach or a custom backward"
+UNSHOWN = r"  the file cannot show frozen parameters or a custom backward"
 UNKNOWN = r"not known: whether the model has Dropout: an export in inference mode leaves it out"
 STOPS = [r"not known: no_grad\(\): the file marks detach\(\), and nothing that ran under no_grad\(\): there the", r"  gradient would pass"]
 STEP = r"step [0-9]+/{}  loss [0-9.]+  lr {}  [0-9]+ tokens/s  [0-9.]+ [GM]B"

@@ -71,7 +71,7 @@ CASES = [
 followed = 0
 for wrong, options, advice, *ways in CASES:
     code, said = run("plan", wrong, *options)
-    note = "kedge: note" in said and code == 0 and wrong == {"activation_checkpointing": {}}
+    note = "kedge: warning" in said and code == 0 and wrong == {"activation_checkpointing": {}}
     assert advice in said and (code == 1 or note), (wrong, options, code, said)
     for better, words in ways:
         code, said = run("plan", better, *words)

@@ -81,7 +81,7 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
 double positive(const std::string &flag, const std::string &text) {
   if (const std::string wrong = rt::outOfRange(*rt::rangeOf(flag), text); !wrong.empty())
     fail("{}: {}", flag, wrong);
-  return std::stod(text);
+  return *rt::decimalIn(text);
 }
 
 void addGradientTypes(CLI::App &command, CompileOptions &o) {
