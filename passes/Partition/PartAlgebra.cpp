@@ -4,7 +4,7 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Interfaces/ClusterableOpInterface.h"
 #include "lib/Support/Statistics.h"
-#include "include/kedge/Dialect/ONNX/MovementOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;

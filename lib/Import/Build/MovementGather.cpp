@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Lint/Lint.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"

@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Support/AttrJson.h"
 #include <cmath>
 
