@@ -152,7 +152,7 @@ def tensorboard():
     lines = [json.loads(line) for line in (OUT / "log.jsonl").read_text().splitlines()]
     assert [line["completed_steps"] for line in lines] == [1, 2, 3] and [line["step"] for line in lines] == [0, 1, 2]
     assert all(line["tokens_per_second"] > 0 and "samples_per_second" not in line for line in lines)
-    subprocess.run([sys.executable, str(ROOT / "scripts/log_to_tensorboard.py"), "log.jsonl", "board"], check=True, cwd=OUT, capture_output=True)
+    subprocess.run([sys.executable, str(ROOT / "scripts/measure/log_to_tensorboard.py"), "log.jsonl", "board"], check=True, cwd=OUT, capture_output=True)
     data, at, events = next((OUT / "board").iterdir()).read_bytes(), 0, []
     while at < len(data):
         size, = struct.unpack_from("<Q", data, at)
