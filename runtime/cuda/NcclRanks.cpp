@@ -103,15 +103,10 @@ void NcclRanks::warmUp() {
   const CUdeviceptr part = gpu.allocate(most * sizeof(float), "NCCL's first collectives");
   auto *all = reinterpret_cast<void *>(whole), *own = reinterpret_cast<void *>(part);
   for (const size_t count : kWarmUps) {
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.allGather(own, all, count, Type::Float32, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
+    const auto first = [&](auto call) { together("the first collective", [&] { expect(call(), "the first collective"); }); };
+    first([&] { return nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()); });
+    first([&] { return nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()); });
+    first([&] { return nccl.allGather(own, all, count, Type::Float32, group, gpu.stream()); });
   }
   gpu.synchronize();
   gpu.release(whole);
@@ -128,17 +123,31 @@ void NcclRanks::settle(nccl::Status status, const char *what) {
   nccl.check(status, what, group);
 }
 
-void NcclRanks::begin(const Launch &launch, CUstream stream) {
+void NcclRanks::expect(nccl::Status status, const char *what) const {
+  if (status != nccl::Status::InProgress)
+    nccl.check(status, what, group);
+}
+
+void NcclRanks::together(const char *what, const std::function<void()> &calls) {
+  nccl.check(nccl.groupStart(), what, group);
+  try {
+    calls();
+  } catch (...) {
+    nccl.groupEnd(); // gives the same error again
+    throw;
+  }
+  settle(nccl.groupEnd(), what);
+}
+
+void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls) {
   const auto number = numbers.find(&launch);
   if (number != numbers.end())
     gpu.driver().check(gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
                                                     table + static_cast<size_t>(number->second) * sizeof(int32_t),
                                                     sizeof(int32_t), stream),
                        "the number of a collective cannot be copied from the GPU");
-  nccl.check(nccl.groupStart(), "a collective does not start", group);
+  together("a collective does not start", calls);
 }
-
-void NcclRanks::end() { settle(nccl.groupEnd(), "a collective does not start"); }
 
 void NcclRanks::look() {
   const int32_t number = *current;
@@ -147,8 +156,7 @@ void NcclRanks::look() {
   ranks.check();
   nccl::Status status = nccl::Status::Success;
   nccl.check(nccl.commGetAsyncError(group, &status), "the group of ranks cannot be asked", group);
-  if (status != nccl::Status::InProgress)
-    nccl.check(status, name, group);
+  expect(status, name);
 }
 
 void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {

@@ -111,6 +111,12 @@ extern "C" {
 
 /// For the other stand-ins.
 void kedge_stub_enqueue(std::function<void()> *work, CUstream stream) { put(*stream, *work); }
+/// Keeps `what` as long as there is a graph that the stream is recorded in, or a run of it; drops it if there is none.
+void kedge_stub_hold(std::shared_ptr<void> *what, CUstream stream) {
+  const std::lock_guard lock(guard());
+  if (stream->graph)
+    stream->graph->held.push_back(std::move(*what));
+}
 /// From now on work is done while the program goes on.
 void kedge_stub_work_aside() { Worker::one(); }
 
@@ -320,25 +326,29 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   return result("cuStreamEndCapture");
 }
 CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long) {
-  *made = new CUgraphExec_st{*graph};
+  *made = new CUgraphExec_st{std::make_shared<const CUgraph_st>(*graph)};
   return result("cuGraphInstantiate");
 }
 CUresult cuGraphDestroy(CUgraph graph) {
   delete graph;
   return CUDA_SUCCESS;
 }
+/// Waits for nothing: what still runs is freed when it has come to its end.
 CUresult cuGraphExecDestroy(CUgraphExec graph) {
-  awaitWorker();
+  record("cuGraphExecDestroy");
   delete graph;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
-  record("cuGraphLaunch %zu", graph->work);
+  record("cuGraphLaunch %zu", graph->graph->work);
   if (broken)
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   if (const CUresult code = result("cuGraphLaunch"); code != CUDA_SUCCESS)
     return code;
-  put(*stream, [=] { replay(*graph); });
+  if (isPlain(*stream))
+    replay(*graph->graph);
+  else
+    put(*stream, [shared = graph->graph] { replay(*shared); });
   return CUDA_SUCCESS;
 }
 
