@@ -1,6 +1,7 @@
 #include "runtime/cuda/NcclRanks.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -31,7 +32,8 @@ struct Seat {
 } // namespace
 
 NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gpu(gpu), ranks(ranks) {
-  refuseSharedGpus();
+  if (!mayShareGpus())
+    refuseSharedGpus();
   nameCollectives(program);
   const uint64_t before = gpu.memory().free;
   join();
@@ -47,6 +49,12 @@ NcclRanks::~NcclRanks() {
   gpu.setWatch(nullptr);
 }
 
+/// --shared-gpu sets it as well.
+bool NcclRanks::mayShareGpus() {
+  const char *value = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return value && std::strcmp(value, "1") == 0;
+}
+
 void NcclRanks::refuseSharedGpus() const {
   const World world = ranks.world();
   Seat own;
@@ -58,8 +66,8 @@ void NcclRanks::refuseSharedGpus() const {
     for (size_t b = a + 1; b < seats.size(); ++b)
       if (seats[a].host == seats[b].host && seats[a].bus == seats[b].bus)
         throw AgreedError(fmt::format("ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
-                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), or give each its own by "
-                                      "CUDA_VISIBLE_DEVICES",
+                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), give each its own by "
+                                      "CUDA_VISIBLE_DEVICES, or, for a test, let them share one by --shared-gpu",
                                       a, b, seats[a].bus.data(), gpu.devices()));
 }
 
@@ -91,7 +99,7 @@ void NcclRanks::join() {
   const World world = ranks.world();
   ranks.noteWait("NCCL's making of the group");
   settle(nccl.commInitRankConfig(&group, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config),
-         "the ranks cannot be joined");
+         mayShareGpus() ? "the ranks cannot be joined (NCCL before 2.30 may know no ranks that share a GPU)" : "the ranks cannot be joined");
   ranks.noteWait(nullptr);
 }
 

@@ -38,6 +38,7 @@ public:
   nlohmann::json figures() const;
 
 private:
+  static bool mayShareGpus();
   void refuseSharedGpus() const;
   void nameCollectives(const Program &program);
   void join();

@@ -137,6 +137,15 @@ TEST_F(CudaRanks, RanksOnOneGpuAreRefused) {
                  {"ranks 0 and 2 both have the GPU 0000:01:00.0", "one rank a GPU", "rank 0 sees 2", "CUDA_VISIBLE_DEVICES"});
 }
 
+TEST_F(CudaRanks, RanksShareAGpuWhereNcclLetsThem) {
+  const std::string one = "KEDGE_STUB_GPUS=1 ";
+  const RunResult result = three("--steps 6 --shared-gpu --log shared.jsonl", one + "KEDGE_STUB_NCCL_VERSION=23007");
+  ASSERT_EQ(result.code, 0) << result.err;
+  ASSERT_EQ(three("--steps 6 --log own.jsonl").code, 0);
+  EXPECT_EQ(withoutTimes(readLog("shared.jsonl")), withoutTimes(readLog("own.jsonl")));
+  expectOneError(three("--steps 5 --shared-gpu", one), {"the ranks cannot be joined", "no ranks that share a GPU"});
+}
+
 TEST_F(CudaRanks, AProgramForOthersIsRefusedOnce) {
   const RunResult result = runCommand(torchrun(2, tinyProgram() + " ranks:3:2 --steps 2" + std::string(kLineData), "KEDGE_STUB_GPUS=2"));
   expectOneError(result, {"--ranks must contain the world size"});

@@ -8,6 +8,7 @@
 #include "Streams.h"
 #include "Worker.h"
 #include "runtime/abi/kedge_abi.h"
+#include <array>
 #include <cuda.h>
 #include <map>
 #include <vector>
@@ -57,6 +58,15 @@ void awaitWorker() {
   if (hasWorker())
     for (CUstream stream : streams())
       Worker::one().await(stream->pending);
+}
+
+/// What the driver takes of a launch without attributes, on every GPU from sm_80 on.
+bool isLaunchable(std::array<unsigned, 3> grid, std::array<unsigned, 3> block, int64_t sharedBytes) {
+  constexpr unsigned kMostBlocks[] = {2147483647, 65535, 65535}, kMostThreads[] = {1024, 1024, 64};
+  for (size_t dim = 0; dim < 3; ++dim)
+    if (grid[dim] == 0 || grid[dim] > kMostBlocks[dim] || block[dim] == 0 || block[dim] > kMostThreads[dim])
+      return false;
+  return block[0] * block[1] * block[2] <= 1024 && sharedBytes <= 48 * 1024;
 }
 
 /// What no thread may do while it records a graph.
@@ -389,8 +399,10 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned, CUstream stream, void **arguments, void **) {
+                        unsigned bz, unsigned dynamic, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
+  if (!isLaunchable({gx, gy, gz}, {bx, by, bz}, dynamic + (function->simulated ? function->simulated->sharedBytes : 0)))
+    return CUDA_ERROR_INVALID_VALUE;
   if (isForbidden() && !function->loaded)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   function->loaded = true;

@@ -291,6 +291,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     stop("a configuration of a group that does not block was expected");
   if (const int code = failure("ncclCommInitRankConfig"))
     return static_cast<ncclResult_t>(code);
+  const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  if (ranks > setting("KEDGE_STUB_GPUS", 1) && (!shares || std::strcmp(shares, "1") != 0 || setting("KEDGE_STUB_NCCL_VERSION", 22809) < 23000))
+    return ncclInvalidUsage;
   *comm = new ncclComm;
   (*comm)->ranks = ranks;
   (*comm)->rank = rank;
