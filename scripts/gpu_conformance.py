@@ -3,6 +3,7 @@
 
 gpu_conformance.py [PACK] [--round 1|2|3 | --only golden,step,...] [--tune] [--seconds N] [--golden-steps N]
                    [--out FOLDER] [--work FOLDER]
+gpu_conformance.py --join OUT [OUT...]
 
 Needs Python with numpy (and onnx, for the norms of exported models; torch, for the device's copy bandwidth and the
 baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to run. Parts, in their order:
@@ -24,8 +25,9 @@ baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to r
 --round 1 is golden,step,baseline; 2 is low,models,ranks,bandwidth,bits; 3 is tune,step,apart,ncu,resume,sanitizer: each fits the
 ten minutes of one command.
 --tune puts tune first. --seconds (540 in a round): what has not run by then is left out and said so. --golden-steps: golden
-runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/results.md; exit code
-1 when something that ran failed. Everything else lies in --work, a temporary folder.
+runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/results.md, and what --join
+makes one table of, printed, from the folders of several rounds; exit code 1 when something that ran failed. Everything else
+lies in --work, a temporary folder.
 """
 import argparse
 import csv
@@ -427,9 +429,16 @@ class Suite(Beside):
     def table(self):
         machine = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
                                  capture_output=True, text=True).stdout.strip() if shutil.which("nvidia-smi") else "unknown GPU"
-        lines = [f"{machine}; programs for {self.manifest['arch']}", "", "| part | case | result | |", "|---|---|---|---|"]
-        lines += [f"| {' | '.join(row)} |" for row in self.rows]
-        return "\n".join(lines + [""] + self.details) + "\n"
+        result = {"head": f"{machine}; programs for {self.manifest['arch']}", "rows": self.rows, "details": self.details}
+        (self.results / "rows.json").write_text(json.dumps(result, indent=1) + "\n")
+        return table_of([result])
+
+
+def table_of(results):
+    """One table of what several rounds found."""
+    lines = [*dict.fromkeys(result["head"] for result in results), "", "| part | case | result | |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(row)} |" for result in results for row in result["rows"]]
+    return "\n".join(lines + [""] + [line for result in results for line in result["details"]]) + "\n"
 
 
 def main():
@@ -442,7 +451,10 @@ def main():
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--golden-steps", type=int)
     parser.add_argument("--seconds", type=float)
+    parser.add_argument("--join", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
+    if options.join:
+        return print(table_of([json.loads((folder / "rows.json").read_text()) for folder in options.join]), end="")
     options.only = ROUNDS[options.round] if options.round else f"{'tune,' if options.tune else ''}{options.only}"
     options.seconds = options.seconds or (540 if options.round else math.inf)
     suite = Suite(options)
