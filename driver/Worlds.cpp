@@ -1,5 +1,6 @@
 #include "driver/Worlds.h"
 #include "driver/Compilation.h"
+#include "driver/Remedies.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
@@ -63,7 +64,7 @@ int compileWorlds(const CompileOptions &options) {
     compilation.schedule();
     compilation.lower();
     if (!compilation.fits())
-      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(number), compilation.whyNothingFits().c_str()), 2;
+      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(number), compilation.whyNothingFits(remediesText(one)).c_str()), 2;
     bundle.add(number, compilation.programParts());
   }
   linkParts(bundle.finish(), options, options.output);

@@ -47,7 +47,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "test/tools
 from gpu_beside import Beside
 from gradients import gradients_differ
 
-TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
+TIMINGS = ("seconds", "tokens_per_second", "samples_per_second", "memory_bytes")
 ROUNDS = {1: "golden,step,baseline", 2: "low,models,ranks,bandwidth,bits", 3: "tune,step,apart,ncu,resume,sanitizer"}
 # Timed models with large generated kernels.
 WIDE = ("wide-rows", "wide-parameter", "gpt2")

@@ -141,6 +141,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then ranks.
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     Value total = overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), "sum");
+    if (signedItems) // a negative norm would turn what it clips round
+      scale = onnx::AbsOp::create(builder, loc, scale);
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
   }
 

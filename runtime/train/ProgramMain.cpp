@@ -37,9 +37,9 @@ int withOutput(int code) {
   if (code > 128)
     return code;
   if (const char *reason = lostOutput(); *reason)
-    fail("standard output takes no more text: {}", reason);
+    fail("cannot write to standard output: {}", reason);
   if (caughtSignal() == SIGPIPE)
-    fail("standard error takes no more text");
+    fail("cannot write to standard error");
   return code;
 }
 
