@@ -52,6 +52,13 @@ int64_t startedRanks(bool withTorchrun) {
   }
 }
 
+/// NCCL's own switch; who sets it needs no flag.
+void shareGpus(const ProgramImage &image) {
+  if (!image.device)
+    fail("--shared-gpu: this program is for CPUs, whose ranks share a machine without it");
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+}
+
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   const std::unique_ptr<RollCall> roll = RollCall::begin();
   const ProgramImage image = imageFor(whole, startedRanks(whole.device != nullptr));
@@ -70,6 +77,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
       std::puts(program.plan.dump(1).c_str());
     return withOutput(0);
   }
+  if (options.sharedGpu && !wrong)
+    shareGpus(image);
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
   if (roll)

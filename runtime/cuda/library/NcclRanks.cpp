@@ -1,6 +1,7 @@
 #include "runtime/cuda/library/NcclRanks.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -31,7 +32,8 @@ struct Seat {
 } // namespace
 
 NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gpu(gpu), ranks(ranks) {
-  refuseSharedGpus();
+  if (!mayShareGpus())
+    refuseSharedGpus();
   nameCollectives(program);
   const uint64_t before = gpu.memory().free;
   join();
@@ -47,6 +49,12 @@ NcclRanks::~NcclRanks() {
   gpu.setWatch(nullptr);
 }
 
+/// --shared-gpu sets it as well.
+bool NcclRanks::mayShareGpus() {
+  const char *value = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return value && std::strcmp(value, "1") == 0;
+}
+
 void NcclRanks::refuseSharedGpus() const {
   const World world = ranks.world();
   Seat own;
@@ -58,8 +66,8 @@ void NcclRanks::refuseSharedGpus() const {
     for (size_t b = a + 1; b < seats.size(); ++b)
       if (seats[a].host == seats[b].host && seats[a].bus == seats[b].bus)
         throw AgreedError(fmt::format("ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
-                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), or give each its own by "
-                                      "CUDA_VISIBLE_DEVICES",
+                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), give each its own by "
+                                      "CUDA_VISIBLE_DEVICES, or, for a test, let them share one by --shared-gpu",
                                       a, b, seats[a].bus.data(), gpu.devices()));
 }
 
@@ -91,7 +99,7 @@ void NcclRanks::join() {
   const World world = ranks.world();
   ranks.noteWait("NCCL's making of the group");
   settle(nccl.commInitRankConfig(&group, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config),
-         "the ranks cannot be joined");
+         mayShareGpus() ? "the ranks cannot be joined (NCCL before 2.30 may know no ranks that share a GPU)" : "the ranks cannot be joined");
   ranks.noteWait(nullptr);
 }
 
@@ -103,15 +111,10 @@ void NcclRanks::warmUp() {
   const CUdeviceptr part = gpu.allocate(most * sizeof(float), "NCCL's first collectives");
   auto *all = reinterpret_cast<void *>(whole), *own = reinterpret_cast<void *>(part);
   for (const size_t count : kWarmUps) {
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.allGather(own, all, count, Type::Float32, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
+    const auto first = [&](auto call) { together("the first collective", [&] { expect(call(), "the first collective"); }); };
+    first([&] { return nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()); });
+    first([&] { return nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()); });
+    first([&] { return nccl.allGather(own, all, count, Type::Float32, group, gpu.stream()); });
   }
   gpu.synchronize();
   gpu.release(whole);
@@ -128,17 +131,31 @@ void NcclRanks::settle(nccl::Status status, const char *what) {
   nccl.check(status, what, group);
 }
 
-void NcclRanks::begin(const Launch &launch, CUstream stream) {
+void NcclRanks::expect(nccl::Status status, const char *what) const {
+  if (status != nccl::Status::InProgress)
+    nccl.check(status, what, group);
+}
+
+void NcclRanks::together(const char *what, const std::function<void()> &calls) {
+  nccl.check(nccl.groupStart(), what, group);
+  try {
+    calls();
+  } catch (...) {
+    nccl.groupEnd(); // gives the same error again
+    throw;
+  }
+  settle(nccl.groupEnd(), what);
+}
+
+void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls) {
   const auto number = numbers.find(&launch);
   if (number != numbers.end())
     gpu.driver().check(gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
                                                     table + static_cast<size_t>(number->second) * sizeof(int32_t),
                                                     sizeof(int32_t), stream),
                        "the number of a collective cannot be copied from the GPU");
-  nccl.check(nccl.groupStart(), "a collective does not start", group);
+  together("a collective does not start", calls);
 }
-
-void NcclRanks::end() { settle(nccl.groupEnd(), "a collective does not start"); }
 
 void NcclRanks::look() {
   const int32_t number = *current;
@@ -147,8 +164,7 @@ void NcclRanks::look() {
   ranks.check();
   nccl::Status status = nccl::Status::Success;
   nccl.check(nccl.commGetAsyncError(group, &status), "the group of ranks cannot be asked", group);
-  if (status != nccl::Status::InProgress)
-    nccl.check(status, name, group);
+  expect(status, name);
 }
 
 void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {
