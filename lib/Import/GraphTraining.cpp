@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::importer;
 
-std::string kedge::typeText(Type type) {
+std::string kedge::importer::typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
