@@ -73,6 +73,8 @@ void checkRanks(const CompileOptions &options) {
     fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)", fmt::join(ranks, ","));
   if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
+  else if (options.zero > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 && !options.isTrial && options.worlds.empty())
+    fprintf(stderr, "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n", static_cast<int>(options.zero));
 }
 
 /// Where an op's types cannot be inferred MLIR reports it at the op and ends the process; here the phase fails.
@@ -84,6 +86,14 @@ bool runPasses(PassManager &manager, ModuleOp module) {
   } catch (const Impossible &) {
     return false;
   }
+}
+
+/// All ranks of these axes run one program, and have one row.
+void addMesh(nlohmann::json &report, const rt::Mesh &mesh) {
+  for (const rt::MeshAxis &axis : mesh.axes())
+    report["mesh"]["axes"].push_back({{"name", axis.name}, {"size", axis.size}});
+  report["ranks"] = nlohmann::json::array({{{"rank", 0}, {"stage", 0}, {"peak_bytes", report["peak_bytes"]},
+                                            {"arena_bytes", report["arena_bytes"]}, {"bubble", 0.0}}});
 }
 
 /// The sum over the functions of a step.
@@ -347,15 +357,20 @@ std::string Compilation::ptx() {
 
 /// Communication between ranks, and the seconds of it that do not overlap with computing.
 void Compilation::addCommunication(nlohmann::json &report) {
-  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate))
+  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate)) {
     report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},
                                        {"elements", row.elements}, {"bytes", row.bytes}});
+    if (!options.model.mesh.empty())
+      report["communication"].back()["axis"] = row.axis;
+  }
   const analysis::StepOverlap overlap = analysis::overlapOf(*ir, numbered, options.accumulate);
   report["communication_seconds"] = overlap.seconds;
   report["communication_hidden_seconds"] = overlap.hidden;
   report["step_seconds"] = report["step_seconds"].get<double>() - overlap.hidden;
   report["ranks"] = options.model.ranks.front();
   report["zero"] = options.zero;
+  if (!options.model.mesh.empty())
+    addMesh(report, options.model.meshOfRanks());
 }
 
 nlohmann::json Compilation::report() {

@@ -116,7 +116,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     return facts;
   double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
   facts["nominal_items"] = nominal;
-  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * options.ranks);
+  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   facts["loss"] = options.loss;
   facts["logits"] = options.logits;
   if (options.classAxis != -100)
@@ -130,6 +130,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
+  if (!options.model.mesh.empty())
+    result["mesh"] = options.model.mesh;
   if (options.lossScale.minimum > 0)
     result["loss_scale_min"] = options.lossScale.minimum;
   if (options.lossScale.fixed)

@@ -73,7 +73,7 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.posWeight = lossWeights("--pos-weight", m.posWeight);
   step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
-  step.ranks = m.ranks.front();
+  step.mesh = m.meshOfRanks().text();
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;
   step.persistBytes = options.persistBytes;

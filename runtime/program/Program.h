@@ -4,7 +4,7 @@
 #include "runtime/format/FewBits.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
-#include "runtime/program/World.h"
+#include "runtime/program/Mesh.h"
 #include <array>
 #include <functional>
 #include <map>
@@ -217,6 +217,7 @@ struct CompileOptions {
   LossKind loss = LossKind::Items;
   int64_t batch = 1, accumulate = 1;
   std::vector<int> ranks{1};
+  std::string mesh; ///< of --mesh; empty: all ranks along `data`
   double nominalItems = 0, itemsPerBatch = 0;
   std::optional<int64_t> ignoreIndex;
   std::string lossName = "none"; ///< --loss
@@ -253,13 +254,15 @@ struct Program {
   CompileOptions options;
   nlohmann::json plan, exportSkeleton;
 
+  Mesh mesh; ///< of this run, once its ranks are known
+
   const Function *function(const std::string &name) const; ///< null when absent
   const State *state(const std::string &name) const;
   const InputSpec *input(const std::string &name) const;
   const ResultSlot *result(const std::string &function, const std::string &name) const;
 };
 
-/// Sets the view of every shard for this rank. Throws rt::Error if a shard is for another number of ranks.
+/// Arranges the ranks and sets the view of every shard for this one. Throws rt::Error if the program is for other ranks.
 void placeShards(Program &program, const World &world);
 
 /// Throws rt::Error if the text is not a program, has another format, or contains offsets outside the arena.

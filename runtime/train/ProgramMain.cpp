@@ -81,6 +81,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
     std::rethrow_exception(wrong);
   checkSameProgram(ranks.get(), image, options);
   placeShards(program, launched.world);
+  if (ranks)
+    ranks->arrange(program.mesh);
   catchSignals();
   const int code = withOutput(Session(image, program, options, launched, ranks.get()).run());
   if (ranks && roll)
