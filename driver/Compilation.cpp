@@ -71,6 +71,8 @@ void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)
     fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)", fmt::join(ranks, ","));
+  if (!options.replicas.empty())
+    fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines", options.replicas);
   if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
   else if (options.zero > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 && !options.isTrial && options.worlds.empty())
@@ -437,7 +439,7 @@ ProgramParts Compilation::programParts() {
   made.data.assign(parts.data.begin(), parts.data.end());
   if (!options.onGpu()) {
     if (!options.worlds.empty()) {
-      const std::string prefix = fmt::format("r{}.", options.model.ranks.front());
+      const std::string &prefix = options.kernelPrefix;
       lower::renameKernels(*kernelModule, prefix, "");
       for (std::string &name : names)
         name = prefix + name;

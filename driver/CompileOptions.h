@@ -47,6 +47,7 @@ struct CompileOptions {
   std::string checkFile;     ///< --check
   int64_t maxBatch = 0;      ///< what it found
   std::vector<int64_t> worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
+  std::string kernelPrefix;    ///< of the names of this one's kernels, among several
   bool isTrial = false;      ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine

@@ -33,11 +33,11 @@ std::vector<int64_t> divisorsOf(int64_t number) {
   return divisors;
 }
 
-rt::Mesh parsed(const std::string &flag, const std::string &text) {
+rt::Mesh parsed(const CLI::App &command, const std::string &text) {
   try {
     return rt::Mesh::parse(text);
   } catch (const rt::Error &error) {
-    fail("{} {}: {}", flag, text, error.what());
+    fail("{}: {}", wordsOf(command), error.what());
   }
 }
 
@@ -56,7 +56,7 @@ std::string givenAxes(const CLI::App &command, const CompileOptions &o) {
 
 /// The ranks that other axes leave are along `data`.
 void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
-  const int64_t ranks = o.model.ranks.front(), others = parsed("--mesh", text).size();
+  const int64_t ranks = o.model.ranks.front(), others = parsed(command, text).size();
   const bool hasData = ("," + text).find(",data=") != std::string::npos;
   if (hasData && others != ranks)
     fail("{}: the mesh has {} ranks; leave --ranks out, or give --ranks {}", wordsOf(command), others, others);
@@ -87,10 +87,10 @@ void resolveMesh(const CLI::App &command, CompileOptions &o) {
   if (o.model.ranks.size() != 1)
     fail("{}: a mesh is of one number of ranks; give one", wordsOf(command));
   std::string text = givenAxes(command, o);
-  parsed("--mesh", text); // before what follows from it
+  parsed(command, text); // before what follows from it
   if (isGiven(command, "--ranks"))
     fillData(command, o, text);
-  const rt::Mesh mesh = parsed("--mesh", text);
+  const rt::Mesh mesh = parsed(command, text);
   for (const Axis &axis : kShort)
     if (mesh.sizeOf(axis.name) > 1)
       fail("{}: an axis '{}' is not available yet; expected replica and data", wordsOf(command), axis.name);

@@ -90,17 +90,17 @@ std::string frontier(const json &report) {
   return text;
 }
 
-/// "4", or for a mesh "4 (replica=2,data=2)".
+/// "4 ranks", or for a mesh "4 ranks (replica=2,data=2)".
 std::string ranksOf(const json &report) {
   if (!report.contains("mesh"))
-    return report["ranks"].dump();
+    return fmt::format("{} ranks", report["ranks"].get<int64_t>());
   int64_t ranks = 1;
   std::vector<std::string> axes;
   for (const json &axis : report["mesh"]["axes"]) {
     ranks *= axis["size"].get<int64_t>();
     axes.push_back(fmt::format("{}={}", axis["name"].get<std::string>(), axis["size"].get<int64_t>()));
   }
-  return fmt::format("{} ({})", ranks, fmt::join(axes, ","));
+  return fmt::format("{} ranks ({})", ranks, fmt::join(axes, ","));
 }
 
 /// What the state takes on each rank, and what it sends.
@@ -108,7 +108,7 @@ std::string ranks(const json &report) {
   if (!report.contains("ranks"))
     return "";
   const bool meshed = report.contains("mesh");
-  std::string text = fmt::format("\nstate of each of {} ranks, --zero {}\n", ranksOf(report), report["zero"].get<int64_t>());
+  std::string text = fmt::format("\nstate of each of {}, --zero {}\n", ranksOf(report), report["zero"].get<int64_t>());
   for (const auto &[name, bytes] : report["state_bytes"].items())
     if (bytes.get<int64_t>() != 0)
       text += fmt::format("  {:<16}{:>12}\n", name, formatAmount(bytes));

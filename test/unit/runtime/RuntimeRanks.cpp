@@ -38,7 +38,7 @@ protected:
 };
 
 TEST_P(RuntimeRanks, EveryCollectiveAtEverySize) {
-  for (int ranks : {2, 3, 4}) {
+  for (int ranks : {2, 3, 4, 6}) {
     const RunResult result = check(ranks, "collectives");
     EXPECT_EQ(result.code, 0) << ranks << " ranks\n" << result.err;
     EXPECT_EQ(result.out, "all is well\n");
@@ -60,6 +60,18 @@ TEST_P(RuntimeRanks, ARankThatFailsEndsAll) {
 TEST_P(RuntimeRanks, ARankThatIsKilled) { expectLoss("kill", "rank 2 is gone"); }
 TEST_P(RuntimeRanks, ARankThatIsStopped) { expectLoss("stop", "rank 2 has not been heard of for 1.5 s"); }
 TEST_P(RuntimeRanks, ARankThatLeavesEarly) { expectLoss("leave", "rank 2 is gone"); }
+
+/// Its place along both axes, and where another was.
+TEST_P(RuntimeRanks, ARankOfAMeshThatIsKilled) {
+  const RunResult result = check(4, "mesh");
+  EXPECT_NE(result.code, 0);
+  EXPECT_LT(seconds, 20);
+  EXPECT_NE(result.err.find("rank 3 (replica 1, data 1) is gone"), std::string::npos) << result.err;
+  const bool along = result.err.find("rank 1 (replica 0, data 1) was in dist.reduce_scatter at a check along replica (ranks 1, 3)") != std::string::npos ||
+                     result.err.find("rank 2 (replica 1, data 0) was in dist.reduce_scatter at a check along data (ranks 2, 3)") != std::string::npos ||
+                     result.err.find("rank 0 (replica 0, data 0) was in an agreement of all ranks") != std::string::npos;
+  EXPECT_TRUE(along) << result.err;
+}
 
 INSTANTIATE_TEST_SUITE_P(By, RuntimeRanks, ::testing::Values("mpirun", "torchrun"),
                          [](const auto &info) { return std::string(info.param); });
