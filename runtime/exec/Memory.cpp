@@ -71,9 +71,9 @@ nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) 
     for (size_t i = 0; function && i < function->launches.size(); ++i) {
       const Launch &launch = function->launches[i];
       const int64_t times = executor.device().timesLaunched(*function, static_cast<int>(i));
-      const std::string axis = meshed ? axisOf(launch.attrs) : "";
       std::set<std::tuple<std::string, std::string, DType>> called;
       for (const Traffic &traffic : trafficOf(launch.library, launch.inputs, launch.outputs)) {
+        const std::string axis = meshed ? axisOf(launch.attrs) : "";
         const auto key = std::tuple(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, axis, traffic.type);
         rows[key].elements += traffic.elements * times;
         rows[key].calls += called.insert(key).second ? times : 0;
