@@ -90,14 +90,6 @@ bool runPasses(PassManager &manager, ModuleOp module) {
   }
 }
 
-/// All ranks of these axes run one program, and have one row.
-void addMesh(nlohmann::json &report, const rt::Mesh &mesh) {
-  for (const rt::MeshAxis &axis : mesh.axes())
-    report["mesh"]["axes"].push_back({{"name", axis.name}, {"size", axis.size}});
-  report["ranks"] = nlohmann::json::array({{{"rank", 0}, {"stage", 0}, {"peak_bytes", report["peak_bytes"]},
-                                            {"arena_bytes", report["arena_bytes"]}, {"bubble", 0.0}}});
-}
-
 /// The sum over the functions of a step.
 void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulate) {
   for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
@@ -273,7 +265,7 @@ void Compilation::resume() {
 void Compilation::import() {
   if (done < Phase::Import) {
     ImportOptions importing;
-    importing.shapes = options.model.shapes;
+    importing.shapes = shapesOfParts();
     importing.roles = lint::rolesOf(findings);
     ir = importModel(context, model, importing);
     if (!options.model.adapters.given())
@@ -299,7 +291,8 @@ void Compilation::step() {
             options.accumulatorType.c_str());
   run(Phase::Step);
   using train::FunctionKind;
-  func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
+  func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 || options.sameBits > 0 ? FunctionKind::Micro : FunctionKind::Step);
+  checkSameBits(function);
   counts = countStep(function);
   facts = lossFacts(function, stepOptions());
   checkMicroBatch();
@@ -372,7 +365,7 @@ void Compilation::addCommunication(nlohmann::json &report) {
   report["ranks"] = options.model.ranks.front();
   report["zero"] = options.zero;
   if (!options.model.mesh.empty())
-    addMesh(report, options.model.meshOfRanks());
+    addMesh(report);
 }
 
 nlohmann::json Compilation::report() {

@@ -18,6 +18,7 @@ struct CompileOptions {
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
   bool syncBatchNorm = false;
+  int64_t sameBits = 0, parts = 1; ///< parts of a step's rows whose sums are a tree, and those of one rank; `accumulate` counts them
   std::string replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on

@@ -130,6 +130,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
+  if (options.sameBits > 0)
+    result["parts"] = options.parts;
   if (!options.model.mesh.empty())
     result["mesh"] = options.model.mesh;
   if (options.lossScale.minimum > 0)

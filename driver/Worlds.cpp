@@ -48,6 +48,7 @@ public:
   void add(const World &world, const std::string &prefix, ProgramParts parts) {
     nlohmann::json entry = {{"ranks", world.ranks}};
     if (!world.mesh.empty()) {
+      shares = true;
       entry["mesh"] = world.mesh;
       entry["kernels"] = prefix;
     }
@@ -64,14 +65,21 @@ public:
   }
 
 private:
+  /// Programs of one world for several meshes have much in common: what is equal lies there once.
   nlohmann::json append(llvm::ArrayRef<uint8_t> bytes) {
+    for (const nlohmann::json &place : places)
+      if (shares && llvm::ArrayRef<uint8_t>(whole.data).slice(place["offset"], place["length"]) == bytes)
+        return place;
     whole.data.resize((whole.data.size() + 63) / 64 * 64);
     const size_t offset = whole.data.size();
     whole.data.insert(whole.data.end(), bytes.begin(), bytes.end());
-    return {{"offset", offset}, {"length", bytes.size()}};
+    places.push_back({{"offset", offset}, {"length", bytes.size()}});
+    return places.back();
   }
 
   ProgramParts whole;
+  bool shares = false;
+  std::vector<nlohmann::json> places; ///< of what was added
   nlohmann::json worlds = nlohmann::json::array();
 };
 

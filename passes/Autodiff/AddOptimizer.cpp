@@ -1,5 +1,6 @@
 #include "GradientFolds.h"
 #include "ParameterUpdate.h"
+#include "SquaresOfParts.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
@@ -140,7 +141,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then the ranks with other parts.
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
-    Value total = overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), dist::dataGroup(getOperation()), "sum");
+    Value total = dist::partsOf(getOperation())
+                      ? squaresOfParts(builder, loc, trained)
+                      : overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), dist::dataGroup(getOperation()), "sum");
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
   }
 
@@ -153,6 +156,17 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     }
     builder.enter(updateOf("optimizer"));
     Value all = fold.join(builder, loc);
+    return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
+  }
+
+  Value squaresOfParts(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained) {
+    SquaresOfParts squares(dist::partsOf(getOperation()), dist::dataGroup(getOperation()));
+    for (const Trained &one : trained) {
+      builder.enter(gradientPlace(one));
+      squares.add(builder, one.gradient);
+    }
+    builder.enter(updateOf("optimizer"));
+    Value all = squares.join(builder, loc);
     return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
   }
 

@@ -106,7 +106,7 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, @micro instead of @step">];
+  let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, or with dist.parts, @micro instead of @step">];
 }
 
 def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
@@ -225,7 +225,9 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
   let description = [{
     Adds accumulators to the state, of the parameters' type or of `type`. @micro adds its gradients to them instead of
     returning these; the first micro-batch overwrites them. The new function @update returns the accumulators as
-    the gradients. A module without @micro is not changed. Statistics: accumulators, state bytes.
+    the gradients. A module without @micro is not changed. With `dist.parts` the micro-batches of a rank are its parts of the
+    rows, and their gradients are added in a balanced tree: a sum waits in an accumulator of its level until its neighbour is there.
+    Statistics: accumulators, state bytes.
 
     Example:
     ```mlir
@@ -251,7 +253,8 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
     ```
   }];
   let options = [
-    Option<"type", "type", "std::string", "\"\"", "fp32, bf16 or fp16 (default: the parameters' type)">
+    Option<"type", "type", "std::string", "\"\"", "fp32, bf16 or fp16 (default: the parameters' type)">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step, the parts of all rows among them">
   ];
 }
 

@@ -74,7 +74,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     case Role::Moment1:
     case Role::Moment2:
     case Role::Momentum: return true;
-    case Role::Accumulator: return stage >= 2;
+    case Role::Accumulator: return stage >= 2 && dist::partsOf(getOperation()) == 0;
     case Role::Parameter: return !whole || mastered.contains(state.getSymNameAttr());
     case Role::Frozen:
     case Role::WorkingCopy: return !whole;

@@ -14,7 +14,8 @@ def SetMesh : Pass<"kedge-set-mesh", "mlir::ModuleOp"> {
     Sets the module's `dist.mesh`, which every later pass reads: how many ranks train on different rows, which of them share a
     state, along which axes gradients are summed. `mesh` names axes with their ranks, in any order, as `--mesh` of kedge does:
     `replica` and `data`. The attribute has them in the order that numbers the ranks, the outermost first, without axes of one
-    rank; one rank in all has no mesh. Statistic: ranks.
+    rank; one rank in all has no mesh. With `parts`, sums over the rows of a step are balanced trees over so many equal parts of
+    them (the module's `dist.parts`), however many ranks there are. Statistic: ranks.
 
     Example: `--kedge-set-mesh=mesh=data=4,replica=2`
     ```mlir
@@ -27,7 +28,10 @@ def SetMesh : Pass<"kedge-set-mesh", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"mesh", "mesh", "std::string", "\"\"", "AXIS=N,...: axes of the mesh; empty: one rank">];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"", "AXIS=N,...: axes of the mesh; empty: one rank">,
+    Option<"parts", "parts", "int64_t", "0", "of a step's rows, a power of two, whose sums are added in a tree; 0: in any order">
+  ];
   let dependentDialects = ["kedge::dist::DistDialect"];
 }
 
@@ -77,7 +81,7 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
     a whole, each rank computes its own part, and the parts are gathered. Parts are those of the ranks along `data` of the
     module's `dist.mesh`; along `replica` ranks hold the same parts. Elementwise ops are then computed on parts: of an
     AdamW, only the own part is left. Gathers move after such ops, so that a cast comes before its result is sent. Scalar
-    states stay whole. Statistics: states sharded, bytes saved, ops on parts.
+    states stay whole, and so do accumulators of a tree (`dist.parts`), which are summed over ranks at the end. Statistics: states sharded, bytes saved, ops on parts.
 
     Example: `--kedge-partition-states=stage=1`
     ```mlir

@@ -96,7 +96,9 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   void reduceScalar(OpOperand &gradient) {
     PlacedBuilder builder(gradient.getOwner());
     moveBehind(builder, gradient.get(), builder);
-    gradient.set(dist::AllReduceOp::create(builder, gradient.get().getLoc(), gradient.get(), all, "sum").getResult(0));
+    auto sum = dist::AllReduceOp::create(builder, gradient.get().getLoc(), gradient.get(), all, "sum");
+    sum.setOrderAttr(order());
+    gradient.set(sum.getResult(0));
   }
 
   void reduce(const Bucket &bucket) {
@@ -114,7 +116,7 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   }
 
   /// Over the first group in parts, and each part over the rest: what goes along the slower axis is that much less.
-  static SmallVector<Value> sums(OpBuilder &builder, Location loc, ArrayRef<Value> values, ArrayRef<Along> groups) {
+  SmallVector<Value> sums(OpBuilder &builder, Location loc, ArrayRef<Value> values, ArrayRef<Along> groups) {
     if (groups.empty())
       return SmallVector<Value>(values);
     SmallVector<Value> summed = sums(builder, loc, partsOf(builder, loc, values, groups.front()), groups.drop_front());
@@ -122,13 +124,23 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     return SmallVector<Value>(wholes.getOutputs());
   }
 
-  static SmallVector<Value> partsOf(OpBuilder &builder, Location loc, ArrayRef<Value> values, Along along) {
+  SmallVector<Value> partsOf(OpBuilder &builder, Location loc, ArrayRef<Value> values, Along along) {
     if (!along.summed)
-      return SmallVector<Value>(dist::ReduceScatterOp::create(builder, loc, values, along.group).getOutputs());
+      return scattered(builder, loc, values, along.group);
     SmallVector<Value> parts; // each by itself, as what makes it in parts wants
     for (Value value : values)
       parts.push_back(dist::OwnPartOp::create(builder, loc, value, along.group).getResult(0));
     return parts;
+  }
+
+  SmallVector<Value> scattered(OpBuilder &builder, Location loc, ArrayRef<Value> values, dist::RankGroup group) {
+    auto scatter = dist::ReduceScatterOp::create(builder, loc, values, group);
+    scatter.setOrderAttr(order());
+    return SmallVector<Value>(scatter.getOutputs());
+  }
+
+  StringAttr order() {
+    return dist::partsOf(getOperation()) ? StringAttr::get(&getContext(), "tree") : StringAttr();
   }
 
   dist::RankGroup all;       ///< whose gradients are summed

@@ -73,8 +73,8 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
-  if (!options.mesh.empty())
-    manager.addPass(partition::createSetMesh({options.mesh}));
+  if (!options.mesh.empty() || options.sameBits > 0)
+    manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
   if (options.optimizer == "muon")
     manager.addPass(autodiff::createChooseMatrices({options.muon}));
@@ -111,11 +111,12 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   const auto reduce = [&](const char *axes) {
     manager.addPass(partition::createReduceGradients({options.bucketBytes, options.zero == 1, axes}));
   };
-  const bool apart = options.zero >= 2 && options.accumulate > 1;
-  if (options.zero >= 2)
+  // A tree begins with the parts of one rank.
+  const bool early = options.zero >= 2 && options.sameBits == 0, apart = early && options.accumulate > 1;
+  if (early)
     reduce(apart ? "data" : "all");
-  manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType}));
-  if (options.zero < 2 || apart)
+  manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType, options.accumulate}));
+  if (!early || apart)
     reduce(apart ? "replica" : "all");
   autodiff::AddOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;

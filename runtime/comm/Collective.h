@@ -30,6 +30,7 @@ struct CollectiveTensor {
 struct Collective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
+  bool tree = false; ///< a sum of neighbours first, then of these sums; else in the order of ranks
   std::vector<CollectiveTensor> tensors;
   void *workspace = nullptr; ///< of collectiveWorkspace bytes, 64-byte aligned
   /// Runs at the same time as other collectives, but after background ones that were started before.

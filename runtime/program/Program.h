@@ -216,6 +216,7 @@ enum class LossKind : uint8_t { Items, Mean, None };
 struct CompileOptions {
   LossKind loss = LossKind::Items;
   int64_t batch = 1, accumulate = 1;
+  int64_t parts = 1; ///< --same-bits: each `accumulate / parts` micro-batches are of one part of a rank's rows
   std::vector<int> ranks{1};
   std::string mesh; ///< of --mesh; empty: all ranks along `data`
   double nominalItems = 0, itemsPerBatch = 0;

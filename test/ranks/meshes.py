@@ -144,6 +144,20 @@ def stages_agree_to_the_bit(golden, temp):
     near(pair[0][0][:1], log[:1])
 
 
+def same_bits_everywhere(golden, temp):
+    """--same-bits 4: logs and weights of 1, 2, 4 and 2x2 ranks are equal to the bit, whatever stage, precision and accumulation."""
+    model = gpt(golden, temp)
+    clip = ["--same-bits", "4", "--clip-norm", "0.7"]
+    for options, accumulate in (([], 1), (["--precision", "bf16"], 1), (["--precision", "fp16", "--loss-scale-init", "4194304"], 1), ([], 3)):
+        wanted = model.run("1x1", model.compile("1x1", 0, *clip, *options, accumulate=accumulate))
+        for mesh, stage in (("1x2", 1), ("2x1", 0), ("2x2", 3), ("1x4", 2)):
+            if accumulate == 1 or mesh != "1x4":
+                found = model.run(mesh, model.compile(mesh, stage, *clip, *options, accumulate=accumulate))
+                assert found == wanted, f"{mesh} --zero {stage} {options} x {accumulate}: {found[0]} instead of {wanted[0]}"
+    plain, _ = model.run("1x1", model.compile("1x1", 0, "--clip-norm", "0.7"))
+    near(model.run("1x1", model.compile("1x1", 0, *clip))[0], plain)
+
+
 def copies_of_machines(golden, temp):
     """--replicas node: the mesh follows from the ranks that the launcher put on each machine."""
     model = perceptron(golden, temp)
@@ -197,7 +211,7 @@ def tensors_of(model):
 
 
 CHECKS = [clips_by_one_norm_1, counts_items_of_all_4, all_skip_together_15, steps_are_counted_without_parts_18,
-          checkpoints_go_on_everywhere_20, stages_agree_to_the_bit, copies_of_machines, formulas]
+          checkpoints_go_on_everywhere_20, stages_agree_to_the_bit, same_bits_everywhere, copies_of_machines, formulas]
 
 
 def main():

@@ -71,6 +71,7 @@ void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
 
 void addMeshOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Ranks";
+  command.add_option("--same-bits", o.sameBits, "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes whose ranks divide N have equal losses, norms and weights to the bit")->group(group);
   command.add_option("--mesh", o.model.mesh, "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state) and data (what --zero cuts)")->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh; not available yet")->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh; not available yet")->group(group);
@@ -78,7 +79,31 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       ->check(CLI::IsMember({"node"}))->group(group);
 }
 
-void resolveMesh(const CLI::App &command, CompileOptions &o) {
+namespace {
+
+/// A rank's parts are micro-batches.
+void resolveParts(const CLI::App &command, CompileOptions &o) {
+  if (!isGiven(command, "--same-bits"))
+    return;
+  const int64_t parts = o.sameBits;
+  if (parts < 1 || parts > (1 << 20) || (parts & (parts - 1)) != 0)
+    fail("--same-bits {}: expected a power of two from 1 to 1048576", parts);
+  if (o.model.ranks.size() != 1 || !o.replicas.empty())
+    fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
+  if (parts % o.model.ranks.front() != 0)
+    fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts, o.model.ranks.front(), parts,
+         fmt::join(divisorsOf(parts), ", "));
+  if (o.onGpu())
+    fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu", parts, o.target);
+  if (o.syncBatchNorm)
+    fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of all ranks", parts);
+  if (!o.maxBatchInput.empty())
+    fail("--same-bits {}: not available with --max-batch; give --shape", parts);
+  o.parts = parts / o.model.ranks.front();
+  o.accumulate *= o.parts;
+}
+
+void resolveAxes(const CLI::App &command, CompileOptions &o) {
   const bool meshed = isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
   if (!o.replicas.empty() && (meshed || o.model.ranks.size() != 1 || o.model.ranks.front() == 1))
     fail("--replicas {}: expected one number of ranks, --ranks N, and no --mesh, which says itself which ranks are copies", o.replicas);
@@ -96,6 +121,13 @@ void resolveMesh(const CLI::App &command, CompileOptions &o) {
       fail("{}: an axis '{}' is not available yet; expected replica and data", wordsOf(command), axis.name);
   o.model.mesh = mesh.text();
   o.model.ranks = {mesh.size()};
+}
+
+} // namespace
+
+void resolveMesh(const CLI::App &command, CompileOptions &o) {
+  resolveAxes(command, o);
+  resolveParts(command, o);
 }
 
 } // namespace kedge::tool

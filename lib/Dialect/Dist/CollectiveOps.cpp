@@ -96,7 +96,7 @@ bool kedge::dist::isCollective(Operation *op) {
 }
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
-  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
+  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis, StringAttr());
 }
 void OwnPartOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
   build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
@@ -109,17 +109,26 @@ void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, R
         builder.getDenseI64ArrayAttr(from));
 }
 void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group, StringRef kind) {
-  build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis, builder.getStringAttr(kind));
+  build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis, builder.getStringAttr(kind), StringAttr());
 }
 
-LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
+/// Of a sum.
+template <typename OpType> static LogicalResult verifyOrder(OpType op) {
+  if (op.getOrder().value_or("tree") != "tree")
+    return op.emitOpError("sums in the order '") << *op.getOrder() << "', expected tree, or none for that of ranks";
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return failed(verifyOrder(*this)) ? failure() : verifyParts(*this, getInputs(), getOutputs());
+}
 LogicalResult OwnPartOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
 LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOutputs(), getInputs()); }
 
 LogicalResult AllReduceOp::verify() {
   if (getKind() != "sum" && getKind() != "max")
     return emitOpError("is of kind '") << getKind() << "', expected sum or max";
-  return verifySame(*this);
+  return failed(verifyOrder(*this)) ? failure() : verifySame(*this);
 }
 
 LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {

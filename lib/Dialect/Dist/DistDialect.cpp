@@ -57,12 +57,13 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
-  if (attribute.getName() == stageName && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
+  const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
+  if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
     return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
-                                  << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName << "' (a number) or '" << ranksName
+                                  << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName << "' or '" << partsName << "' (a number) or '" << ranksName
                                   << "' (an array of numbers), on a module";
 }
 
@@ -73,8 +74,10 @@ RankedTensorType kedge::dist::shardOf(Type whole, int64_t ranks) {
   return RankedTensorType::get(shardElements(type.getNumElements(), ranks), type.getElementType());
 }
 
+static ModuleOp moduleOf(Operation *op) { return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>(); }
+
 static MeshAttr meshOf(Operation *op) {
-  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  ModuleOp module = moduleOf(op);
   return module ? module->getAttrOfType<MeshAttr>(meshName) : MeshAttr();
 }
 
@@ -98,6 +101,14 @@ int64_t kedge::dist::meshRanks(Operation *op) {
   MeshAttr mesh = meshOf(op);
   return mesh ? mesh.ranks() : 1;
 }
+
+int64_t kedge::dist::partsOf(Operation *op) {
+  ModuleOp module = moduleOf(op);
+  auto parts = module ? module->getAttrOfType<IntegerAttr>(partsName) : IntegerAttr();
+  return parts ? parts.getInt() : 0;
+}
+
+int64_t kedge::dist::ownPartsOf(Operation *op) { return partsOf(op) / rowGroup(op).ranks; }
 
 int64_t kedge::dist::stageOf(Operation *module) {
   auto stage = module->getAttrOfType<IntegerAttr>(stageName);

@@ -7,6 +7,13 @@
 // RUN: not kedge-opt %s --kedge-set-mesh=mesh=data=2,data=2 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not kedge-opt %s --kedge-set-mesh=mesh=data=0 2>&1 | FileCheck %s --check-prefix=SIZE
 
+// RUN: kedge-opt %s --kedge-set-mesh="mesh=replica=2,data=2 parts=8" | FileCheck %s --check-prefix=PARTS
+// RUN: kedge-opt %s --kedge-set-mesh=parts=2 | FileCheck %s --check-prefix=HALVES
+// RUN: not kedge-opt %s --kedge-set-mesh="mesh=data=3 parts=4" 2>&1 | FileCheck %s --check-prefix=UNEVEN
+
+// PARTS: dist.mesh = #dist.mesh<["replica", "data"] = [2, 2]>, dist.parts = 8 : i64
+// HALVES: module attributes {dist.parts = 2 : i64}
+// UNEVEN: error: mesh data=3: sums over 4 parts: expected a power of two that 3 ranks with rows of their own divide
 // In the order that numbers ranks, without axes of one.
 // CHECK: dist.mesh = #dist.mesh<["replica", "data"] = [2, 4]>
 // STATISTICS: 8 kedge-set-mesh ranks

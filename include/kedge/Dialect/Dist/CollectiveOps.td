@@ -17,16 +17,17 @@ class Dist_Op<string mnemonic, list<Trait> traits = []>
 }
 
 /// Builds from whole tensors to their shards.
-class Dist_ToShards<string mnemonic> : Dist_Op<mnemonic> {
-  let arguments = tensors;
+class Dist_ToShards<string mnemonic, dag more = (ins)> : Dist_Op<mnemonic> {
+  let arguments = !con(tensors, more);
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "::kedge::dist::RankGroup":$group)>];
   let hasCanonicalizer = 1;
 }
 
-def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter"> {
+def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter", (ins OptionalAttr<StrAttr>:$order)> {
   let summary = "Each rank's part of the sum over ranks";
   let description = [{
-    Sums in the order of ranks, in f32 (f64 of f64), and rounds once to the tensor's type. The result is a shard.
+    Sums in the order of ranks, in f32 (f64 of f64), and rounds once to the tensor's type. The result is a shard. With `order`
+    "tree" neighbours are summed first, then these sums, and so on.
 
     ```mlir
     %part = dist.reduce_scatter %g {ranks = 4 : i64} : (tensor<48x144xf32>) -> tensor<1728xf32>
@@ -48,11 +49,11 @@ def Dist_OwnPartOp : Dist_ToShards<"own_part"> {
 def Dist_AllReduceOp : Dist_Op<"all_reduce", [Differentiable]> {
   let summary = "The sum or the maximum over ranks, alike on all of them";
   let description = [{
-    `kind` is "sum", in the order of ranks, or "max", which propagates NaN. For scalars and other small tensors: a large
+    `kind` is "sum", in the order of ranks or, with `order` "tree", as dist.reduce_scatter, or "max", which propagates NaN. For scalars and other small tensors: a large
     sum is a dist.reduce_scatter and a dist.all_gather. The loss is that of all ranks, so the gradient of a sum is the sum
     over ranks of its result's gradients.
   }];
-  let arguments = !con(tensors, (ins StrAttr:$kind));
+  let arguments = !con(tensors, (ins StrAttr:$kind, OptionalAttr<StrAttr>:$order));
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::kedge::dist::RankGroup":$group, "::llvm::StringRef":$kind)>];
 }
 

@@ -12,6 +12,8 @@ inline constexpr llvm::StringLiteral meshName = "dist.mesh";
 inline constexpr llvm::StringLiteral stageName = "dist.stage";
 /// Attribute of a module that is the program of some ranks of its mesh: their numbers.
 inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
+/// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows, on any mesh.
+inline constexpr llvm::StringLiteral partsName = "dist.parts";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data` alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
 
@@ -34,6 +36,9 @@ RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
+/// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one rank.
+int64_t partsOf(mlir::Operation *op);
+int64_t ownPartsOf(mlir::Operation *op);
 /// The ZeRO stage of a module; 0 without one.
 int64_t stageOf(mlir::Operation *module);
 
