@@ -1,6 +1,7 @@
 #include "driver/Adapters.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Support/Error.h"
 #include "runtime/format/AdapterFolder.h"
 #include <set>
 
@@ -57,6 +58,27 @@ json wholeTensors(ModuleOp module, const std::string &prefix, std::set<std::stri
   return whole;
 }
 
+/// peft would have trained an adapter there: the folder is not whole, or of another model. With settings that narrow its choice
+/// down, names alone do not say so.
+void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::string &prefix) {
+  const json targets = folder.config().value("target_modules", json());
+  for (const char *narrowing : {"layers_to_transform", "exclude_modules"})
+    if (const json other = folder.config().value(narrowing, json()); !targets.is_array() || !other.empty())
+      return;
+  std::set<std::string> adapted;
+  for (const rt::AdaptedModule &one : folder.modules())
+    adapted.insert(one.path);
+  for (auto state : module.getOps<train::StateOp>()) {
+    const std::string name = cutPrefix(state.getOnnxName().value_or("").str(), prefix), path = parentOf(name);
+    if (state.getRole() != train::Role::Frozen || !name.ends_with(".weight") || state.wholeType().getRank() < 2 || adapted.count(path))
+      continue;
+    for (const json &target : targets)
+      if (target.is_string() && rt::endsWithPath(path, target.get<std::string>()))
+        fail("{}: 'target_modules' of {} has '{}', but '{}' has no tensors of that adapter: expected '{}'", folder.tensorsPath(),
+             rt::kAdapterConfig, target.get<std::string>(), name, rt::AdaptedModule{path, 0, 0}.keyA());
+  }
+}
+
 json configOf(const AdapterOptions &options, ModuleOp module) {
   std::set<std::string> targets;
   bool transposed = false;
@@ -87,6 +109,8 @@ std::vector<std::string> trainedBeside(const AdapterOptions &options) {
 
 json adapterFacts(const AdapterOptions &options, ModuleOp module) {
   json config = options.folder.empty() ? configOf(options, module) : rt::AdapterFolder::open(options.folder).config();
+  if (!options.folder.empty())
+    checkTargets(rt::AdapterFolder::open(options.folder), module, prefixOf(module));
   std::set<std::string> modules;
   json whole = wholeTensors(module, prefixOf(module), modules);
   if (!modules.empty())

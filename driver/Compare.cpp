@@ -1,12 +1,17 @@
 #include "driver/Compare.h"
 #include "driver/Compilation.h"
 #include "kedge/Support/MemoryBudget.h"
+#include "kedge/Support/Progress.h"
 #include <fmt/format.h>
 
 namespace kedge::driver {
 namespace {
 
+int rowsDone = 0, rowsInAll = 1; // of the comparison under way, for those who wait
+
 nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
+  ProgressStage stage(fmt::format("comparing, {} of {}: {}", rowsDone + 1, rowsInAll, name), static_cast<double>(rowsDone) / rowsInAll);
+  ++rowsDone;
   Compilation compilation(options);
   compilation.import();
   compilation.step();
@@ -16,6 +21,7 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
   nlohmann::json row = {{"name", name},
                         {"precision", options.precision},
                         {"peak_bytes", report["peak_bytes"]},
+                        {"smallest_feasible_bytes", report["smallest_feasible_bytes"]},
                         {"overhead", report["recompute"]["overhead"]},
                         {"fits", report["fits"]},
                         {"step_seconds", report.value("step_seconds", nlohmann::json())}};
@@ -33,6 +39,7 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
 CompileOptions trialOf(const CompileOptions &options) {
   CompileOptions trial = options;
   trial.isTrial = true;
+  trial.frontier = false; // a row is one plan
   return trial;
 }
 
@@ -53,6 +60,15 @@ std::string narrowOf(const CompileOptions &options) {
 }
 
 } // namespace
+
+void expectRows(const CompileOptions &options) {
+  rowsDone = 0;
+  rowsInAll = 6 + (options.precisions.size() > 1 ? static_cast<int>(options.precisions.size()) : 0);
+  if (options.model.adapters.inserts())
+    rowsInAll += options.model.adapters.quantize.empty() ? 2 : 3;
+  if (severalRanks(options))
+    rowsInAll += (options.masterWeights == "off" ? 1 : 4) + 5;
+}
 
 bool severalRanks(const CompileOptions &options) { return options.model.ranks.front() > 1; }
 
@@ -120,17 +136,25 @@ nlohmann::json compareSteps(const CompileOptions &options) {
   return rows;
 }
 
-std::string compareText(const char *what, const nlohmann::json &rows) {
+std::string compareText(const char *what, const nlohmann::json &rows, bool budgeted) {
   const bool sends = !rows.empty() && rows.front().contains("communication_bytes");
-  std::string text = fmt::format("{:<18}{:>14}{:>12}{:>12}{}{:>8}\n", what, "peak", "more time", "a step",
-                                 sends ? fmt::format("{:>14}", "sent") : "", "fits");
+  const auto column = [](bool shown, const std::string &content) { return shown ? fmt::format("{:>14}", content) : ""; };
+  std::string text = fmt::format("{:<18}{:>14}{}{:>12}{:>12}{}{:>8}\n", what, "peak", column(budgeted, "least"), "added time", "a step",
+                                 column(sends, "sent"), "fits");
+  const auto bytes = [](const nlohmann::json &row, const char *key) { return formatBytes(row.value(key, int64_t(0))); };
   for (const nlohmann::json &row : rows)
-    text += fmt::format("{:<18}{:>14}{:>11.1f}%{:>10.3g} s{}{:>8}\n", row["name"].get<std::string>(),
-                        formatBytes(row["peak_bytes"].get<int64_t>()), 100 * row["overhead"].get<double>(),
-                        row["step_seconds"].get<double>(),
-                        sends ? fmt::format("{:>14}", formatBytes(row["communication_bytes"].get<int64_t>())) : "",
+    text += fmt::format("{:<18}{:>14}{}{:>11.1f}%{:>10.3g} s{}{:>8}\n", row["name"].get<std::string>(), bytes(row, "peak_bytes"),
+                        column(budgeted, bytes(row, "smallest_feasible_bytes")), 100 * row["overhead"].get<double>(),
+                        row["step_seconds"].get<double>(), column(sends, bytes(row, "communication_bytes")),
                         row["fits"].get<bool>() ? "yes" : "no");
   return text;
+}
+
+std::string compareNote(const CompileOptions &options) {
+  if (options.memoryBudget.empty())
+    return "";
+  return "\nWith a budget the planner computes again no more than it must, so plans fill the budget, and a row that needs fewer bytes\n"
+         "may have the higher peak. 'least' is the smallest budget that the row's options fit into.\n";
 }
 
 } // namespace kedge::driver

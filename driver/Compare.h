@@ -25,7 +25,13 @@ nlohmann::json compareStages(const CompileOptions &options);
 /// bits (the first such precision that was asked for, else bf16), stage 2, stage 3 with optimizer and parameters in host memory.
 nlohmann::json compareSteps(const CompileOptions &options);
 
-/// The same as a table; `what` heads the column of names.
-std::string compareText(const char *what, const nlohmann::json &rows);
+/// How many rows are to come is shown to who waits for them. Call it before the first of the functions above.
+void expectRows(const CompileOptions &options);
+
+/// The same as a table; `what` heads the column of names. `budgeted`: with the least bytes that each row can do with.
+std::string compareText(const char *what, const nlohmann::json &rows, bool budgeted);
+
+/// What to know when reading the tables.
+std::string compareNote(const CompileOptions &options);
 
 } // namespace kedge::driver

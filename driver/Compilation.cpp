@@ -418,6 +418,8 @@ ProgramParts Compilation::programParts() {
   program.modelPath = placeOf(options.model.model);
   program.embedWeights = options.embedWeights;
   program.options = programOptions(options, facts, *ir);
+  if (!findings.drawsInEvaluation.empty())
+    program.options["draws_in_evaluation"] = findings.drawsInEvaluation;
   program.plan = report();
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;

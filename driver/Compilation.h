@@ -46,8 +46,8 @@ public:
   /// Whether the plan stays within --memory-budget, and within --host-memory-budget once plan() has run; after
   /// schedule().
   bool fits();
-  /// What fills the memory, and the smallest budget that would do; after plan().
-  std::string whyNothingFits();
+  /// What fills the memory, `remedies` (lines), and last the smallest budget that would do; after plan().
+  std::string whyNothingFits(const std::string &remedies);
   /// The memory report; call it after plan().
   nlohmann::json report();
   /// The program's launches with their predicted times, for --launches; after plan().
@@ -93,7 +93,7 @@ private:
   void addCommunication(nlohmann::json &report);
   void checkBudget();
   int64_t hostBytes();
-  std::string whyHostDoesNotFit();
+  std::string whyHostDoesNotFit(const std::string &remedies);
 
   const CompileOptions &options;
   mlir::MLIRContext context;

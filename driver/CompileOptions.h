@@ -9,6 +9,13 @@ namespace kedge::driver {
 /// Options by name, with their values; a flag's is "".
 using SavedArguments = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
+/// Defaults of the program's --schedule and what belongs to it; those not given are the program's own.
+struct ScheduleDefaults {
+  std::optional<std::string> kind;
+  std::optional<int64_t> warmup, decaySteps;
+  std::optional<double> warmupStart, minLr;
+};
+
 struct CompileOptions {
   ModelOptions model;
   std::string optimizer = "adamw", muon; ///< `muon`: REGEX of the matrices that it updates
@@ -25,6 +32,7 @@ struct CompileOptions {
   std::vector<std::string> weightDecayExclude, lrScale;
   double lr = 1e-3;
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
+  ScheduleDefaults schedule;
   std::vector<double> betas;              ///< empty: the optimizer's
   std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
   std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
@@ -44,6 +52,7 @@ struct CompileOptions {
   int64_t seed = 0;
   bool json = false, compare = false;
   std::string maxBatchInput; ///< --max-batch
+  std::optional<double> maxAddedTime; ///< --max-added-time: a share of the step's time
   bool frontier = false;     ///< --frontier
   std::string checkFile;     ///< --check
   int64_t maxBatch = 0;      ///< what it found

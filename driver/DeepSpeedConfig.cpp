@@ -1,6 +1,7 @@
 #include "driver/DeepSpeedConfig.h"
 #include "driver/DeepSpeedMapping.h"
 #include "kedge/Support/MemoryBudget.h"
+#include "runtime/program/NumberFlags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::driver {
@@ -19,9 +20,7 @@ std::vector<std::string> parts(const std::string &list) {
 }
 
 std::optional<double> quantity(const std::string &text) {
-  char *end = nullptr;
-  double value = strtod(text.c_str(), &end);
-  if (!text.empty() && *end == 0)
+  if (const std::optional<double> value = rt::decimalIn(text))
     return value;
   try {
     MemoryBudget budget = parseMemoryBudget(text);
@@ -190,7 +189,7 @@ void DeepSpeedMapping::buckets(DeepSpeedSection &zero) {
   if (reduce)
     apply(zero, "reduce_bucket_size", "--bucket-bytes", std::to_string(*reduce * bytesOf(gradientType())));
   if (gather && reduce)
-    zero.say("allgather_bucket_size", "meaningless here: --bucket-bytes is of gathers too, and reduce_bucket_size says it");
+    zero.say("allgather_bucket_size", "no effect here: --bucket-bytes, which reduce_bucket_size sets, bounds the buckets of all-gathers, too");
   else if (gather)
     apply(zero, "allgather_bucket_size", "--bucket-bytes", std::to_string(*gather * bytesOf(weightType())));
   if (std::optional<int64_t> persist = zero.count("stage3_param_persistence_threshold"))
@@ -269,7 +268,7 @@ void DeepSpeedMapping::checkpointing() {
   section.meaningless("profile", Kind::Flag, "the program's --profile shows what is computed again");
   section.finish();
   if (!number && !givenValue("--recompute") && !givenValue("--memory-budget"))
-    top.say("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
+    top.ask("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
                                         "--memory-budget");
 }
 

@@ -15,7 +15,7 @@ public:
   const SavedArguments &arguments() const { return added; }
   /// Rows of a micro-batch that the file counts on.
   std::optional<int64_t> microBatch() const { return rows; }
-  /// A line for each key: applied as what, or meaningless here and why.
+  /// A line for each key: applied as what, or why it has no effect here.
   const std::string &text() const { return lines; }
 
 private:

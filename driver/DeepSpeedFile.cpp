@@ -52,6 +52,10 @@ void DeepSpeedFile::say(const std::string &key, const std::string &value, const 
   lines += fmt::format("kedge: note: {}: {}{}{}: {}\n", path, key, value.empty() ? "" : " ", value, outcome);
 }
 
+void DeepSpeedFile::ask(const std::string &key, const std::string &value, const std::string &what) {
+  asked += fmt::format("kedge: warning: {}: {}{}{}: {}\n", path, key, value.empty() ? "" : " ", value, what);
+}
+
 void DeepSpeedFile::refuse(const std::string &why) const { fail("--deepspeed-config {}: {}", path, why); }
 
 DeepSpeedSection::DeepSpeedSection(DeepSpeedFile &file, const Json *object, std::string path)
@@ -70,6 +74,7 @@ const Json *DeepSpeedSection::find(const char *key) {
 }
 
 void DeepSpeedSection::say(const char *key, const std::string &outcome) { file.say(pathOf(key), valueOf(key), outcome); }
+void DeepSpeedSection::ask(const char *key, const std::string &what) { file.ask(pathOf(key), valueOf(key), what); }
 
 void DeepSpeedSection::refuse(const char *key, const std::string &expected) const {
   file.refuse(fmt::format("'{}' is {}, expected {}", pathOf(key), valueOf(key), expected));
@@ -140,7 +145,7 @@ void DeepSpeedSection::meaningless(const char *key, Kind kind, const char *reaso
   case Kind::Object: isThere = section(key).exists(); break;
   }
   if (isThere)
-    say(key, fmt::format("meaningless here: {}", reason));
+    say(key, fmt::format("no effect here: {}", reason));
 }
 
 void DeepSpeedSection::only(const char *key, bool value, const char *reason) {

@@ -16,13 +16,15 @@ public:
   const nlohmann::ordered_json &root() const { return json; }
   /// Notes what became of a key.
   void say(const std::string &key, const std::string &value, const std::string &outcome);
-  /// A line a key.
-  const std::string &text() const { return lines; }
+  /// Warns of a key that asks the user for something, or that Kedge does otherwise.
+  void ask(const std::string &key, const std::string &value, const std::string &what);
+  /// A line a key; those that ask for something stand last.
+  std::string text() const { return lines + asked; }
   /// Throws kedge::Error that begins with option and file.
   [[noreturn]] void refuse(const std::string &why) const;
 
 private:
-  std::string path, lines;
+  std::string path, lines, asked;
   nlohmann::ordered_json json;
 };
 
@@ -46,6 +48,8 @@ public:
 
   /// Notes what became of a key of this section.
   void say(const char *key, const std::string &outcome);
+  /// Warns of a key of this section that asks for something.
+  void ask(const char *key, const std::string &what);
   [[noreturn]] void refuse(const char *key, const std::string &expected) const;
 
   enum class Kind { Flag, Count, Number, Word, Object };

@@ -36,6 +36,8 @@ private:
   void scheduler();
   void schedule(DeepSpeedSection &params, const std::string &type);
   void warmUp(DeepSpeedSection &params, const std::string &type);
+  void warmUpFrom(DeepSpeedSection &params, const char *key, double share);
+  double optimizerRate();
 
   std::optional<std::string> givenValue(const std::string &flag) const;
   /// `key` means the option `flag` with `value`: adds it, or compares it with what was given.

@@ -1,6 +1,7 @@
 // Precision, optimizer and schedule of a DeepSpeed configuration.
 #include "driver/DeepSpeedMapping.h"
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace kedge::driver {
@@ -170,7 +171,7 @@ void DeepSpeedMapping::rate(DeepSpeedSection &params) {
     apply(params, "lr", "--lr", fmt::format("{}", *lr));
 }
 
-/// The schedule is the program's own: lines tell its flags.
+/// Defaults of the program: its own flags win.
 void DeepSpeedMapping::scheduler() {
   DeepSpeedSection section = top.section("scheduler"), params = section.section("params");
   std::optional<std::string> type = section.word("type");
@@ -181,9 +182,7 @@ void DeepSpeedMapping::scheduler() {
     section.refuse("type", "\"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"; leave 'scheduler' out and give the program "
                            "--schedule");
   if (type) {
-    section.say("type", fmt::format("give the program --schedule {}", *type == "WarmupLR"        ? "constant"
-                                                                      : *type == "WarmupDecayLR" ? "linear"
-                                                                                                 : "cosine"));
+    apply(section, "type", "--schedule", *type == "WarmupLR" ? "constant" : *type == "WarmupDecayLR" ? "linear" : "cosine");
     schedule(params, *type);
   } else if (section.exists()) {
     for (const char *key : {"warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"})
@@ -198,29 +197,29 @@ void DeepSpeedMapping::schedule(DeepSpeedSection &params, const std::string &typ
   if (type == "WarmupLR")
     return;
   if (std::optional<int64_t> steps = params.count("total_num_steps", 1))
-    params.say("total_num_steps", fmt::format("give the program --decay-steps {}", *steps));
+    apply(params, "total_num_steps", "--decay-steps", std::to_string(*steps));
   else if (!params.has("total_num_steps"))
     file.refuse(fmt::format("'scheduler.params.total_num_steps' is missing, which {} needs; name it, or make it \"auto\"", type));
   if (type != "WarmupCosineLR")
     return;
   if (std::optional<double> ratio = params.number("cos_min_ratio"))
-    params.say("cos_min_ratio", fmt::format("give the program --min-lr: {} times its rate", *ratio));
+    apply(params, "cos_min_ratio", "--min-lr", fmt::format("{}", *ratio * optimizerRate()));
 }
 
 void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type) {
   if (std::optional<int64_t> steps = params.count("warmup_num_steps"))
-    params.say("warmup_num_steps", fmt::format("give the program --warmup {}", *steps));
+    apply(params, "warmup_num_steps", "--warmup", std::to_string(*steps));
   if (std::optional<std::string> shape = params.word("warmup_type")) {
     if (*shape != "linear" && *shape != "log")
       params.refuse("warmup_type", "\"linear\" or \"log\"");
-    params.say("warmup_type", *shape == "linear" ? "applied: the program's warm-up is linear"
-                                                 : "not to be had: the program's warm-up is linear");
+    *shape == "linear" ? params.say("warmup_type", "applied: the program's warm-up is linear")
+                       : params.ask("warmup_type", "not to be had: the program's warm-up is linear");
   } else if (!params.has("warmup_type")) {
-    params.say("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
+    params.ask("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
   }
   if (type == "WarmupCosineLR") {
     if (std::optional<double> ratio = params.number("warmup_min_ratio"))
-      params.say("warmup_min_ratio", fmt::format("give the program --warmup-start {}", *ratio));
+      warmUpFrom(params, "warmup_min_ratio", *ratio);
     return;
   }
   scheduledRate = params.number("warmup_max_lr");
@@ -228,9 +227,29 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
     apply(params, "warmup_max_lr", "--lr", fmt::format("{}", *scheduledRate));
   std::optional<double> least = params.number("warmup_min_lr");
   if (least && scheduledRate.value_or(0) > 0)
-    params.say("warmup_min_lr", fmt::format("give the program --warmup-start {}", *least / *scheduledRate));
-  else if (least)
-    params.say("warmup_min_lr", "give the program --warmup-start: its share of the rate");
+    warmUpFrom(params, "warmup_min_lr", *least / *scheduledRate);
+  else if (least && optimizerRate() > 0)
+    warmUpFrom(params, "warmup_min_lr", *least / optimizerRate());
+}
+
+/// `share` of the rate. Without warm-up there is nothing to start from.
+void DeepSpeedMapping::warmUpFrom(DeepSpeedSection &params, const char *key, double share) {
+  if (share < 0 || share > 1)
+    params.refuse(key, "a rate that warm-up rises from: at most the rate that it reaches");
+  if (params.count("warmup_num_steps").value_or(0) == 0 && !givenValue("--warmup"))
+    return params.say(key, "without effect: there is no warm-up");
+  apply(params, key, "--warmup-start", fmt::format("{}", share));
+}
+
+/// The rate that a schedule's shares are of.
+double DeepSpeedMapping::optimizerRate() {
+  if (const std::optional<std::string> given = givenValue("--lr")) {
+    double rate = 0;
+    std::from_chars(given->data(), given->data() + given->size(), rate);
+    return rate;
+  }
+  DeepSpeedSection optimizer = top.section("optimizer"), params = optimizer.section("params");
+  return params.number("lr").value_or(CompileOptions().lr);
 }
 
 } // namespace kedge::driver

@@ -1,6 +1,8 @@
 #include "driver/MaxBatch.h"
 #include "driver/Compilation.h"
 #include "kedge/Support/Error.h"
+#include "kedge/Support/Progress.h"
+#include <cmath>
 
 namespace kedge::driver {
 namespace {
@@ -20,12 +22,15 @@ CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
 
 bool fits(const CompileOptions &options, int64_t batch) {
   CompileOptions trial = withBatch(options, batch);
+  trial.frontier = false;
+  const ProgressStage stage(fmt::format("looking for the largest batch, trying {}", batch), 0);
   Compilation compilation(trial);
   compilation.import();
   compilation.step();
   compilation.schedule();
   compilation.plan();
-  return compilation.report()["fits"].get<bool>();
+  const nlohmann::json report = compilation.report();
+  return report["fits"].get<bool>() && report["recompute"]["overhead"].get<double>() <= options.maxAddedTime.value_or(HUGE_VAL);
 }
 
 } // namespace

@@ -19,7 +19,10 @@ lint::Options ModelOptions::lintOptions() const {
     options.train.insert(options.train.end(), beside.begin(), beside.end());
   }
   options.tie = tie;
-  options.trainMode = trainMode;
+  options.trainMode = !trainMode.empty();
+  for (const std::string &modules : trainMode)
+    if (modules != "true")
+      options.trainModules.push_back(modules);
   options.strict = strict;
   options.repair = repair;
   options.allow.insert(allow.begin(), allow.end());

@@ -23,7 +23,8 @@ struct ModelOptions {
   double labelSmoothing = 0;
   std::string classWeights, posWeight, sampleWeights; // files, files, an input
   std::vector<std::string> train, freeze, tie;
-  bool trainMode = false, repair = false, strict = false;
+  std::vector<std::string> trainMode; // expressions; "true" where none was given
+  bool repair = false, strict = false;
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
   std::string mesh;                 ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`

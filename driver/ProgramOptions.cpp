@@ -14,6 +14,7 @@
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringSet.h"
 #include <filesystem>
+#include <set>
 #include <unistd.h>
 
 using namespace mlir;
@@ -40,7 +41,7 @@ std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector
       fail("--lr-scale '{}': expected REGEX=X with a number X", text);
     if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1)); !wrong.empty())
       fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
-    double scale = std::stod(text.substr(equals + 1));
+    double scale = *rt::decimalIn(text.substr(equals + 1));
     result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
   }
   return result;
@@ -125,6 +126,18 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   return facts;
 }
 
+/// What was given alone: the program has defaults of its own.
+static json scheduleFacts(const ScheduleDefaults &given) {
+  json facts = json::object();
+  const auto put = [&](const char *key, const auto &value) {
+    if (value)
+      facts[key] = *value;
+  };
+  put("kind", given.kind), put("warmup", given.warmup), put("warmup_start", given.warmupStart);
+  put("decay_steps", given.decaySteps), put("min_lr", given.minLr);
+  return facts;
+}
+
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
   json result = {{"accumulate", options.accumulate}, {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds}, {"optimizer", options.optimizer}, {"lr", options.lr},
                  {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
@@ -134,6 +147,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
     result["parts"] = options.parts;
   if (!options.model.mesh.empty())
     result["mesh"] = options.model.mesh;
+  if (json schedule = scheduleFacts(options.schedule); !schedule.empty())
+    result["schedule"] = schedule;
   if (options.lossScale.minimum > 0)
     result["loss_scale_min"] = options.lossScale.minimum;
   if (options.lossScale.fixed)
@@ -149,15 +164,36 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   return result;
 }
 
+/// What one model has lost of another, by places in their file.
+static void removeLost(const model::Model &before, const model::Model &after, exporter::Edits &edits) {
+  std::set<uint64_t> kept;
+  for (const model::Node &node : after.graph.nodes)
+    kept.insert(node.place);
+  for (const model::Node &node : before.graph.nodes)
+    if (node.place && !kept.count(node.place))
+      edits.nodes[node.place].remove = true;
+  for (const model::ValueInfo &info : before.graph.valueInfos)
+    if (info.place && !after.graph.findValueInfo(info.name))
+      edits.values[info.place].remove = true;
+}
+
+/// The file as evaluation computes it.
+static exporter::Edits inferenceEdits(ModuleOp module, const lint::Report &report, const model::Model &changed) {
+  exporter::Edits edits = exporter::editsBetween(*report.loaded, changed);
+  takeFromStates(module, changed, edits);
+  if (report.inference)
+    removeLost(*report.exported, *report.inference, edits);
+  exporter::setInferenceMode(*report.loaded, edits);
+  return edits;
+}
+
 /// With the adapters as nodes; null where the model's form does not allow it.
 static json adapterSkeleton(ModuleOp module, const lint::Report &report, const exporter::SkeletonOptions &options,
                             std::vector<uint8_t> &data) {
   const model::Model &original = *report.loaded;
-  const model::Model changed = withAdapterNodes(*report.exported, module);
+  const model::Model changed = withAdapterNodes(report.inference ? *report.inference : *report.exported, module);
   try {
-    exporter::Edits edits = exporter::editsBetween(original, changed);
-    takeFromStates(module, changed, edits);
-    exporter::setInferenceMode(original, edits);
+    const exporter::Edits edits = inferenceEdits(module, report, changed);
     return exporter::buildSkeleton(original, edits, options).toJson(original, data);
   } catch (const Error &) { // products in functions that several nodes call
     return nullptr;
@@ -180,7 +216,7 @@ json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, st
   if (!modes.empty())
     result["training_notes"] = modes;
   result["training"] = exporter::buildSkeleton(original, inTraining, options).toJson(original, data);
-  exporter::setInferenceMode(original, edits);
+  edits = inferenceEdits(module, report, report.inference ? *report.inference : *report.exported);
   result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
   if (llvm::any_of(module.getOps<train::StateOp>(), [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
     result["adapters"] = adapterSkeleton(module, report, options, data);

@@ -81,21 +81,21 @@ int64_t Compilation::hostBytes() {
 
 bool Compilation::fits() { return fitsDevice(*ir) && hostBytes() <= options.hostLimit().value_or(hostBytes()); }
 
-std::string Compilation::whyNothingFits() {
+std::string Compilation::whyNothingFits(const std::string &remedies) {
   if (fitsDevice(*ir))
-    return whyHostDoesNotFit();
+    return whyHostDoesNotFit(remedies);
   std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
                                  fact(*ir, "budget_bytes"), formatBytes(fact(*ir, "budget_bytes")));
   text += "largest values at the peak of the smallest plan:\n";
   for (const auto &[name, bytes] : largestAtPeak(*ir, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
-  text += fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
+  text += remedies + fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
   text += fmt::format("smallest feasible budget: {} bytes\n", fact(*ir, "smallest_feasible_bytes"));
   return text;
 }
 
 /// Values go to host memory as far as it has room; states are what they are.
-std::string Compilation::whyHostDoesNotFit() {
+std::string Compilation::whyHostDoesNotFit(const std::string &remedies) {
   int64_t limit = *options.hostLimit();
   std::string text = fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
                                  "memory budget of {} bytes ({})\n",
@@ -103,7 +103,7 @@ std::string Compilation::whyHostDoesNotFit() {
   text += "largest states there:\n";
   for (const auto &[name, bytes] : largestOnHost(*ir, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
-  return text + fmt::format("smallest feasible host memory budget: {} bytes\n", hostBytes());
+  return text + remedies + fmt::format("smallest feasible host memory budget: {} bytes\n", hostBytes());
 }
 
 } // namespace kedge::driver

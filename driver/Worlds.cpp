@@ -1,5 +1,6 @@
 #include "driver/Worlds.h"
 #include "driver/Compilation.h"
+#include "driver/Remedies.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
@@ -103,7 +104,7 @@ int compileWorlds(const CompileOptions &options) {
     compilation.schedule();
     compilation.lower();
     if (!compilation.fits())
-      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks), compilation.whyNothingFits().c_str()), 2;
+      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks), compilation.whyNothingFits(remediesText(one)).c_str()), 2;
     bundle.add(world, one.kernelPrefix, compilation.programParts());
   }
   linkParts(bundle.finish(), options, options.output);

@@ -26,6 +26,8 @@ run "lint, repair, import, folding" kedge-fuzz-compile --seconds "$seconds" --se
 run "npy, safetensors, tokens, weights, manifests" kedge-fuzz-formats --seconds "$seconds" --seed "$seed" --save "$build/fuzz/format.bin"
 run "IR" python3 test/fuzz/mutate_ir.py test/golden/perceptron/model.onnx "$build/fuzz/ir" --seconds "$seconds" --seed "$seed" -- \
   --shape input=8x10 --loss mse
+run "IR of 16-bit programs of several ranks" python3 test/fuzz/mutate_ir.py test/golden/perceptron/model.onnx "$build/fuzz/ranks-ir" \
+  --seconds "$seconds" --seed "$seed" -- --shape input=8x10 --loss mse --precision fp16 --ranks 2 --zero 2 --accumulate 2
 run "options" python3 test/fuzz/mutate_options.py test/golden/perceptron/model.onnx "$build/fuzz/options" --seconds "$seconds" --seed "$seed" -- \
   --shape input=8x10 --loss mse
 exit $found

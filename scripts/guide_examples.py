@@ -5,8 +5,10 @@
 
 An example is a block that begins with ```console: each line `$ COMMAND` is run by bash, and the lines behind it are what the
 command prints. ```console lines=1-6,20- keeps these lines of it and leaves `...` in place of the others. The blocks of a page
-run one after the other in one empty folder, where `examples` is that of the repository. Numbers that depend on the machine
-are those of one core with AVX2.
+run one after the other in one empty folder, where `examples`, `scripts` and LICENSE are those of the repository. Numbers that
+depend on the machine are those of one core with AVX2.
+
+Commands in other blocks are not run: the line before such a block says what they need that is not there, <!-- not run: WHAT -->.
 
 --check writes nothing, and fails where a page does not show what the tools print. FOLDER has the tools: build/release/bin.
 """
@@ -20,6 +22,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+ANY = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(\$ )?(kedge[ -]|\./|scripts/|mpirun|torchrun|python3?|apt|cmake|pip|~/|KEDGE_\w+=)", re.MULTILINE)
+MARK = re.compile(r"<!-- not run: .+ -->")
 BLOCK = re.compile(r"^```console(?: lines=([0-9,-]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -74,6 +79,15 @@ def rewritten(page, folder):
     return BLOCK.sub(block, page.read_text()), count
 
 
+def unmarked(page):
+    """The first lines of blocks that hold commands, are not run and do not say why."""
+    text = page.read_text()
+    for match in ANY.finditer(text):
+        before = text[:match.start()].rsplit("\n", 2)[-2:-1]
+        if match[1] in ("", "sh", "bash") and COMMAND.search(match[2]) and not (before and MARK.fullmatch(before[0])):
+            yield f"{page}: line {text.count(chr(10), 0, match.start()) + 2}: {match[2].splitlines()[0]}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
@@ -84,11 +98,15 @@ def main():
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
     pages = count = wrong = 0
-    for page in options.pages or [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]:
+    chosen = options.pages or [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+    if silent := [line for page in chosen for line in unmarked(page)]:
+        sys.exit("\n".join(["commands that are not run, on pages that do not say why (<!-- not run: WHAT -->):", *silent]))
+    for page in chosen:
         if not BLOCK.search(page.read_text()):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "examples").symlink_to(ROOT / "examples")
+            for name in ("examples", "scripts", "LICENSE"):
+                (pathlib.Path(folder) / name).symlink_to(ROOT / name)
             text, here = rewritten(page, folder)
         pages, count = pages + 1, count + here
         if not options.check:
@@ -101,4 +119,5 @@ def main():
     print(f"{count} commands on {pages} pages print what is shown")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -54,7 +54,7 @@ inline int sayError(const char *tool, const std::string &text) {
 /// The exit code, or 1 where standard output did not take everything.
 inline int withOutput(const char *tool, int code) {
   if (const char *reason = rt::lostOutput(); *reason)
-    return sayError(tool, std::string("standard output takes no more text: ") + reason);
+    return sayError(tool, std::string("cannot write to standard output: ") + reason);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -81,14 +82,37 @@ void markLaunches(ModuleOp module) {
   });
 }
 
+/// Of each launch: the values that it is the last to read, in the order of their places in the list.
+static std::map<int64_t, std::string> lastReadsOf(exec::FunctionOp function) {
+  std::map<int64_t, std::string> names;
+  int64_t index = 0;
+  std::map<Operation *, int64_t> last;
+  for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
+    for (Value read : launch.getReads())
+      last[read.getDefiningOp()] = index;
+    ++index;
+  }
+  for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
+    auto reader = last.find(buffer);
+    if (reader == last.end() || buffer.getStateAttr())
+      continue;
+    std::string &list = names[reader->second];
+    list += (list.empty() ? "" : " ") + buffer.getName().str();
+  }
+  return names;
+}
+
 std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<ScheduledLaunch> &launches) {
   std::vector<ScheduledLaunch> numbered;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t index = 0;
+    const std::map<int64_t, std::string> lastReads = lastReadsOf(function);
     for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
       ScheduledLaunch &one = numbered.emplace_back();
       one.function = function.getSymName().str();
       one.kind = function.getKind();
+      if (auto reads = lastReads.find(index); reads != lastReads.end())
+        one.lastReads = reads->second;
       one.index = index++;
       one.kernel = launch.getKernel().str();
       one.place = placeText(launch);
@@ -112,11 +136,11 @@ StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumula
 }
 
 std::string launchTable(const std::vector<ScheduledLaunch> &launches) {
-  std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,extent,seconds,place\n";
+  std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,extent,seconds,place,last_reads\n";
   for (const ScheduledLaunch &launch : launches)
-    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", launch.function, launch.index, launch.kernel,
+    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\",\"{}\"\n", launch.function, launch.index, launch.kernel,
                          nameOf(launch.cost.kind), launch.cost.flops, launch.cost.specialFunctions,
-                         launch.cost.bytesRead, launch.cost.bytesWritten, launch.cost.extent, launch.seconds, launch.place);
+                         launch.cost.bytesRead, launch.cost.bytesWritten, launch.cost.extent, launch.seconds, launch.place, launch.lastReads);
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Lint/Lint.h"
 #include "kedge/Support/Error.h"
 #include "kedge/Support/TensorLimits.h"
 
@@ -139,6 +140,22 @@ void GraphImporter::importGraph(const model::Graph &graph) {
     else
       results.push_back({value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
+  for (const model::Node &node : graph.nodes)
+    if (node.domain == lint::ownDomain && node.has("updates"))
+      updateBuffer(node);
+}
+
+void GraphImporter::updateBuffer(const model::Node &node) {
+  const std::string buffer = node.attrString("updates");
+  Value next = scope->find(node.output(0))->tensor;
+  FlatSymbolRefAttr state = variable(buffer);
+  if (!next || !state)
+    return; // an operator before it is not supported, and reported
+  Type expected = scope->find(buffer)->tensor.getType();
+  if (next.getType() != expected)
+    return report(describePlace(node), fmt::format("the next value of buffer '{}' is of type {}, the buffer of {}", buffer,
+                                                   typeText(next.getType()), typeText(expected)));
+  results.push_back({next, train::BindingAttr::get(&context, train::BindingKind::State, state.getValue())});
 }
 
 void GraphImporter::removeUnusedStates() {

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace kedge;
 
-static std::string typeText(Type type) {
+std::string kedge::typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;

@@ -16,4 +16,7 @@ struct ImportScope {
   }
 };
 
+/// A type as it is printed.
+std::string typeText(mlir::Type type);
+
 } // namespace kedge

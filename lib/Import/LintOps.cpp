@@ -1,4 +1,5 @@
 #include "kedge/Import/LintOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Import/NodeImporter.h"
 #include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "kedge/Interfaces/DifferentiableOpInterface.h"
@@ -54,6 +55,12 @@ Operators lintOperators(MLIRContext &context) {
   operators.hasGradient = [&context](const std::string &domain, const std::string &op) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);
     return !name || name->hasInterface<DifferentiableOpInterface>() || name->hasInterface<DecomposableOpInterface>();
+  };
+  operators.gradientGap = [](const model::Node &node) {
+    if (!node.is("ScatterElements") && !node.is("ScatterND"))
+      return std::string();
+    const std::string reduction = node.attrString("reduction", "none");
+    return onnx::scattersWithGradient(reduction) ? std::string() : fmt::format("reduction '{}'", reduction);
   };
   operators.isDifferentiable = [&context](const std::string &domain, const std::string &op, size_t operand) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);

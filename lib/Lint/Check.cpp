@@ -1,3 +1,4 @@
+#include "BufferUpdates.h"
 #include "Findings.h"
 #include "Modes.h"
 #include "Traced.h"
@@ -59,7 +60,8 @@ const std::set<std::string> &allCodes() {
                                               "label-type",        "no-gradient",       "unsupported-op",
                                               "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
                                               "unused-parameter",  "renamed-parameter", "keyed-by-rank",
-                                              "lost-detach", "guessed-verdict"};
+                                              "random-off",        "random-evaluation", "lost-detach",   "guessed-verdict",
+                                              "updated-buffer",    "lost-update"};
   return codes;
 }
 
@@ -103,6 +105,7 @@ Report check(const Model &model, const Options &options, const Operators &operat
   FindingContext context{evidence,       options, operators, report.initializers, std::move(verdicts),
                          report.findings};
   findLostParameters(context);
+  findMergedConstants(context);
   findLostStops(context);
   findTraced(context);
   findInferenceMode(context);
@@ -110,6 +113,8 @@ Report check(const Model &model, const Options &options, const Operators &operat
   findDataFlow(context);
   findIntent(context);
   findRankKeyed(context);
+  findUpdatedBuffers(context);
+  findRandom(context, report.drawsInEvaluation);
   findGuesses(context);
   report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
@@ -126,13 +131,26 @@ static void keepStatisticsAsPyTorch(Model &model) {
   });
 }
 
-static void turnOn(Model &model, Report &report, std::vector<std::string> &changes) {
-  const std::vector<std::string> done = setTrainMode(model);
+static void turnOn(Model &model, const Options &options, Report &report, std::vector<std::string> &changes) {
+  const std::vector<std::string> done = setTrainMode(model, options.trainModules);
   changes.insert(changes.end(), done.begin(), done.end());
   report.modes = done;
   if (done.empty())
     report.remarks.push_back("--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
                              "training mode already");
+}
+
+/// The file without what ends with training: random numbers, updates of buffers.
+static void makeInference(const Model &model, const Noise &noise, Report &report) {
+  Noise ends = noise;
+  for (NoiseSwitch &one : switchesOf(findBufferUpdates(model.graph)))
+    if (report.verdict(one.data) == Verdict::Buffer)
+      ends.switches.push_back(std::move(one));
+  if (ends.switches.empty())
+    return;
+  Model off = model;
+  switchOff(off, ends);
+  report.inference = std::make_shared<const Model>(std::move(off));
 }
 
 Report prepare(Model &model, const Options &asked, const Operators &operators) {
@@ -148,7 +166,7 @@ Report prepare(Model &model, const Options &asked, const Operators &operators) {
   }
   Model checked = model;
   if (options.trainMode)
-    setTrainMode(checked);
+    setTrainMode(checked, options.trainModules);
   Report report = check(checked, options, operators);
   if (!options.addsAdapters)
     findNothingTrained(checked, report);
@@ -156,9 +174,14 @@ Report prepare(Model &model, const Options &asked, const Operators &operators) {
   note(tieTraced(model, options));
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);
+  const Noise noise = findNoise(model.graph);
+  makeInference(model, noise, report);
   if (options.trainMode)
-    turnOn(model, report, changes);
+    turnOn(model, options, report, changes);
   report.trained = options.trainMode ? std::make_shared<const Model>(model) : report.exported;
+  chooseByMode(model, noise);
+  updateBuffers(model.graph, findBufferUpdates(model.graph),
+                [&](const std::string &name) { return report.verdict(name) == Verdict::Buffer; });
   keepStatisticsAsPyTorch(model);
   report.changes = std::move(changes);
   return report;

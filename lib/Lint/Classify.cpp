@@ -234,6 +234,15 @@ private:
 };
 } // namespace
 
+std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts, const char *option) {
+  std::vector<std::function<bool(const std::string &)>> patterns;
+  for (rt::NamePattern &pattern : compileAll(texts, option))
+    patterns.push_back([pattern = std::move(pattern)](const std::string &name) { return pattern.isIn(name); });
+  return patterns;
+}
+
+std::string similarNames(const std::string &wanted, const std::vector<std::string> &names) { return rt::nearMisses(wanted, names); }
+
 std::string originalName(const Tensor &tensor, const Evidence &evidence) {
   if (std::string own = ownPlaceholder(tensor, evidence.model.graph, evidence.signature); !own.empty())
     return evidence.signature.nameOf(own);

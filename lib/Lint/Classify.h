@@ -26,4 +26,9 @@ bool looksLikeMask(const model::Tensor &);
 /// All elements equal: fresh parameters are, masks are not.
 bool isFresh(const model::Tensor &);
 
+/// The expressions of an option as questions about a name; throws kedge::Error for a bad one.
+std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts, const char *option);
+/// "; did you mean ..." for a name or expression that nothing has.
+std::string similarNames(const std::string &wanted, const std::vector<std::string> &names);
+
 } // namespace kedge::lint

@@ -34,6 +34,8 @@ public:
   const SignatureEntry *byPlaceholder(const std::string &) const;
   const SignatureEntry *byTarget(const std::string &) const;
   const std::vector<SignatureEntry> &all() const { return entries; }
+  /// Buffers that forward changes: `placeholder` is the call whose result they hold afterwards.
+  const std::vector<SignatureEntry> &mutations() const { return mutated; }
 
   static bool isParameter(std::string_view placeholder) { return placeholder.starts_with("p_"); }
   static bool isBuffer(std::string_view placeholder) { return placeholder.starts_with("b_"); }
@@ -42,7 +44,7 @@ public:
 
 private:
   void add(SignatureEntry);
-  std::vector<SignatureEntry> entries;
+  std::vector<SignatureEntry> entries, mutated;
   std::map<std::string, size_t> placeholders, targets;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <set>
 
 namespace kedge::lint {
 using model::Node;
@@ -19,18 +20,75 @@ bool isStored(const FindingContext &context, const std::string &statistic) {
   });
 }
 
-void checkBatchNorm(FindingContext &context, const Node &node) {
-  if (isBatchNormTraining(node) || !isStored(context, node.input(3)))
-    return;
-  bool scale = node.hasInput(1) && context.trains(node.input(1)),
-       bias = node.hasInput(2) && context.trains(node.input(2));
-  const char *trained = scale && bias ? "scale and bias train" : scale ? "scale trains" : "bias trains";
-  if (scale || bias)
-    context.findings.push_back(
-        {Severity::Error, "frozen-batchnorm", nodeName(node), node.input(scale ? 1 : 2), moduleOf(node),
-         fmt::format("it normalizes with frozen running statistics while its {}", trained),
-         std::string(trainModeRemedy) + ", or freeze the norm with --freeze", true, ""});
+/// The tensor behind what only moves, repeats or retypes it.
+std::string sourceOf(const FindingContext &context, std::string name) {
+  static const std::set<std::string> moves = {"Identity", "Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Flatten"};
+  const std::vector<Node> &nodes = context.graph().nodes;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) // topological: a maker stands before its readers
+    if (node->domain.empty() && moves.count(node->opType) && node->output(0) == name)
+      name = node->input(0);
+  return name;
 }
+
+class NormCheck {
+public:
+  explicit NormCheck(FindingContext &context) : context(context), modes(context.graph()) {}
+
+  void check(const Node &node) {
+    if (isBatchNormTraining(node) || !isStored(context, node.input(3)))
+      return;
+    const std::string scale = sourceOf(context, node.input(1)), bias = sourceOf(context, node.input(2));
+    const bool scaleTrains = context.trains(scale), biasTrains = context.trains(bias);
+    if (!scaleTrains && !biasTrains && !(isPlain(scale) && isPlain(bias) && isPassed(node)))
+      return;
+    const char *trained = scaleTrains && biasTrains ? "its scale and bias train"
+                          : scaleTrains             ? "its scale trains"
+                          : biasTrains              ? "its bias trains"
+                                                    : "parameters before it train";
+    const std::string &tensor = scaleTrains ? scale : biasTrains ? bias : node.input(3);
+    const bool unnamed = !context.options.trainModules.empty();
+    if (unnamed || modes.staysFrozen(node)) {
+      context.findings.push_back({Severity::Note, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
+                                  unnamed ? "no expression of --train-mode names it, and it keeps its running statistics"
+                                          : "it was in eval() when other norms were in train(), and keeps its running statistics",
+                                  "nothing to do; --train-mode=REGEX names the modules that are in training mode", false, ""});
+      return;
+    }
+    context.findings.push_back({Severity::Error, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
+                                fmt::format("it normalizes with frozen running statistics while {}", trained),
+                                std::string(trainModeRemedy) +
+                                    (scaleTrains || biasTrains ? ", or freeze the norm with --freeze"
+                                                               : ", or keep its statistics with --allow frozen-batchnorm"),
+                                true, ""});
+  }
+
+private:
+  /// No parameter, trained or frozen, and no buffer: what affine=False leaves.
+  bool isPlain(const std::string &name) const {
+    auto found = context.verdicts.find(name);
+    return found == context.verdicts.end() || found->second == Verdict::Constant;
+  }
+
+  /// Whether a gradient goes through the node, to what trains before it.
+  bool isPassed(const Node &node) {
+    auto statistic = context.verdicts.find(node.input(3));
+    if (statistic == context.verdicts.end() || statistic->second != Verdict::Buffer)
+      return false;
+    if (!passed) {
+      std::set<std::string> parameters;
+      for (const auto &[name, verdict] : context.verdicts)
+        if (verdict == Verdict::Parameter)
+          parameters.insert(name);
+      const std::vector<const Node *> between = context.evidence.reach.between(parameters);
+      passed.emplace(between.begin(), between.end());
+    }
+    return passed->count(&node) != 0;
+  }
+
+  FindingContext &context;
+  NormModes modes;
+  std::optional<std::set<const Node *>> passed;
+};
 
 void checkDropout(FindingContext &context, const Node &node, const KnownValues &values) {
   std::optional<double> ratio = dropoutRatio(node, values);
@@ -68,9 +126,10 @@ void checkAttentionDropout(FindingContext &context, size_t n) {
 
 void findInferenceMode(FindingContext &context) {
   KnownValues values(context.graph());
+  NormCheck norms(context);
   model::forEachNode(context.graph(), [&](const Node &node) {
     if (node.is("BatchNormalization"))
-      checkBatchNorm(context, node);
+      norms.check(node);
     else if (node.is("Dropout"))
       checkDropout(context, node, values);
   });

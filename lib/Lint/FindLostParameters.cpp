@@ -106,22 +106,43 @@ void findFoldedParameters(FindingContext &context) {
   }
 }
 
-/// Parameters of the signature that no tensor holds and no call of the file reads.
+/// Parameters of the signature that no tensor holds and no call of the file reads. A tied parameter is there under its other
+/// name: a call of its module reads a parameter of another one.
 std::vector<std::string> goneParameters(const FindingContext &context) {
-  std::set<std::string> seen;
+  std::set<std::string> seen, served;
   for (const Initializer &initializer : context.initializers)
     seen.insert({initializer.name, initializer.original});
   for (size_t n = 0; n < context.graph().nodes.size(); ++n)
     if (const FxCall *call = context.evidence.uses.call(n))
-      for (const std::string &value : call->refs())
-        seen.insert(context.evidence.signature.nameOf(value));
+      for (const std::string &value : call->refs()) {
+        const std::string name = context.evidence.signature.nameOf(value);
+        seen.insert(name);
+        const std::string module = moduleOf(context.graph().nodes[n]);
+        if (name != value && parentModule(name) != module)
+          served.insert(module);
+      }
   for (const Folded &folded : context.evidence.damage.folded)
     seen.insert(folded.sources.begin(), folded.sources.end());
   std::vector<std::string> gone;
   for (const SignatureEntry &entry : context.evidence.signature.all())
-    if (entry.kind == TargetKind::Parameter && !seen.count(entry.target) && !seen.count(entry.placeholder))
+    if (entry.kind == TargetKind::Parameter && !seen.count(entry.target) && !seen.count(entry.placeholder) &&
+        !served.count(parentModule(entry.target)))
       gone.push_back(entry.target);
   return gone;
+}
+
+/// Whether what a parameter of `owner` became can be read in `reader`: there, within, or one or two modules above.
+bool isReadNear(const std::string &reader, const std::string &owner) {
+  const std::string above = parentModule(owner);
+  return reader == owner || reader == above || reader == parentModule(above) || reader.starts_with(owner + ".");
+}
+
+/// Those of the parameters that a constant read in `reader` can have been computed from.
+std::vector<std::string> sourcesNear(const std::string &reader, const std::vector<std::string> &gone) {
+  std::vector<std::string> near;
+  std::copy_if(gone.begin(), gone.end(), std::back_inserter(near),
+               [&](const std::string &name) { return isReadNear(reader, parentModule(name)); });
+  return near;
 }
 
 /// A constant that a call of the file knows as the result of another call, which is no longer there.
@@ -131,7 +152,7 @@ void findComputedConstants(FindingContext &context) {
     return;
   for (const Initializer &initializer : context.initializers) {
     if (initializer.verdict != Verdict::Constant || context.evidence.damage.foldedOf(initializer.name) ||
-        !context.evidence.reach.reaches(initializer.name))
+        !context.evidence.reach.reaches(initializer.name) || initializer.name.starts_with("scalar_tensor")) // a number of the model's text
       continue;
     for (const Use &use : context.evidence.uses.of(initializer.name)) {
       const FxCall *call = context.evidence.uses.call(use.node);
@@ -139,9 +160,12 @@ void findComputedConstants(FindingContext &context) {
       if (std::find(refs.begin(), refs.end(), initializer.name) == refs.end())
         continue;
       const Node &node = context.graph().nodes[use.node];
+      const std::vector<std::string> sources = sourcesNear(moduleOf(node), gone);
+      if (sources.empty())
+        continue;
       context.findings.push_back({Severity::Error, "folded-parameter", nodeName(node), initializer.name, moduleOf(node),
                                   fmt::format("computed at export, from what the file no longer says; of the parameters '{}' it holds nothing",
-                                              fmt::join(gone, "', '")),
+                                              fmt::join(sources, "', '")),
                                   exportAgain, false, ""});
       break;
     }

@@ -27,6 +27,9 @@ public:
     for (const Initializer &initializer : context.initializers)
       if (initializer.verdict == Verdict::Buffer && initializer.reason.starts_with("PyTorch's libraries"))
         noteBuffer(initializer);
+    for (const Initializer &initializer : context.initializers)
+      if (initializer.verdict == Verdict::Parameter)
+        warnOfEqualValues(initializer);
     for (const model::Tensor &tensor : context.graph().initializers) {
       auto former = context.options.former.find(tensor.name);
       note(tensor.name, former == context.options.former.end() ? tensor.name : former->second);
@@ -102,6 +105,24 @@ private:
         tied ? "none needed"
              : fmt::format("compile with --repair, which ties them; --allow untied-parameters trains them apart; or {}", exportFresh),
         !tied, "");
+  }
+
+  /// Fresh norms and zero biases that an optimizer of graphs merged, in a file that has lost the paths of its nodes as well.
+  void warnOfEqualValues(const Initializer &parameter) {
+    const model::Tensor *tensor = context.graph().findInitializer(parameter.name);
+    std::vector<const Node *> readers;
+    for (const Node &node : context.graph().nodes)
+      for (size_t operand = 1; operand < node.inputs.size(); ++operand)
+        if (node.inputs[operand] == parameter.name && isWeightOperand(node, operand))
+          readers.push_back(&node);
+    const auto hasPath = [](const Node *node) { return tracedModule(*node) || !node->meta("namespace").empty(); };
+    if (!tensor || readers.size() < 2 || std::any_of(readers.begin(), readers.end(), hasPath) || !isUniform(*tensor))
+      return;
+    add(Severity::Warning, "merged-parameters", *readers[1], parameter.name, parentModule(parameter.name),
+        fmt::format("{} operators read it, all its values are equal, and the file has no paths of modules: optimizers of graphs merge "
+                    "fresh norms and zero biases so; what they merged trains as one",
+                    readers.size()),
+        fmt::format("none needed if the model shares it; otherwise train the file that the optimizer was given, or {}", exportFresh), false, "");
   }
 
   void noteBuffer(const Initializer &buffer) {

@@ -28,13 +28,17 @@ void findMissingGradients(FindingContext &context) {
   for (const Initializer &initializer : context.initializers)
     if (initializer.verdict == Verdict::Parameter)
       trained.insert(initializer.name);
-  for (const Node *node : context.evidence.reach.between(trained))
-    if (context.operators.isSupported(node->domain, node->opType) &&
-        !context.operators.hasGradient(node->domain, node->opType))
-      context.findings.push_back(
-          {Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
-           fmt::format("parameters before this {} get no gradient: it has none yet", operatorName(*node)),
-           "replace the operator, or freeze what lies before it with --freeze", false, ""});
+  for (const Node *node : context.evidence.reach.between(trained)) {
+    if (!context.operators.isSupported(node->domain, node->opType))
+      continue;
+    const std::string gap = context.operators.gradientGap ? context.operators.gradientGap(*node) : std::string();
+    if (gap.empty() && context.operators.hasGradient(node->domain, node->opType))
+      continue;
+    context.findings.push_back({Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
+                                fmt::format("parameters before this {} get no gradient: it has none yet{}", operatorName(*node),
+                                            gap.empty() ? "" : " for " + gap),
+                                "replace the operator, or freeze what lies before it with --freeze", false, ""});
+  }
 }
 
 void findUnused(FindingContext &context) {

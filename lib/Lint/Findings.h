@@ -20,6 +20,8 @@ struct FindingContext {
 
 /// merged-parameters, dropped-bias, folded-parameter, fused-batchnorm, renamed-parameter.
 void findLostParameters(FindingContext &);
+/// merged-parameters: a parameter and a constant.
+void findMergedConstants(FindingContext &);
 /// lost-detach.
 void findLostStops(FindingContext &);
 /// guessed-verdict.
@@ -39,6 +41,10 @@ void findIntent(FindingContext &);
 void findNothingTrained(const model::Model &, Report &);
 /// What the file cannot tell, a sentence each.
 std::vector<std::string> unknownsOf(const Evidence &);
+/// random-off, random-evaluation; the names of the latter's nodes, unless they are accepted.
+void findRandom(FindingContext &, std::vector<std::string> &drawsInEvaluation);
+/// updated-buffer, lost-update.
+void findUpdatedBuffers(FindingContext &);
 /// keyed-by-rank.
 void findRankKeyed(FindingContext &);
 

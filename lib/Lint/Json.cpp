@@ -19,8 +19,7 @@ std::string toJson(const Report &report) {
     initializers.push_back({{"name", i.name},
                             {"original", i.original},
                             {"verdict", verdictName(i.verdict)},
-                            {"reason", i.reason},
-                            {"guessed", i.guessed}});
+                            {"reason", (i.guessed ? "a guess: " : "") + i.reason}});
   Json root = {{"findings", std::move(findings)}, {"initializers", std::move(initializers)}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

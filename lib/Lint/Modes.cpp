@@ -1,4 +1,9 @@
 #include "Modes.h"
+#include "Classify.h"
+#include "ExporterMetadata.h"
+#include "kedge/Lint/Lint.h"
+#include "kedge/Support/Error.h"
+#include <algorithm>
 
 namespace kedge::lint {
 using model::Node;
@@ -38,6 +43,65 @@ bool isBatchNormTraining(const Node &node) {
     if (node.hasOutput(k))
       return true;
   return false;
+}
+
+std::optional<bool> wasTraining(const Node &node) {
+  if (isBatchNormTraining(node))
+    return true;
+  const std::optional<FxCall> call = FxCall::of(node);
+  if (!call || call->target.find("batch_norm") == std::string::npos)
+    return std::nullopt;
+  if (call->target.ends_with("_no_training"))
+    return false;
+  constexpr size_t training = 5; // of batch_norm(input, weight, bias, running_mean, running_var, training, ...)
+  const std::string &text = call->arguments.size() > training ? call->arguments[training].text : "";
+  return text == "True" ? std::optional(true) : text == "False" ? std::optional(false) : std::nullopt;
+}
+
+NormModes::NormModes(const model::Graph &graph) {
+  model::forEachNode(graph, [&](const Node &node) {
+    if (!node.is("BatchNormalization"))
+      return;
+    someTrained |= wasTraining(node) == true;
+    formTells |= isBatchNormTraining(node);
+  });
+}
+
+bool NormModes::staysFrozen(const Node &node) const {
+  return someTrained && !isBatchNormTraining(node) && !wasTraining(node).value_or(!formTells);
+}
+
+ModuleChoice::ModuleChoice(const std::vector<std::string> &texts)
+    : texts(texts), patterns(patternsOf(texts, "--train-mode")), used(texts.size(), false) {}
+
+/// Names under which a user knows the module of a node.
+static std::vector<std::string> namesOf(const Node &node) {
+  std::vector<std::string> names{node.name};
+  if (const std::string module = moduleOf(node); !module.empty())
+    names.insert(names.end(), {module, module + "."});
+  if (node.is("BatchNormalization"))
+    names.insert(names.end(), node.inputs.begin() + std::min<size_t>(1, node.inputs.size()), node.inputs.end());
+  return names;
+}
+
+bool ModuleChoice::fits(const Node &node) {
+  bool any = false;
+  for (const std::string &name : namesOf(node))
+    for (size_t i = 0; i < patterns.size(); ++i)
+      if (patterns[i](name))
+        any = used[i] = true;
+  return any;
+}
+
+void ModuleChoice::checkUsed(const model::Graph &graph) const {
+  std::vector<std::string> modules;
+  model::forEachNode(graph, [&](const Node &node) {
+    if (node.is("BatchNormalization") || node.is("Dropout"))
+      modules.push_back(moduleOf(node).empty() ? node.name : moduleOf(node));
+  });
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (!used[i])
+      fail("--train-mode '{}' matches no Dropout and no BatchNormalization{}", texts[i], similarNames(texts[i], modules));
 }
 
 std::optional<double> dropoutRatio(const Node &node, const KnownValues &values) {

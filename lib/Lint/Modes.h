@@ -1,6 +1,8 @@
 // Training mode of Dropout and BatchNormalization through all opsets.
 #pragma once
 #include "kedge/Model/Model.h"
+#include <functional>
+#include <optional>
 
 namespace kedge::lint {
 
@@ -21,5 +23,35 @@ bool isBatchNormTraining(const model::Node &);
 std::optional<double> dropoutRatio(const model::Node &, const KnownValues &);
 /// Nullopt when it is only known at run time.
 std::optional<bool> isDropoutTraining(const model::Node &, const KnownValues &);
+
+
+/// Mode in which PyTorch ran this BatchNormalization when the file was exported, by its form or the exporter's metadata;
+/// nullopt when neither tells.
+std::optional<bool> wasTraining(const model::Node &);
+
+/// Norms that were in eval() when others of the file were in train() were meant so.
+class NormModes {
+public:
+  explicit NormModes(const model::Graph &);
+  bool staysFrozen(const model::Node &) const;
+
+private:
+  bool someTrained = false, formTells = false; // formTells: nodes in training mode are the exporter's
+};
+
+/// --train-mode=REGEX: modules by their path, the names of their nodes or of the tensors that these read.
+class ModuleChoice {
+public:
+  explicit ModuleChoice(const std::vector<std::string> &texts);
+  bool given() const { return !patterns.empty(); }
+  bool fits(const model::Node &);
+  /// Throws kedge::Error for an expression that fitted nothing.
+  void checkUsed(const model::Graph &) const;
+
+private:
+  const std::vector<std::string> &texts;
+  std::vector<std::function<bool(const std::string &)>> patterns;
+  std::vector<bool> used;
+};
 
 } // namespace kedge::lint

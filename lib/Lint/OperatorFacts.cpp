@@ -38,7 +38,6 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
       {"Where", {1, 2}},
       {"Cast", {0}},
       {"CastLike", {0}},
-      
       {"OneHot", {2}},
       {"Compress", {0}},
       {"ReverseSequence", {0}},
@@ -97,6 +96,10 @@ bool decidesShape(const Node &node, size_t operand) {
       {"ConstantOfShape", {0}}, {"OneHot", {1}},       {"Compress", {1}},       {"CenterCropPad", {1}},  {"MaxUnpool", {2}},
       {"ReduceSum", {1}},       {"ReduceMean", {1}},   {"ReduceMax", {1}},      {"ReduceMin", {1}},      {"ReduceProd", {1}},
       {"ReduceL1", {1}},        {"ReduceL2", {1}},     {"ReduceLogSum", {1}},   {"ReduceLogSumExp", {1}}, {"ReduceSumSquare", {1}},
+      {"NonZero", {0}},
+      {"Unique", {0}},          {"Col2Im", {1, 2}},    {"AffineGrid", {1}},     {"SequenceAt", {1}},     {"NonMaxSuppression", {0, 1, 2, 3, 4}},
+      {"SequenceErase", {1}},   {"SequenceInsert", {2}}, {"CumProd", {1}},      {"DFT", {1, 2}},         {"STFT", {1, 3}},
+      {"Dropout", {1, 2}},      {"MelWeightMatrix", {0, 1, 2, 3, 4}},
       {"HannWindow", {0}},      {"HammingWindow", {0}}, {"BlackmanWindow", {0}}};
   auto found = table.find(node.opType);
   return node.domain.empty() && found != table.end() && found->second.count(operand) != 0;
@@ -123,7 +126,6 @@ bool endsGradient(const Node &node) {
                                             "Floor",
                                             "Ceil",
                                             "Round",
-                                            "Mod",
                                             "Range",
                                             "Constant",
                                             "ConstantOfShape",

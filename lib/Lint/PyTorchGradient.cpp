@@ -1,6 +1,7 @@
 // What the exporter's metadata say about the gradient of the function that a node came from.
 #include "ExporterMetadata.h"
 #include "kedge/Lint/Lint.h"
+#include <algorithm>
 #include <set>
 
 namespace kedge::lint {
@@ -14,23 +15,38 @@ std::string overloadOf(const model::Node &node) {
   const size_t end = from == std::string::npos ? from : text.find(']', from);
   return end == std::string::npos ? std::string() : text.substr(from + before.size(), end - from - before.size());
 }
+
+/// clamp(x, -1, 1) or, as torch.export writes it, clamp(x, %scalar_tensor_default, ...): by numbers, and not by tensors of the model.
+bool clampsByNumbers(const std::string &function, const model::Node &node) {
+  static const std::set<std::string> numbers = {"clamp.default",  "clamp_.default",   "clamp_min.default", "clamp_max.default",
+                                                "clip.default",   "hardtanh.default", "hardtanh_.default", "relu6.default"};
+  static const std::set<std::string> tensors = {"clamp.Tensor", "clamp_min.Tensor", "clamp_max.Tensor"};
+  if (numbers.count(function))
+    return true;
+  std::optional<FxCall> call = tensors.count(function) ? FxCall::of(node) : std::nullopt;
+  if (!call)
+    return false;
+  const std::vector<std::string> values = call->refs();
+  return std::all_of(values.begin() + std::min<size_t>(1, values.size()), values.end(),
+                     [](const std::string &value) { return value.starts_with("scalar_tensor"); });
+}
+bool scalesByFrequency(const std::string &function, const model::Node &node) {
+  std::optional<FxCall> call = function == "embedding.default" ? FxCall::of(node) : std::nullopt;
+  if (!call)
+    return false;
+  auto found = call->keywords.find("scale_grad_by_freq");
+  return (call->arguments.size() > 3 && call->arguments[3].text == "True") ||
+         (found != call->keywords.end() && found->second.text == "True");
+}
 } // namespace
 
 PyTorchGradient pyTorchGradient(const model::Node &node) {
-  static const std::set<std::string> clamps = {"clamp.default",     "clamp_.default",     "clamp_min.default", "clamp_max.default",
-                                               "clip.default",      "hardtanh.default",   "hardtanh_.default", "relu6.default",
-                                               "hardsigmoid.default", "hardswish.default"};
-  static const std::set<std::string> roots = {"std.correction",      "std.dim",     "std.default",
-                                              "std_mean.correction", "std_mean.dim", "std_mean.default",
-                                              "linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar",
-                                              "pairwise_distance.default", "cdist.default", "_cdist_forward.default",
-                                              "_euclidean_dist.default"};
   const std::string function = overloadOf(node);
   PyTorchGradient gradient;
   gradient.stops = function == "detach.default" || function == "detach_.default";
-  gradient.clamps = clamps.count(function) != 0;
+  gradient.clamps = clampsByNumbers(function, node);
+  gradient.scalesByFrequency = node.is("Gather") && scalesByFrequency(function, node);
   gradient.firstOfEqual = function == "max.dim" || function == "min.dim";
-  gradient.zeroAtZero = roots.count(function) != 0;
   return gradient;
 }
 

@@ -60,6 +60,25 @@ std::vector<SignatureEntry> fromRepr(const std::string &text) {
   return entries;
 }
 
+/// "add: BUFFER_MUTATION target='x'" below "# outputs", or
+/// "OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, arg=TensorArgument(name='add'), target='x')".
+std::vector<SignatureEntry> mutationsOf(const std::string &text) {
+  std::vector<SignatureEntry> mutations;
+  const std::string kind = "BUFFER_MUTATION";
+  for (size_t at = text.find(kind); at != std::string::npos; at = text.find(kind, at + kind.size())) {
+    const size_t line = text.rfind('\n', at) + 1, colon = text.find(": ", line), spec = text.rfind("OutputSpec(", at);
+    size_t cursor = at;
+    std::string value;
+    if (spec != std::string::npos)
+      value = take(text, cursor, "name='", "'").value_or("");
+    else if (colon < at)
+      value = text.substr(line, colon - line);
+    if (std::optional<std::string> target = take(text, cursor, "target='", "'"))
+      mutations.push_back({value, *target, TargetKind::Buffer});
+  }
+  return mutations;
+}
+
 std::string stringOr(const nlohmann::json &object, const char *name) {
   auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -98,6 +117,29 @@ std::vector<SignatureEntry> fromJson(const nlohmann::json &json) {
 }
 } // namespace
 
+/// {"output_specs": [{"kind": "BUFFER_MUTATION", "arg": {"name": "add"}, "target": "x"}]}, also with the kind as the key:
+/// {"buffer_mutation": {"arg": {"name": "add"}, "buffer_name": "x"}}.
+static std::vector<SignatureEntry> mutationsOf(const nlohmann::json &json) {
+  std::vector<SignatureEntry> mutations;
+  auto specs = json.find("output_specs");
+  if (specs == json.end() || !specs->is_array())
+    return mutations;
+  for (const nlohmann::json &spec : *specs) {
+    if (!spec.is_object())
+      continue;
+    auto named = spec.find("buffer_mutation");
+    const nlohmann::json &body = named != spec.end() && named->is_object() ? *named : spec;
+    if (&body == &spec && stringOr(spec, "kind").find("BUFFER_MUTATION") == std::string::npos)
+      continue;
+    SignatureEntry entry{"", stringOr(body, &body == &spec ? "target" : "buffer_name"), TargetKind::Buffer};
+    if (auto arg = body.find("arg"); arg != body.end())
+      entry.placeholder = arg->is_object() ? stringOr(*arg, "name") : arg->is_string() ? arg->get<std::string>() : "";
+    if (!entry.target.empty())
+      mutations.push_back(std::move(entry));
+  }
+  return mutations;
+}
+
 Signature Signature::of(const model::Graph &graph) {
   Signature signature;
   auto found = graph.metadata.find(key::signature);
@@ -108,12 +150,16 @@ Signature Signature::of(const model::Graph &graph) {
   std::vector<SignatureEntry> entries;
   if (first != std::string::npos && text[first] == '{') {
     nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (json.is_object())
+    if (json.is_object()) {
       entries = fromJson(json);
+      signature.mutated = mutationsOf(json);
+    }
   } else if (text.find("InputSpec(") != std::string::npos) {
     entries = fromRepr(text);
+    signature.mutated = mutationsOf(text);
   } else {
     entries = fromText(text);
+    signature.mutated = mutationsOf(text);
   }
   for (SignatureEntry &entry : entries)
     signature.add(std::move(entry));

@@ -40,6 +40,13 @@ Headline headlineOf(const std::string &code) {
       {"unused-parameter", {"a parameter does not train", "parameters do not train", ""}},
       {"keyed-by-rank",
        {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
+      {"random-off",
+       {"a random value is switched off outside of training", "random values are switched off outside of training",
+        "random numbers change them in training alone; evaluation, --predict and exported files have the value before, as after "
+        "model.eval()"}},
+      {"random-evaluation", {"random numbers are drawn in every mode", "operators draw random numbers in every mode", ""}},
+      {"updated-buffer", {"a buffer is updated by forward", "buffers are updated by forward", ""}},
+      {"lost-update", {"a buffer would keep its first value", "buffers would keep their first values", ""}},
       {"lost-detach", {"a stop of the gradient is gone", "stops of the gradient are gone", ""}},
       {"guessed-verdict",
        {"a tensor is what it was guessed to be", "tensors are what they were guessed to be",
@@ -128,7 +135,8 @@ private:
     std::vector<std::pair<std::string, std::vector<const Finding *>>> reasons;
     for (size_t at = from; at < to; ++at) {
       const Finding &finding = report.findings[at];
-      std::string reason = finding.detail.empty() ? finding.reason : headline.why;
+      const bool speaksForAll = !finding.detail.empty() && *headline.why;
+      std::string reason = speaksForAll ? headline.why : finding.reason;
       auto found =
           std::find_if(reasons.begin(), reasons.end(), [&](const auto &r) { return r.first == reason; });
       if (found == reasons.end())
@@ -186,7 +194,7 @@ private:
     size_t column = 0;
     std::string word;
     bool lineHasWord = false, escape = false;
-    size_t wordWidth = 0, leading = line.find_first_not_of(' ');
+    size_t wordWidth = 0, leading = std::min(line.find_first_not_of(' '), line.size());
     out.append(leading, ' ');
     column = leading;
     auto flush = [&] {
@@ -237,7 +245,7 @@ private:
     if (!errors) {
       out += fmt::format("{}: no damage found in {} with {} {} ({})\n", paint("1;32", "clean"), plural(trainedTensors, "tensor"),
                          grouped(trainedElements), trainedElements == 1 ? "element" : "elements", counts);
-      wrapped("  the file cannot show frozen parameters, detach or a custom backward", 2);
+      wrapped("  the file cannot show frozen parameters or a custom backward", 2);
       for (const std::string &unknown : report.unknown)
         wrapped("not known: " + unknown, 2);
       return;

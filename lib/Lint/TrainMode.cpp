@@ -21,14 +21,16 @@ std::string freshName(const Graph &graph, std::string name) {
 
 class TrainMode {
 public:
-  explicit TrainMode(Graph &graph) : graph(graph), values(graph) {}
+  TrainMode(Graph &graph, const std::vector<std::string> &modules)
+      : graph(graph), values(graph), choice(modules), modes(graph) {}
 
   std::vector<std::string> run() {
     size_t norms = 0, dropouts = 0;
     model::forEachNode(graph, [&](Node &node) {
-      norms += node.is("BatchNormalization") && turnOnNorm(node);
-      dropouts += node.is("Dropout") && turnOnDropout(node);
+      norms += node.is("BatchNormalization") && isWanted(node) && turnOnNorm(node);
+      dropouts += node.is("Dropout") && isWanted(node) && turnOnDropout(node);
     });
+    choice.checkUsed(graph);
     std::vector<std::string> changes;
     if (norms)
       changes.push_back(fmt::format("{} BatchNormalization set to training mode", norms));
@@ -40,6 +42,8 @@ public:
   }
 
 private:
+  bool isWanted(const Node &node) { return choice.given() ? choice.fits(node) : !(node.is("BatchNormalization") && modes.staysFrozen(node)); }
+
   bool turnOnNorm(Node &node) {
     if (isBatchNormTraining(node))
       return false;
@@ -78,11 +82,15 @@ private:
 
   Graph &graph;
   KnownValues values;
+  ModuleChoice choice;
+  NormModes modes;
   std::vector<Tensor> added; // behind the walk: the values above point into the initializers
   std::optional<std::string> on;
 };
 } // namespace
 
-std::vector<std::string> setTrainMode(model::Model &model) { return TrainMode(model.graph).run(); }
+std::vector<std::string> setTrainMode(model::Model &model, const std::vector<std::string> &modules) {
+  return TrainMode(model.graph, modules).run();
+}
 
 } // namespace kedge::lint

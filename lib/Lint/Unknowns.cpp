@@ -64,8 +64,8 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
   std::vector<std::string> unknowns;
   if (!has(graph, "Dropout")) {
     const std::string hint = inferenceHint(graph);
-    unknowns.push_back(hint.empty() ? std::string("Dropout: the file has none; an export in inference mode leaves it out")
-                                    : fmt::format("Dropout: the file has none, and '{}' says that it was exported in inference "
+    unknowns.push_back(hint.empty() ? std::string("whether the model has Dropout: an export in inference mode leaves it out")
+                                    : fmt::format("whether the model has Dropout: '{}' says that it was exported in inference "
                                                   "mode, which leaves it out",
                                                   hint));
   }

@@ -108,6 +108,7 @@ private:
     std::vector<std::vector<size_t>> dependencies(graph.nodes.size());
     for (size_t k = 0; k < graph.nodes.size(); ++k) {
       const Node &node = graph.nodes[k];
+      checkInputs(model, node);
       std::vector<std::string_view> uses(node.inputs.begin(), node.inputs.end());
       for (const Attribute &a : node.attributes)
         for (const auto &sub : a.graphs)

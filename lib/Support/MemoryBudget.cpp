@@ -1,5 +1,6 @@
 #include "kedge/Support/MemoryBudget.h"
 #include "kedge/Support/Error.h"
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -15,9 +16,10 @@ namespace {
 
 /// The number at the front of `text`; what follows goes to `rest`.
 double number(const std::string &text, const std::string &whole, std::string &rest) {
-  char *end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  bool plain = !text.empty() && text.find_first_not_of("+-.0123456789") != 0 && end != text.c_str();
+  const char *begin = text.c_str() + (text.rfind('+', 0) == 0 ? 1 : 0);
+  double value = 0;
+  const auto [end, error] = std::from_chars(begin, text.c_str() + text.size(), value);
+  bool plain = text.find_first_not_of("+-.0123456789") != 0 && end != begin && error == std::errc();
   if (!plain || !std::isfinite(value))
     refuse(whole, "not a number");
   if (value <= 0)

@@ -1,5 +1,7 @@
 #include "kedge/Support/Progress.h"
 #include <chrono>
+#include <fmt/format.h>
+#include <utility>
 #include <cstdio>
 #include <unistd.h>
 
@@ -9,6 +11,12 @@ namespace {
 ProgressListener &currentListener() {
   static ProgressListener listener;
   return listener;
+}
+
+/// Name and share of the stage under way; no name: none.
+std::pair<std::string, double> &currentStage() {
+  static std::pair<std::string, double> stage;
+  return stage;
 }
 
 using ProgressClock = std::chrono::steady_clock;
@@ -30,8 +38,25 @@ void rewriteLine(const std::string &what, double share, ProgressClock::time_poin
 void setProgressListener(ProgressListener listener) { currentListener() = std::move(listener); }
 
 void tellProgress(const std::string &what, double share) {
-  if (currentListener())
+  const auto &[stage, before] = currentStage();
+  if (!currentListener())
+    return;
+  if (stage.empty())
     currentListener()(what, share);
+  else
+    currentListener()(share < 1 ? fmt::format("{} ({}: {:.0f}%)", stage, what, 100 * share) : stage, before);
+}
+
+ProgressStage::ProgressStage(const std::string &name, double share) {
+  currentStage() = {name, share};
+  if (currentListener())
+    currentListener()(name, share);
+}
+
+ProgressStage::~ProgressStage() {
+  currentStage() = {};
+  if (currentListener())
+    currentListener()("", 1);
 }
 
 void showProgressOnTerminal() {

@@ -91,8 +91,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     Value target = argumentFor(function, BindingKind::Input, labels, type);
     if (!checkLabels(function, target, type, classes))
       return false;
-    // Labels are f32, and so is the loss.
-    if (!classes && !elementOf(prediction).isF32())
+    // Labels are f32, and so is the loss: of float64 logits, too.
+    if (elementOf(prediction).isF64() || (!classes && !elementOf(prediction).isF32()))
       prediction = onnx::CastOp::create(builder, loc, prediction, TypeAttr::get(builder.getF32Type()));
     Value losses = lossOfItems(builder, loc, prediction, target);
     if (!losses)

@@ -144,6 +144,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Value total = dist::partsOf(getOperation())
                       ? squaresOfParts(builder, loc, trained)
                       : overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), dist::dataGroup(getOperation()), "sum");
+    if (signedItems) // a negative norm would turn what it clips round
+      scale = onnx::AbsOp::create(builder, loc, scale);
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
   }
 

@@ -297,6 +297,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"momentum", "momentum", "double", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
     Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">,
+    Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,
     Option<"scaleGrowth", "scale-growth", "double", "2.0", "of the loss scale, after a window of clean steps">,
     Option<"scaleBackoff", "scale-backoff", "double", "0.5", "of the loss scale, after an overflow">,
     Option<"scaleWindow", "scale-window", "int64_t", "2000", "clean steps in a row before the loss scale grows">,

@@ -1,3 +1,4 @@
+#include "CheckKept.h"
 #include "CheckOrder.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/Statistics.h"
@@ -44,6 +45,8 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
           function.emitOpError("has no exec.arena in its module");
         return signalPassFailure();
       }
+    if (failed(checkKept(getOperation())) || failed(checkIterations(getOperation())))
+      return signalPassFailure();
     addStatistic("kedge-check-memory", "pairs compared", pairs);
   }
 

@@ -2,6 +2,8 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "kedge/Support/Statistics.h"
 
@@ -29,11 +31,20 @@ bool isWhole(Operation *op, Value operand) {
   return cast<RankedTensorType>(operand.getType()).getShape() == cast<RankedTensorType>(op->getResult(0).getType()).getShape();
 }
 
+/// Parts have one dimension: a single element of more would make a matrix of them.
+Value asScalar(Operation *op, Value one, PatternRewriter &rewriter) {
+  if (rankOf(one) <= 1)
+    return one;
+  auto flat = onnx::ReshapeOp::create(rewriter, op->getLoc(), one, ArrayRef<int64_t>{});
+  setPlace(flat, placeOf(op));
+  return flat;
+}
+
 /// The op on parts: `partOf` gives those of the operands that it takes element by element.
 Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewriter, function_ref<Value(Value)> partOf) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(isWhole(op, operand) ? partOf(operand) : operand);
+    operands.push_back(isWhole(op, operand) ? partOf(operand) : asScalar(op, operand, rewriter));
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(dist::shardOf(type, group.ranks));

@@ -123,6 +123,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
   optimizer.clipNorm = options.clipNorm;
+  optimizer.signedItems = !options.sampleWeights.empty();
   optimizer.scaleGrowth = options.lossScale.growth;
   optimizer.scaleBackoff = options.lossScale.backoff;
   optimizer.scaleWindow = options.lossScale.window;

@@ -28,7 +28,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   Type low, full;
   PolicyFile overrides;
   llvm::DenseMap<Value, Flow> flows;
-  llvm::DenseSet<Operation *> algorithm; ///< computes in f32
+  llvm::DenseSet<Operation *> algorithm; ///< computes in f32: algorithms of training_info, updates of buffers
   int64_t lowOps = 0, fullOps = 0;
 
   void runOnOperation() override {
@@ -54,7 +54,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   void findAlgorithm(func::FuncOp function) {
     algorithm.clear();
     if (!function->hasAttr("train.training_info"))
-      return;
+      return findBufferUpdates(function);
     llvm::DenseSet<Operation *> forward;
     for (Operation &op : llvm::reverse(function.getBody().front())) {
       bool gradient = isa<train::GradientOfOp, train::VariableOp>(op);
@@ -70,6 +70,32 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     for (Operation &op : function.getBody().front().without_terminator())
       if (isa<train::GradientOfOp, train::VariableOp>(op) || !forward.contains(&op))
         algorithm.insert(&op);
+  }
+
+  /// Between a buffer and its next value: a running value that moved in 16 bits would stop moving.
+  void findBufferUpdates(func::FuncOp function) {
+    Operation *end = function.getBody().front().getTerminator();
+    for (BlockArgument argument : function.getArguments())
+      if (FlatSymbolRefAttr state = train::stateOfArgument(function, argument.getArgNumber()))
+        for (OpOperand &result : end->getOpOperands())
+          if (train::stateOfResult(function, result.getOperandNumber()) == state)
+            insertBetween(argument, result.get());
+  }
+
+  void insertBetween(BlockArgument before, Value after) {
+    llvm::DenseSet<Value> follows{before};
+    llvm::DenseSet<Operation *> needed;
+    follow(after, needed);
+    Block *body = before.getOwner();
+    for (Operation &op : *body)
+      if (llvm::any_of(op.getOperands(), [&](Value operand) { return follows.contains(operand); }))
+        follows.insert(op.result_begin(), op.result_end());
+    for (Operation &op : llvm::reverse(body->without_terminator()))
+      if (needed.contains(&op)) {
+        follow(op.getOperands(), needed);
+        if (llvm::any_of(op.getResults(), [&](Value result) { return follows.contains(result); }))
+          algorithm.insert(&op);
+      }
   }
 
   static void follow(ValueRange values, llvm::DenseSet<Operation *> &forward) {

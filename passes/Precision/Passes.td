@@ -21,7 +21,7 @@ def WidenStates : Pass<"kedge-widen-states", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    train.state parameter @w tensor<4x4xf32> from <"m.onnx"[0, +32]> {tune.stored = bf16}
+    train.state parameter @w tensor<4x4xf32> from #train.weight<"m.onnx"[0, + 32]> {tune.stored = bf16}
     train.state working_copy @w.working tensor<4x4xbf16> from unit {of = @w}
     func.func @model(%x: tensor<2x4xbf16> {train.binding = #train.binding<input "x">}, %w: tensor<4x4xbf16> {train.binding = #train.binding<state @w.working>})...
       %0 = onnx.MatMul %x, %w : (tensor<2x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4xbf16>

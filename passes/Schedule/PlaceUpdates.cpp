@@ -136,8 +136,11 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     };
     for (Value operand : op->getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      if (belongsToReader(maker))
+      if (belongsToReader(maker)) { // it moves along, not further than behind what it is a part of
+        for (Value whole : maker->getOperands())
+          consider(whole.getDefiningOp());
         continue;
+      }
       consider(maker);
       consider(nextReduction.lookup(maker));
       auto argument = dyn_cast<BlockArgument>(operand);

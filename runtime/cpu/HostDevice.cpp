@@ -27,8 +27,9 @@ char *mapArena(uint64_t bytes, int threads) {
   const uint64_t slack = bytes >= 2 * kHugePage ? kHugePage : 0;
   void *mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
-    fail("cannot allocate the arena of {} bytes: {}; compile with a smaller batch or a memory budget", bytes,
-         std::strerror(errno));
+    fail("cannot allocate the arena of {} bytes ({:.2f} GiB): {}; compile with a smaller batch, or with --memory-budget: kedge "
+         "plan --compare tells what each way to save memory costs",
+         bytes, static_cast<double>(bytes) / (1 << 30), std::strerror(errno));
   char *begin = static_cast<char *>(mapped);
   if (slack != 0) {
     const uint64_t skip = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;

@@ -48,11 +48,11 @@ public:
       clearPadding();
     if (kind == CollectiveKind::Transfer)
       fillAlone();
-    ranks.begin(launch, stream);
-    for (const Carried &tensor : tensors)
-      if (tensor.elements != 0)
-        add(tensor);
-    ranks.end(launch);
+    ranks.enqueue(launch, stream, [this] {
+      for (const Carried &tensor : tensors)
+        if (tensor.elements != 0)
+          add(tensor);
+    });
   }
 
 private:
@@ -131,10 +131,7 @@ private:
     }
   }
 
-  void expect(nccl::Status status) const {
-    if (status != nccl::Status::InProgress)
-      ranks.library().check(status, launch.library.c_str(), group.handle);
-  }
+  void expect(nccl::Status status) const { ranks.expect(status, group.handle, launch.library.c_str()); }
 
   Gpu &gpu;
   NcclRanks &ranks;

@@ -1,6 +1,7 @@
 #include "runtime/cuda/NcclRanks.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fmt/ranges.h>
@@ -33,7 +34,8 @@ struct Seat {
 } // namespace
 
 NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gpu(gpu), ranks(ranks) {
-  refuseSharedGpus();
+  if (!mayShareGpus())
+    refuseSharedGpus();
   nameCollectives(program);
   const uint64_t before = gpu.memory().free;
   join();
@@ -53,6 +55,12 @@ NcclRanks::~NcclRanks() {
   gpu.setWatch(nullptr);
 }
 
+/// --shared-gpu sets it as well.
+bool NcclRanks::mayShareGpus() {
+  const char *value = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return value && std::strcmp(value, "1") == 0;
+}
+
 void NcclRanks::refuseSharedGpus() const {
   const World world = ranks.world();
   Seat own;
@@ -64,8 +72,8 @@ void NcclRanks::refuseSharedGpus() const {
     for (size_t b = a + 1; b < seats.size(); ++b)
       if (seats[a].host == seats[b].host && seats[a].bus == seats[b].bus)
         throw AgreedError(fmt::format("ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
-                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), or give each its own by "
-                                      "CUDA_VISIBLE_DEVICES",
+                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), give each its own by "
+                                      "CUDA_VISIBLE_DEVICES, or, for a test, let them share one by --shared-gpu",
                                       a, b, seats[a].bus.data(), gpu.devices()));
 }
 
@@ -102,7 +110,8 @@ void NcclRanks::join() {
   group.own = world;
   const nccl::Status status =
       nccl.commInitRankConfig(&group.handle, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config);
-  settle(status, group.handle, "the ranks cannot be joined");
+  settle(status, group.handle,
+         mayShareGpus() ? "the ranks cannot be joined (NCCL before 2.30 may know no ranks that share a GPU)" : "the ranks cannot be joined");
   ranks.noteWait(nullptr);
 }
 
@@ -142,15 +151,10 @@ void NcclRanks::warmUp(const NcclGroup &group) {
   const CUdeviceptr part = gpu.allocate(most * sizeof(float), "NCCL's first collectives");
   auto *all = reinterpret_cast<void *>(whole), *own = reinterpret_cast<void *>(part);
   for (const size_t count : kWarmUps) {
-    settle(nccl.groupStart(), handle, what);
-    nccl.check(nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()), what, handle);
-    settle(nccl.groupEnd(), handle, what);
-    settle(nccl.groupStart(), handle, what);
-    nccl.check(nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()), what, handle);
-    settle(nccl.groupEnd(), handle, what);
-    settle(nccl.groupStart(), handle, what);
-    nccl.check(nccl.allGather(own, all, count, Type::Float32, handle, gpu.stream()), what, handle);
-    settle(nccl.groupEnd(), handle, what);
+    const auto first = [&](auto call) { together(handle, what, [&] { expect(call(), handle, what); }); };
+    first([&] { return nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()); });
+    first([&] { return nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()); });
+    first([&] { return nccl.allGather(own, all, count, Type::Float32, handle, gpu.stream()); });
   }
   gpu.synchronize();
   gpu.release(whole);
@@ -167,17 +171,31 @@ void NcclRanks::settle(nccl::Status status, nccl::Handle group, const char *what
   nccl.check(status, what, group);
 }
 
-void NcclRanks::begin(const Launch &launch, CUstream stream) {
+void NcclRanks::expect(nccl::Status status, nccl::Handle group, const char *what) const {
+  if (status != nccl::Status::InProgress)
+    nccl.check(status, what, group);
+}
+
+void NcclRanks::together(nccl::Handle group, const char *what, const std::function<void()> &calls) {
+  nccl.check(nccl.groupStart(), what, group);
+  try {
+    calls();
+  } catch (...) {
+    nccl.groupEnd(); // gives the same error again
+    throw;
+  }
+  settle(nccl.groupEnd(), group, what);
+}
+
+void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls) {
   const auto number = numbers.find(&launch);
   if (number != numbers.end())
     gpu.driver().check(gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
                                                     table + static_cast<size_t>(number->second) * sizeof(int32_t),
                                                     sizeof(int32_t), stream),
                        "the number of a collective cannot be copied from the GPU");
-  nccl.check(nccl.groupStart(), "a collective does not start", groupOf(launch).handle);
+  together(groupOf(launch).handle, "a collective does not start", calls);
 }
-
-void NcclRanks::end(const Launch &launch) { settle(nccl.groupEnd(), groupOf(launch).handle, "a collective does not start"); }
 
 void NcclRanks::look() {
   const int32_t number = *current;
@@ -189,8 +207,7 @@ void NcclRanks::look() {
     if (!group.handle) // being made
       continue;
     nccl.check(nccl.commGetAsyncError(group.handle, &status), "the group of ranks cannot be asked", group.handle);
-    if (status != nccl::Status::InProgress)
-      nccl.check(status, name, group.handle);
+    expect(status, group.handle, name);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "runtime/data/Dataset.h"
+#include "runtime/data/CopiedLabels.h"
 #include "runtime/data/Shuffle.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/MapGuard.h"
@@ -47,15 +48,26 @@ bool takesInput(const Program &program, const std::string &function, const std::
 
 } // namespace
 
-Dataset::Dataset(const Program &program, const std::vector<NamedFile> &data,
-                 const std::vector<NamedFile> &tokens, const std::string &kind, bool labelsNeeded)
-    : program(program) {
-  for (const NamedFile &entry : data) {
-    const InputSpec &input = wantedInput(program, entry.name, kind);
-    bind(input, openNpy(entry.file, input), entry.file);
+DataFiles trainingFiles(const Options &options) {
+  return {"--data", options.data, options.tokens, options.documents, options.maskPrompt, options.shiftLabels};
+}
+
+DataFiles evaluationFiles(const Options &options) {
+  return {"--eval-data", options.evalData, options.evalTokens, options.evalDocuments, options.maskPrompt, options.shiftLabels};
+}
+
+Dataset::Dataset(const Program &program, const DataFiles &files, bool labelsNeeded) : program(program) {
+  for (const NamedFile &entry : files.data) {
+    const InputSpec &input = wantedInput(program, entry.name, files.kind);
+    std::unique_ptr<Source> source = openNpy(entry.file, input);
+    if (input.labels && files.shiftLabels) {
+      source = shiftLabels(std::move(source), input, ignoredLabel("--shift-labels"));
+      shifted = true;
+    }
+    bind(input, std::move(source), entry.file);
   }
-  bindTokens(tokens, kind == "--data" ? "--tokens" : "--eval-tokens");
-  check(kind, kind + " {}=FILE.npy", labelsNeeded);
+  bindTokens(files);
+  check(files.kind, files.kind + " {}=FILE.npy", labelsNeeded);
 }
 
 Dataset::Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded) : program(program) {
@@ -90,12 +102,23 @@ void Dataset::check(const std::string &kind, const std::string &how, bool labels
     labelled = true;
 }
 
-void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string &flag) {
-  for (const NamedFile &entry : tokens) {
+/// The label of items that do not count. Throws if the program's loss has none; `flag` needs it.
+int64_t Dataset::ignoredLabel(const char *flag) const {
+  if (!program.options.ignoreIndex)
+    fail("{}: the program's loss ({}) has no label that does not count; it needs --loss cross-entropy", flag, program.options.lossName);
+  return *program.options.ignoreIndex;
+}
+
+void Dataset::bindTokens(const DataFiles &files) {
+  const std::string flag = files.kind == "--data" ? "--tokens" : "--eval-tokens";
+  for (const NamedFile &entry : files.tokens) {
     const InputSpec &input =
         entry.name.empty() ? tokenInput(program, flag) : wantedInput(program, entry.name, flag);
-    auto file = std::make_shared<TokenFile>(entry.file);
-    bind(input, openTokens(file, input, 0), entry.file);
+    PackedTokens packed{std::make_shared<TokenFile>(entry.file), nullptr, 0};
+    bind(input, openTokens(packed.tokens, input, 0), entry.file);
+    packed.length = input.desc.shape[1];
+    if (!files.documents.empty())
+      packed.documents = std::make_shared<Documents>(files.documents, *packed.tokens);
     for (const InputSpec &labels : program.inputs) {
       if (!labels.labels || bound(labels))
         continue;
@@ -103,9 +126,37 @@ void Dataset::bindTokens(const std::vector<NamedFile> &tokens, const std::string
         fail("{}: the labels '{}' have another shape than '{}': next tokens do not fit; give --data "
              "{}=FILE.npy",
              flag, labels.name, input.name, labels.name);
-      bind(labels, openTokens(file, labels, 1), entry.file);
+      bind(labels, nextTokens(packed, labels, files), entry.file);
     }
+    if (packed.documents)
+      bindPacked(packed, files.documents);
   }
+}
+
+std::unique_ptr<Source> Dataset::nextTokens(const PackedTokens &packed, const InputSpec &labels, const DataFiles &files) const {
+  if (!packed.documents)
+    return openTokens(packed.tokens, labels, 1);
+  return packedLabels(packed, labels, ignoredLabel("--documents"), files.maskPrompt);
+}
+
+void Dataset::bindPacked(const PackedTokens &packed, const std::string &file) {
+  for (const InputSpec &input : program.inputs)
+    if (!input.labels && !bound(input))
+      if (std::unique_ptr<Source> source = packedInput(packed, input))
+        bind(input, std::move(source), file);
+}
+
+std::string Dataset::aboutLabels() const {
+  if (!program.options.ignoreIndex)
+    return ""; // a loss in the graph shifts labels itself
+  for (const Bound &labels : sources)
+    for (const Bound &tokens : sources)
+      if (labels.input->labels && !tokens.input->labels)
+        if (std::string text = aboutCopiedLabels({tokens.input, tokens.source.get(), tokens.file},
+                                                 {labels.input, labels.source.get(), labels.file}, *program.options.ignoreIndex, shifted);
+            !text.empty())
+          return text;
+  return "";
 }
 
 bool Dataset::bound(const InputSpec &input) const {

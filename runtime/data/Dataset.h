@@ -1,18 +1,28 @@
 // All inputs of a program with their data, batch by batch.
 #pragma once
-#include "runtime/data/Source.h"
+#include "runtime/data/Documents.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
 #include "runtime/program/World.h"
 
 namespace kedge::rt {
 
+/// The files of a data set, as options name them.
+struct DataFiles {
+  std::string kind; ///< "--data" or "--eval-data", for messages
+  std::vector<NamedFile> data, tokens;
+  std::string documents; ///< of the token file
+  bool maskPrompt = false, shiftLabels = false;
+};
+
+DataFiles trainingFiles(const Options &options);
+DataFiles evaluationFiles(const Options &options);
+
 class Dataset {
 public:
-  /// `kind` is "--data" or "--eval-data", for messages. Throws if an input has no data (labels
-  /// may lack them if `labelsNeeded` is false), a name is unknown, or numbers of rows differ.
-  Dataset(const Program &program, const std::vector<NamedFile> &data, const std::vector<NamedFile> &tokens,
-          const std::string &kind, bool labelsNeeded);
+  /// Throws if an input has no data (labels may lack them if `labelsNeeded` is false), a name is unknown, or numbers of
+  /// rows differ.
+  Dataset(const Program &program, const DataFiles &files, bool labelsNeeded);
 
   /// Rows in memory with the names of their inputs. `how` tells in messages how an input is given.
   using Given = std::vector<std::pair<std::string, std::unique_ptr<Source>>>;
@@ -20,6 +30,9 @@ public:
 
   int64_t rows() const { return rowCount; }
   bool hasLabels() const { return labelled; }
+
+  /// What to warn of: labels that equal an input. Empty: nothing.
+  std::string aboutLabels() const;
 
   /// Permutes the samples anew in each epoch. Without a seed they stay in order.
   void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
@@ -57,7 +70,10 @@ private:
     size_t rowBytes = 0;
   };
   void check(const std::string &kind, const std::string &how, bool labelsNeeded);
-  void bindTokens(const std::vector<NamedFile> &tokens, const std::string &kind);
+  void bindTokens(const DataFiles &files);
+  std::unique_ptr<Source> nextTokens(const PackedTokens &packed, const InputSpec &labels, const DataFiles &files) const;
+  void bindPacked(const PackedTokens &packed, const std::string &file);
+  int64_t ignoredLabel(const char *flag) const;
   void bind(const InputSpec &input, std::unique_ptr<Source> source, const std::string &file);
   bool bound(const InputSpec &input) const;
   int64_t sample(int64_t index) const;
@@ -67,7 +83,7 @@ private:
   const Program &program;
   std::vector<Bound> sources;
   int64_t rowCount = 0;
-  bool labelled = false;
+  bool labelled = false, shifted = false;
   std::optional<int64_t> shuffleSeed;
 };
 

@@ -22,7 +22,7 @@ std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const Input
 /// Throws rt::Error if type or shape do not fit the input.
 std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input);
 
-/// Windows of a token file: raw uint16 as in nanoGPT, or uint16 or uint32 with llm.c's header.
+/// A token file: one of integers as numpy.save writes it, raw uint16 as in nanoGPT, or uint16 or uint32 with llm.c's header.
 class TokenFile {
 public:
   explicit TokenFile(const std::string &path);
@@ -30,14 +30,26 @@ public:
   const std::string &path() const { return file.path(); }
   int64_t at(int64_t position) const;
 
+  /// Throws rt::Error if a file without header does not look like uint16 tokens of this vocabulary.
+  void checkRaw(const InputSpec &input) const;
+
 private:
+  void openNpy();
+  void openFlat();
+  void openRaw();
+
   FileMap file;
   const char *data = nullptr;
   int64_t count = 0;
-  int width = 2;
+  DType type = DType::U16;
+  bool raw = false;
 };
 
 /// Window k is the tokens [kT + shift, kT + shift + T); shift is 1 for labels.
 std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputSpec &input, int64_t shift);
+
+/// Labels that are the inputs themselves, as Hugging Face's models take them: element i of a row becomes element i + 1, the
+/// last one `ignored`.
+std::unique_ptr<Source> shiftLabels(std::unique_ptr<Source> labels, const InputSpec &input, int64_t ignored);
 
 } // namespace kedge::rt

@@ -41,39 +41,55 @@ private:
 } // namespace
 
 TokenFile::TokenFile(const std::string &path) : file(path, "token file") {
+  if (file.size() >= 6 && std::memcmp(file.data(), "\x93NUMPY", 6) == 0)
+    openNpy();
+  else
+    openFlat();
+}
+
+/// Numbers behind llm.c's header, or behind none.
+void TokenFile::openFlat() {
   int32_t header[3] = {0, 0, 0};
   if (file.size() >= kHeaderBytes)
     std::memcpy(header, file.data(), sizeof(header));
   const bool known16 = header[0] == kMagic16, known32 = header[0] == kMagic32;
-  if (!known16 && !known32) {
-    if (file.size() % 2 != 0)
-      fail("{}: {} bytes are no whole number of uint16 tokens", path, file.size());
-    data = file.data();
-    count = static_cast<int64_t>(file.size() / 2);
-    return;
-  }
+  if (!known16 && !known32)
+    return openRaw();
   if (header[1] != (known16 ? kVersion16 : kVersion32))
-    fail("{}: llm.c token file of version {}, expected {} (uint16) or {} (uint32)", path, header[1],
+    fail("{}: llm.c token file of version {}, expected {} (uint16) or {} (uint32)", path(), header[1],
          kVersion16, kVersion32);
-  width = known16 ? 2 : 4;
+  type = known16 ? DType::U16 : DType::U32;
   data = file.data() + kHeaderBytes;
   count = static_cast<uint32_t>(header[2]);
-  const uint64_t need = kHeaderBytes + static_cast<uint64_t>(count) * static_cast<uint64_t>(width);
+  const uint64_t need = kHeaderBytes + static_cast<uint64_t>(count) * dtypeSize(type);
   if (need > file.size())
-    fail("{}: truncated: its header promises {} tokens ({} bytes), the file has {} bytes", path, count, need,
+    fail("{}: truncated: its header promises {} tokens ({} bytes), the file has {} bytes", path(), count, need,
          file.size());
 }
 
-int64_t TokenFile::at(int64_t position) const {
-  if (width == 2) {
-    uint16_t token;
-    std::memcpy(&token, data + position * 2, 2);
-    return token;
-  }
-  uint32_t token;
-  std::memcpy(&token, data + position * 4, 4);
-  return token;
+void TokenFile::openNpy() {
+  Npy npy(file.path());
+  if (isFloat(npy.type) || npy.type == DType::Bool)
+    fail("{}: holds {}, expected integers: the numbers of tokens", path(), dtypeName(npy.type));
+  if (npy.shape.size() != 1)
+    fail("{}: has shape {}, expected one row of tokens, from which --tokens cuts the windows; give rows that are cut already by "
+         "--data INPUT={}, or save x.reshape(-1)",
+         path(), shapeText(npy.shape), path());
+  type = npy.type;
+  count = npy.shape[0];
+  data = npy.data;
+  file = std::move(npy.file);
 }
+
+void TokenFile::openRaw() {
+  if (file.size() % 2 != 0)
+    fail("{}: {} bytes are no whole number of uint16 tokens", path(), file.size());
+  data = file.data();
+  count = static_cast<int64_t>(file.size() / 2);
+  raw = true;
+}
+
+int64_t TokenFile::at(int64_t position) const { return loadAsInt(type, data, position); }
 
 std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputSpec &input, int64_t shift) {
   if (input.desc.shape.size() != 2 || !input.batched)
@@ -81,6 +97,7 @@ std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputS
   if (isFloat(input.desc.type))
     fail("--tokens: the input '{}' takes {}, expected an integer type", input.name,
          dtypeName(input.desc.type));
+  file->checkRaw(input);
   if (file->tokens() <= input.desc.shape[1])
     fail("{}: has {} tokens, a window of '{}' needs {}", file->path(), file->tokens(), input.name,
          input.desc.shape[1] + 1);

@@ -1,8 +1,10 @@
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/NamePattern.h"
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <regex>
 #include <set>
 
 namespace kedge::rt {
@@ -52,6 +54,18 @@ const json *patternOf(const json &config, const char *key, const std::string &pa
     if (NamePattern("^(.*\\.)?(" + pattern + ")$").isIn(path))
       return &value;
   return nullptr;
+}
+
+/// Whether peft would adapt the module of this layer; without layers_to_transform it would any.
+bool isOfLayers(const json &config, const std::string &path) {
+  const auto layers = config.find("layers_to_transform"), pattern = config.find("layers_pattern");
+  static const std::regex layer(R"(.*\.[^.]*\.(\d+)\..*)");
+  std::smatch found;
+  if (layers == config.end() || layers->is_null() || (pattern != config.end() && !isDefault("layers_pattern", *pattern)) ||
+      !std::regex_match(path, found, layer))
+    return true;
+  const json number = json::parse(found[1].str(), nullptr, /*allow_exceptions=*/false);
+  return layers->is_array() ? std::find(layers->begin(), layers->end(), number) != layers->end() : *layers == number;
 }
 
 bool cutEnd(std::string &text, std::string_view end) {
@@ -130,6 +144,9 @@ void AdapterFolder::sortTensors() {
     const int64_t rank = expected ? expected->get<int64_t>() : settings.value("r", int64_t(8));
     if (rank != module.rank || rank < 1)
       fail("{}: tensor '{}' has rank {}, '{}' says {}", tensorsPath(), name, module.rank, kAdapterConfig, rank);
+    if (!isOfLayers(settings, path))
+      fail("{}: tensor '{}' is of a layer that 'layers_to_transform' of {} ({}) leaves out: expected adapters of its layers only",
+           tensorsPath(), name, kAdapterConfig, settings.at("layers_to_transform").dump());
     module.scale = scaleOf(path, rank);
     adapted.push_back(module);
   }

@@ -13,8 +13,8 @@ struct Descr {
 };
 
 constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", DType::F64},
-                             {"|u1", DType::U8},  {"<i4", DType::I32}, {"<i8", DType::I64},
-                             {"|b1", DType::Bool}};
+                             {"|u1", DType::U8},  {"<u2", DType::U16}, {"<u4", DType::U32}, {"|i1", DType::I8},
+                             {"<i2", DType::I16}, {"<i4", DType::I32}, {"<i8", DType::I64}, {"|b1", DType::Bool}};
 
 constexpr size_t kShownHeader = 200;
 
@@ -45,9 +45,8 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
     if (header->descr == entry.text || (entry.text[0] == '|' && header->descr == std::string("<") + (entry.text + 1)))
       known = &entry;
   if (!known)
-    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, i4, i8 or bool in little endian; convert "
-         "it "
-         "with numpy's astype",
+    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, u2, u4, i1, i2, i4, i8 or bool in little endian; "
+         "convert it with numpy's astype",
          path, header->descr);
   type = known->type;
   shape = header->shape;

@@ -7,7 +7,7 @@
 
 namespace kedge::rt {
 
-/// A .npy file of type f2 f4 f8 u1 i4 i8 or bool, in C order, little-endian.
+/// A .npy file of type f2 f4 f8 u1 u2 u4 i1 i2 i4 i8 or bool, in C order, little-endian.
 struct Npy {
   FileMap file;
   DType type = DType::F32;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -18,9 +19,16 @@ inline void prepareStandardFiles() {
       _exit(1);
 }
 
-/// Why standard output did not take everything that was written to it; empty if it did.
+/// Whether nobody reads a pipe any more, as behind `| head`.
+inline bool hasNoReader(int descriptor) {
+  pollfd end{descriptor, POLLOUT, 0};
+  return poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0;
+}
+
+/// Why standard output did not take everything that was written to it; empty if it did, or if its reader has gone: he has what
+/// he wanted.
 inline const char *lostOutput() {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+  if ((std::fflush(stdout) == 0 && !std::ferror(stdout)) || hasNoReader(STDOUT_FILENO))
     return "";
   return std::strerror(errno == 0 ? EIO : errno);
 }

@@ -103,6 +103,9 @@ void LearningSession::setInput(const std::string &name, const void *data, int64_
   if (!data || rows < 1 || (!input->batched && rows != 1))
     throw WrongCall(fmt::format("the input '{}' was given as {} rows at {}; expected {} at the address of the first", name, rows,
                                 data ? "an address" : "NULL", input->batched ? "one row or more" : "one (it has no rows)"));
+  const int64_t rowBytes = static_cast<int64_t>(input->desc.bytes()) / std::max<int64_t>(1, input->batched ? input->desc.shape[0] : 1);
+  if (rows > std::numeric_limits<int64_t>::max() / 16 / std::max<int64_t>(1, rowBytes))
+    throw WrongCall(fmt::format("the input '{}' was given as {} rows of {} bytes, more than any memory holds", name, rows, rowBytes));
   inputs[name] = {data, rows};
 }
 
@@ -145,7 +148,7 @@ kedge_step_result LearningSession::step() {
   broken = false;
   savedStep = -1;
   if (done.result.items == 0)
-    say(fmt::format("kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0", result.step));
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss and gradient are 0", result.step));
   result.loss = done.result.loss;
   result.gradient_norm = done.result.gradNorm.value_or(std::numeric_limits<double>::quiet_NaN());
   result.skipped = done.skipped;
@@ -196,13 +199,22 @@ void LearningSession::prepareFolder(const std::string &dir) {
   resumedAt = savedStep = -1;
 }
 
+/// Until the session ends or goes to another folder: two in one would set each other's checkpoints aside.
+void LearningSession::lockFolder(const std::string &dir) {
+  if (folderLock && lockedFolder == dir)
+    return;
+  auto lock = std::make_unique<FileLock>(dir + "/.lock", fmt::format("the folder of checkpoints '{}'", dir));
+  folderLock = std::move(lock);
+  lockedFolder = dir;
+}
+
 void LearningSession::checkpoint(const std::string &dir) {
   requireWhole();
   std::error_code failed;
   std::filesystem::create_directories(dir, failed);
   if (failed)
     fail("cannot create the folder '{}': {}", dir, failed.message());
-  const FileLock lock(dir + "/.lock", fmt::format("the folder of checkpoints '{}'", dir));
+  lockFolder(dir);
   prepareFolder(dir);
   if (savedStep == progress.step)
     return;

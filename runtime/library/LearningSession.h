@@ -1,6 +1,7 @@
 // A model that learns inside another program: the implementation of a kedge_session.
 #pragma once
 #include "runtime/exec/LentThreads.h"
+#include "runtime/io/FileLock.h"
 #include "runtime/library/kedge_session.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/CompletedStep.h"
@@ -61,6 +62,7 @@ private:
   void checkIntegers(const Dataset &data, RowRange rows) const;
   void requireWhole() const;
   const State &stateNamed(const std::string &name, size_t bytes) const;
+  void lockFolder(const std::string &dir);
   void prepareFolder(const std::string &dir);
 
   ProgramImage image;
@@ -76,6 +78,8 @@ private:
   std::vector<Described> describedInputs, describedOutputs, describedStates;
   CheckpointRun checkpoints;
   bool knowsFrozen = false; ///< whether checkpoints.frozen is up to date
+  std::unique_ptr<FileLock> folderLock; ///< while this session writes there
+  std::string lockedFolder;
   std::string folder;       ///< of the checkpoints that this session wrote or resumed from
   int64_t resumedAt = -1;   ///< step given by kedge_resume, until later checkpoints there are set aside
   int64_t savedStep = -1;   ///< the step of the newest checkpoint in `folder`, while the states have not changed since

@@ -13,6 +13,7 @@ constexpr double kSteps = 1e12; // more than a run ever does; sums of them stay 
 constexpr NumberRange kRanges[] = {
     // Steps, and what happens every so many.
     {"--steps", true, 0, kSteps},
+    {"--epochs", true, 1, 1e9},
     {"--warmup", true, 0, kSteps},
     {"--decay-steps", true, 0, kSteps},
     {"--eval-every", true, 1, kSteps},
@@ -67,15 +68,6 @@ std::string numberText(double value) {
   return std::abs(value) < 1e7 ? fmt::format("{}", value) : fmt::format("{:g}", value);
 }
 
-/// Decimals only: no hexadecimal numbers, no nan, no inf, no sign in front but '-'.
-std::optional<double> realIn(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
-
 bool isWhole(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -83,6 +75,14 @@ bool isWhole(std::string_view text) {
 }
 
 } // namespace
+
+std::optional<double> decimalIn(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
 
 const NumberRange *rangeOf(std::string_view flag) {
   for (const NumberRange &range : kRanges)
@@ -109,7 +109,7 @@ bool isWithin(const NumberRange &range, double value) {
 std::string outOfRange(const NumberRange &range, std::string_view text) {
   if (range.also && text == range.also)
     return "";
-  const std::optional<double> value = realIn(text);
+  const std::optional<double> value = decimalIn(text);
   const bool inside = value && isWithin(range, *value);
   if (inside && (!range.whole || isWhole(text)))
     return "";

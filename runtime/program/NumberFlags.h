@@ -26,6 +26,8 @@ struct NumberRange {
 const NumberRange *rangeOf(std::string_view flag);
 /// "a whole number from 1 to 4096", "a number above 0, at most 1e+38".
 std::string rangeText(const NumberRange &range);
+/// The number that `text` is, in decimals and without a locale; nothing else, no nan and no inf.
+std::optional<double> decimalIn(std::string_view text);
 bool isWithin(const NumberRange &range, double value);
 /// Empty if `text` is a decimal number in the range; otherwise "expected ..., found ...".
 std::string outOfRange(const NumberRange &range, std::string_view text);

@@ -38,7 +38,7 @@ std::vector<NamedFile> namedFiles(const std::string &flag, const std::vector<std
 double number(const std::string &flag, const std::string &text) {
   if (const std::string wrong = outOfRange(*rangeOf(flag), text); !wrong.empty())
     fail("{}: {}", flag, wrong);
-  return std::stod(text);
+  return *decimalIn(text);
 }
 
 InitSpec initSpec(const std::string &text) {
@@ -87,10 +87,14 @@ void parseInjections(const std::vector<std::string> &texts, std::map<int64_t, do
 }
 
 void addDataFlags(CLI::App &app, Options &o, Texts &t) {
-  app.add_option("--data", t.data, "INPUT=FILE.npy: rows of an input (f2 f4 f8 u1 i4 i8)");
-  app.add_option("--tokens", t.tokens, "[INPUT=]FILE: token file (raw uint16, or with llm.c's header)");
-  app.add_option("--eval-data", t.evalData, "INPUT=FILE.npy: rows to evaluate on");
+  app.add_option("--data", t.data, "INPUT=FILE.npy: one for each input: its rows (f2 f4 f8 u1 u2 u4 i1 i2 i4 i8)");
+  app.add_option("--tokens", t.tokens, "[INPUT=]FILE: token file (npy of integers, raw uint16, or with llm.c's header)");
+  app.add_option("--eval-data", t.evalData, "INPUT=FILE.npy, one for each input: rows to evaluate on");
   app.add_option("--eval-tokens", t.evalTokens, "[INPUT=]FILE: tokens to evaluate on");
+  app.add_option("--documents", o.documents, "FILE.npy: where the documents in --tokens begin (and their answers); labels at their borders do not count");
+  app.add_option("--eval-documents", o.evalDocuments, "FILE.npy: the same for --eval-tokens");
+  app.add_flag("--mask-prompt", o.maskPrompt, "labels before the answers that --documents names do not count");
+  app.add_flag("--shift-labels", o.shiftLabels, "the labels given are the inputs: each counts at the place before its own");
   app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end");
   app.add_option("--metric", o.metrics, "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
       ->delimiter(',');
@@ -102,6 +106,7 @@ void addDataFlags(CLI::App &app, Options &o, Texts &t) {
 void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   ScalarOptions &s = o.scalars;
   app.add_option("--steps", s.steps, "optimizer steps in all");
+  app.add_option("--epochs", o.epochs, "in place of --steps: how often all rows are used");
   app.add_option("--lr", s.lr, "learning rate");
   app.add_option("--min-lr", s.minLr, "learning rate at the end of a schedule (0)");
   app.add_option("--schedule", t.schedule, "constant, linear, cosine or wsd")
@@ -141,12 +146,31 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_flag("--plan", o.plan, "print the plan and exit");
   app.add_option("--threads", o.threads, "threads (physical cores)");
   app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)");
+  app.add_flag("--shared-gpu", o.sharedGpu, "several ranks on one GPU, for tests: by an NCCL that can (2.30 does)");
   app.add_option("--on-nan", t.onNan, "when loss or gradients are not finite: stop, or continue without that step's update")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
   app.add_option("--dump-step", o.dumpStep, "step of --dump-gradients (0)");
   app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
+}
+
+/// As kedge compile's --shape: `--data x=x.npy labels=y.npy`.
+bool takesSeveral(const std::string &flag) { return flag == "--data" || flag == "--eval-data" || flag == "--predict"; }
+
+void checkDataOptions(const CLI::App &app, const Options &o) {
+  if (!o.documents.empty() && o.tokens.size() != 1)
+    fail("--documents needs one --tokens file: it tells where the documents in it begin");
+  if (!o.evalDocuments.empty() && o.evalTokens.size() != 1)
+    fail("--eval-documents needs one --eval-tokens file: it tells where the documents in it begin");
+  if (o.maskPrompt && o.documents.empty() && o.evalDocuments.empty())
+    fail("--mask-prompt needs --documents (or --eval-documents): an array of [documents, 2], where each begins and where its answer begins");
+  if (o.shiftLabels && o.data.empty() && o.evalData.empty())
+    fail("--shift-labels needs --data or --eval-data: the labels of --tokens are the next tokens already");
+  if (app.count("--epochs") != 0 && app.count("--steps") != 0)
+    fail("--epochs and --steps both say how long to train; give one of them");
+  if (app.count("--epochs") != 0 && o.data.empty() && o.tokens.empty())
+    fail("--epochs needs --data or --tokens: it counts their rows");
 }
 
 /// What follows the last colon of --export-safetensors FILE:TYPE, unless it is a part of a path.
@@ -171,6 +195,7 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
   for (const std::string &text : t.init)
     o.init.push_back(initSpec(text));
   parseInjections(t.inject, o.inject);
+  checkDataOptions(app, o);
   if (!t.schedule.empty())
     o.scalars.schedule = parseSchedule(t.schedule);
   if (!t.betas.empty()) {
@@ -230,7 +255,7 @@ std::optional<int> parseOptions(int argc, char **argv, const std::string &progra
   checkNumbers(app);
   for (CLI::Option *option : app.get_options())
     if (option->get_items_expected_max() > 1 && option->get_name() != "--help")
-      option->allow_extra_args(false);
+      option->allow_extra_args(takesSeveral(option->get_name()));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {

@@ -33,6 +33,9 @@ struct ScalarOptions {
 
 struct Options {
   std::vector<NamedFile> data, tokens, evalData, evalTokens, predict;
+  std::string documents, evalDocuments; ///< of the token files
+  bool maskPrompt = false, shiftLabels = false;
+  int64_t epochs = 0; ///< 0: --steps says how long
   int64_t evalEvery = 0;
   std::vector<std::string> metrics; ///< --metric
   std::string keepBest;
@@ -51,6 +54,7 @@ struct Options {
   bool plan = false;
   int threads = 0; ///< 0: the number of physical cores
   double commTimeout = 30; ///< seconds
+  bool sharedGpu = false;
   bool continueOnNan = false;
   std::string dumpGradients;
   int64_t dumpStep = 0;

@@ -5,6 +5,7 @@
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
+#include "runtime/program/Options.h"
 #include <array>
 #include <functional>
 #include <map>
@@ -229,7 +230,9 @@ struct CompileOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
   double lossScaleMin = 0;     ///< dynamic loss scaling: the smallest scale; 0: no loss scaling
   bool lossScaleFixed = false; ///< the scale never changes
+  std::vector<std::string> drawsInEvaluation; ///< nodes whose random numbers nobody could switch off
   int64_t seed = 0;
+  ScalarOptions schedule; ///< defaults of --schedule and what belongs to it
   int64_t parameters = 0;
   bool trainingInfo = false;
   nlohmann::json adapter; ///< of the adapter folder: "config" in peft's form, "whole": states beside the adapters; null: none

@@ -227,6 +227,23 @@ LossKind lossOf(const std::string &name) {
   fail("unknown kind of loss '{}'", name);
 }
 
+ScalarOptions scheduleOf(const json &value) {
+  ScalarOptions schedule;
+  if (value.contains("kind"))
+    schedule.schedule = parseSchedule(value["kind"].get<std::string>());
+  const auto steps = [&](const char *key, std::optional<int64_t> &to) {
+    if (value.contains(key))
+      to = value[key].get<int64_t>();
+  };
+  steps("warmup", schedule.warmup);
+  steps("decay_steps", schedule.decaySteps);
+  if (value.contains("warmup_start"))
+    schedule.warmupStart = value["warmup_start"].get<double>();
+  if (value.contains("min_lr"))
+    schedule.minLr = value["min_lr"].get<double>();
+  return schedule;
+}
+
 CompileOptions optionsOf(const json &value) {
   CompileOptions options;
   options.loss = lossOf(value.value("loss_kind", "items"));
@@ -256,9 +273,11 @@ CompileOptions optionsOf(const json &value) {
   options.clipNorm = value.value("clip_norm", 0.0);
   options.lossScaleMin = value.value("loss_scale_min", 0.0);
   options.lossScaleFixed = value.value("loss_scale_fixed", false);
+  options.drawsInEvaluation = value.value("draws_in_evaluation", std::vector<std::string>());
   options.seed = value.value("seed", int64_t(0));
   options.parameters = value.value("parameters", int64_t(0));
   options.adapter = value.value("adapter", json());
+  options.schedule = scheduleOf(value.value("schedule", json::object()));
   options.trainingInfo = value.value("training_info", false);
   return options;
 }

@@ -109,10 +109,12 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
 std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
   if (!manifest.contains("hysteresis"))
     return std::nullopt;
-  const double scale = manifest.at("loss_scale");
-  checkRange("loss_scale", scale);
-  return LossScale{scale, countIn(manifest, "growth_counter"), countIn(manifest, "hysteresis"),
-                   countIn(manifest, "optimizer_steps")};
+  const LossScale scale{manifest.at("loss_scale"), countIn(manifest, "growth_counter"), countIn(manifest, "hysteresis"),
+                        countIn(manifest, "optimizer_steps")};
+  checkRange("loss_scale", scale.scale);
+  checkRange("steps", static_cast<double>(scale.growthCounter), "growth_counter");
+  checkRange("loss_scale_hysteresis", static_cast<double>(scale.hysteresis), "hysteresis");
+  return scale;
 }
 
 std::vector<FrozenTensor> frozenOf(const ordered_json &json) {

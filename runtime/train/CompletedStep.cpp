@@ -7,7 +7,7 @@ namespace kedge::rt {
 
 NonFiniteStep whenNonFinite(const LossScaler &scaler, bool skips) {
   if (scaler.isActive())
-    return NonFiniteStep::Passes;
+    return skips ? NonFiniteStep::Passes : NonFiniteStep::Scales;
   return skips ? NonFiniteStep::Skips : NonFiniteStep::Ends;
 }
 

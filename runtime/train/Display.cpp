@@ -56,7 +56,7 @@ void describe(char *text, size_t room, const LogLine &line, bool countsTokens) {
   append(text, room, "loss %.4f", line.loss);
   if (line.lr)
     append(text, room, "  lr %.3g", *line.lr);
-  append(text, room, "  %.0f %s/s  ", line.tokensPerSecond, countsTokens ? "tokens" : "samples");
+  append(text, room, "  %.0f %s/s  ", line.perSecond, countsTokens ? "tokens" : "samples");
   appendMemory(text, room, line.memoryBytes);
   if (line.skipped)
     append(text, room, "  skipped");
@@ -80,7 +80,7 @@ void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t
   append(facts[1], 48, line.skipped ? "skipped" : "loss %.4f", line.loss);
   if (line.lr)
     append(facts[2], 48, "lr %.3g", *line.lr);
-  append(facts[3], 48, "%.0f %s/s", line.tokensPerSecond, countsTokens ? "tokens" : "samples");
+  append(facts[3], 48, "%.0f %s/s", line.perSecond, countsTokens ? "tokens" : "samples");
   appendMemory(facts[4], 48, line.memoryBytes);
   if (left[0])
     append(facts[5], 48, "%s left", left);

@@ -33,4 +33,15 @@ void checkEffects(const Options &options, const RunScalars &scalars, const Compi
     checkStep("--dump-step", options.dumpStep, first, scalars.steps);
 }
 
+std::string aboutSchedule(const RunScalars &scalars) {
+  if (scalars.warmup > 0 && scalars.warmup >= scalars.steps)
+    return fmt::format("--warmup {} is not below --steps {}: the whole run warms up, and its largest rate is {:.3g} of --lr {:.3g}",
+                       scalars.warmup, scalars.steps, learningRate(scalars, scalars.steps - 1), scalars.lr);
+  const bool decays = scalars.schedule == ScheduleKind::Linear || scalars.schedule == ScheduleKind::Cosine;
+  if (decays && scalars.decayStepsGiven && scalars.decaySteps <= scalars.warmup)
+    return fmt::format("--decay-steps {} is not above --warmup {}: the rate falls to --min-lr {:.3g} at the step after the warm-up",
+                       scalars.decaySteps, scalars.warmup, scalars.minLr);
+  return "";
+}
+
 } // namespace kedge::rt

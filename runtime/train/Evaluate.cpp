@@ -20,6 +20,14 @@ RowRange EvaluationRounds::rowsOf(int64_t round, int64_t rank) const {
   return {first, std::min(batch, rows - first)};
 }
 
+void checkEvaluation(const Program &program) {
+  const std::vector<std::string> &draws = program.options.drawsInEvaluation;
+  if (!draws.empty())
+    fail("evaluation: {} random numbers of the model are no Dropout's ('{}'{}), and nothing shows whether model.eval() switches them "
+         "off: compile with --allow random-evaluation to draw them here, too, or leave evaluation and --predict out",
+         draws.size(), draws.front(), draws.size() > 1 ? " and others" : "");
+}
+
 void takeBuffersOfFirstRank(Executor &executor) {
   Communicator *communicator = executor.communicator();
   if (!communicator)
@@ -36,6 +44,7 @@ Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &
   if (!program.function("eval") || (!lossRows && !lossSum))
     fail("the program '{}' has no evaluation loss: leave out --eval-every, --eval-data and --eval-tokens",
          program.name);
+  checkEvaluation(program);
   const int64_t batch = program.options.batch, rest = data.rows() % batch;
   if (!lossRows && !program.options.ignoreIndex && rest != 0)
     fail("evaluation: the loss of this model is one number a batch, so a last batch of {} of {} rows cannot "

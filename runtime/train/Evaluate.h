@@ -57,6 +57,9 @@ private:
 };
 
 /// Running statistics differ between ranks during training; evaluation and exports use those of rank 0.
+/// An error where evaluation would draw random numbers that may belong to training alone.
+void checkEvaluation(const Program &program);
+
 void takeBuffersOfFirstRank(Executor &executor);
 
 /// Called with rows as they are predicted.

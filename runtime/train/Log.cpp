@@ -93,6 +93,8 @@ void Log::write(const LogLine &line) {
   Line text;
   text.key("step");
   text.number(line.step);
+  text.key("completed_steps");
+  text.number(line.step + 1);
   text.key("loss");
   text.real(line.loss);
   text.key("lr");
@@ -110,7 +112,11 @@ void Log::write(const LogLine &line) {
   text.key("seconds");
   text.real(line.seconds);
   text.key("tokens_per_second");
-  text.real(line.tokensPerSecond);
+  text.real(line.countsTokens ? line.perSecond : std::nan(""));
+  if (!line.countsTokens) {
+    text.key("samples_per_second");
+    text.real(line.perSecond);
+  }
   text.key("memory_bytes");
   text.number(line.memoryBytes);
   if (line.evalLoss) {

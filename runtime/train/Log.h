@@ -9,13 +9,14 @@
 namespace kedge::rt {
 
 struct LogLine {
-  int64_t step = 0;
+  int64_t step = 0; ///< from 0: the steps before it
   double loss = 0;
   std::optional<double> lr, gradNorm; ///< null in the log if not set
   double lossScale = 1;
   bool skipped = false;
   int64_t growthCounter = 0, optimizerSteps = 0;
-  double seconds = 0, tokensPerSecond = 0;
+  double seconds = 0, perSecond = 0;
+  bool countsTokens = false; ///< perSecond is of tokens, not of samples
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;
   std::vector<MetricValue> metrics; ///< in addition to evalLoss

@@ -53,12 +53,12 @@ ordered_json openManifest(std::string_view text) {
   return manifest;
 }
 
-void checkRange(const char *key, double value) {
+void checkRange(const char *key, double value, const char *name) {
   std::string flag = std::string("--") + key;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const NumberRange *range = rangeOf(flag);
   if (range && !isWithin(*range, value))
-    fail("'{}' is {}, expected {}", key, value, rangeText(*range));
+    fail("'{}' is {}, expected {}", name ? name : key, value, rangeText(*range));
 }
 
 ordered_json lineJson(const LogLine &line) {
@@ -71,7 +71,7 @@ ordered_json lineJson(const LogLine &line) {
   json["growth_counter"] = line.growthCounter;
   json["optimizer_steps"] = line.optimizerSteps;
   json["seconds"] = number(line.seconds);
-  json["tokens_per_second"] = number(line.tokensPerSecond);
+  json[line.countsTokens ? "tokens_per_second" : "samples_per_second"] = number(line.perSecond);
   json["memory_bytes"] = line.memoryBytes;
   return json;
 }
@@ -87,7 +87,8 @@ LogLine lineIn(const ordered_json &json, int64_t step) {
   line.growthCounter = json.at("growth_counter");
   line.optimizerSteps = json.at("optimizer_steps");
   line.seconds = numberIn(json, "seconds").value_or(0);
-  line.tokensPerSecond = numberIn(json, "tokens_per_second").value_or(0);
+  line.countsTokens = json.contains("tokens_per_second");
+  line.perSecond = numberIn(json, line.countsTokens ? "tokens_per_second" : "samples_per_second").value_or(0);
   line.memoryBytes = json.at("memory_bytes");
   return line;
 }

@@ -23,7 +23,10 @@ const char *functionThatPredicts(const Program &program, const std::string &name
 
 } // namespace
 
-void checkPredictable(const Program &program, const std::string &name) { functionThatPredicts(program, name); }
+void checkPredictable(const Program &program, const std::string &name) {
+  checkEvaluation(program);
+  functionThatPredicts(program, name);
+}
 
 TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows) {
   const TensorDesc &desc = outputOf(program, functionThatPredicts(program, name), name)->desc;

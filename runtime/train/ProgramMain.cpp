@@ -37,9 +37,9 @@ int withOutput(int code) {
   if (code > 128)
     return code;
   if (const char *reason = lostOutput(); *reason)
-    fail("standard output takes no more text: {}", reason);
+    fail("cannot write to standard output: {}", reason);
   if (caughtSignal() == SIGPIPE)
-    fail("standard error takes no more text");
+    fail("cannot write to standard error");
   return code;
 }
 
@@ -50,6 +50,13 @@ Launched startedAs(bool withTorchrun) {
   } catch (const Error &) {
     return {{0, 0}, 0, 0, {}};
   }
+}
+
+/// NCCL's own switch; who sets it needs no flag.
+void shareGpus(const ProgramImage &image) {
+  if (!image.device)
+    fail("--shared-gpu: this program is for CPUs, whose ranks share a machine without it");
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
 }
 
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
@@ -71,6 +78,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
       std::puts(program.plan.dump(1).c_str());
     return withOutput(0);
   }
+  if (options.sharedGpu && !wrong)
+    shareGpus(image);
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
   if (roll)

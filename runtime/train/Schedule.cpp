@@ -79,18 +79,19 @@ RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved
                           const CompileOptions &program) {
   RunScalars r;
   r.steps = firstOf<int64_t>(given.steps, saved.steps, 0);
-  r.decayStepsGiven = given.decaySteps || saved.decaySteps;
-  r.decaySteps = firstOf<int64_t>(given.decaySteps, saved.decaySteps, r.steps);
-  r.warmup = firstOf<int64_t>(given.warmup, saved.warmup, 0);
+  const ScalarOptions &compiled = program.schedule;
+  r.decayStepsGiven = given.decaySteps || saved.decaySteps || compiled.decaySteps;
+  r.decaySteps = firstOf<int64_t>(given.decaySteps, saved.decaySteps, compiled.decaySteps.value_or(r.steps));
+  r.warmup = firstOf<int64_t>(given.warmup, saved.warmup, compiled.warmup.value_or(0));
   r.seed = firstOf<int64_t>(given.seed, saved.seed, program.seed);
   r.lr = firstOf(given.lr, saved.lr, program.lr);
-  r.minLr = firstOf(given.minLr, saved.minLr, 0.0);
-  r.warmupStart = firstOf(given.warmupStart, saved.warmupStart, 0.0);
+  r.minLr = firstOf(given.minLr, saved.minLr, compiled.minLr.value_or(0));
+  r.warmupStart = firstOf(given.warmupStart, saved.warmupStart, compiled.warmupStart.value_or(0));
   r.weightDecay = firstOf(given.weightDecay, saved.weightDecay, program.weightDecay);
   r.beta1 = firstOf(given.beta1, saved.beta1, program.beta1);
   r.beta2 = firstOf(given.beta2, saved.beta2, program.beta2);
   r.eps = firstOf(given.eps, saved.eps, program.eps);
-  r.schedule = firstOf(given.schedule, saved.schedule, ScheduleKind::Constant);
+  r.schedule = firstOf(given.schedule, saved.schedule, compiled.schedule.value_or(ScheduleKind::Constant));
   r.shuffle = given.shuffle ? given.shuffle : saved.shuffle;
   if (r.schedule == ScheduleKind::Wsd && !r.decayStepsGiven)
     fail("--schedule wsd needs --decay-steps: the length of the decay at the end of --steps");

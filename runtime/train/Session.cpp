@@ -2,6 +2,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/MapGuard.h"
+#include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/Adapters.h"
 #include "runtime/train/Alike.h"
@@ -101,20 +102,42 @@ void Session::resume() {
   }
   const ScalarOptions saved = checkpoint ? checkpoint->scalars : ScalarOptions{};
   const bool hasData = !options.data.empty() || !options.tokens.empty();
-  if (!options.scalars.steps && !saved.steps && hasData)
-    fail("--steps N is missing: how many optimizer steps to train in all");
-  scalars = resolveScalars(options.scalars, saved, program.options);
+  if (!options.scalars.steps && !saved.steps && hasData && options.epochs == 0)
+    fail("--steps N is missing: how many optimizer steps to train in all (or --epochs N: how often all rows are used)");
+  ScalarOptions given = options.scalars;
+  if (options.epochs != 0)
+    given.steps = stepsOfEpochs();
+  scalars = resolveScalars(given, saved, program.options);
   checkEffects(options, scalars, program.options, progress.step);
+}
+
+void Session::warnOf(const std::string &text) const {
+  if (!text.empty() && world.isFirst())
+    say(fmt::format("kedge: warning: {}", printable(text)));
+}
+
+/// As a DataLoader that keeps its last, smaller batch counts them, but that the rows go on without a gap.
+int64_t Session::stepsOfEpochs() {
+  data = std::make_unique<Dataset>(program, trainingFiles(options), true);
+  const int64_t rows = data->rows(), each = rowsInStep(world, program.options.batch, program.options.accumulate);
+  if (rows > (int64_t(1) << 40) / options.epochs)
+    fail("--epochs {}: of {} rows are more steps than a run has; give --steps", options.epochs, rows);
+  const int64_t steps = (options.epochs * rows + each - 1) / each;
+  if (world.isFirst())
+    say(fmt::format("kedge: note: {} epochs of {} rows are {} steps of {} rows", options.epochs, rows, steps, each));
+  return steps;
 }
 
 void Session::openData() {
   if (progress.step < scalars.steps) {
-    data = std::make_unique<Dataset>(program, options.data, options.tokens, "--data", true);
+    if (!data)
+      data = std::make_unique<Dataset>(program, trainingFiles(options), true);
     data->shuffle(scalars.shuffle);
+    warnOf(data->aboutLabels());
+    warnOf(aboutSchedule(scalars));
   }
   if (!options.evalData.empty() || !options.evalTokens.empty())
-    evalData = std::make_unique<Dataset>(program, options.evalData, options.evalTokens, "--eval-data",
-                                         options.predict.empty());
+    evalData = std::make_unique<Dataset>(program, evaluationFiles(options), options.predict.empty());
   checkSameData(ranks, data ? data->rows() : 0, evalData ? evalData->rows() : 0);
 }
 
@@ -192,7 +215,7 @@ int Session::run() {
   else if (exportsWhenStopped())
     exportStopped();
   if (signal == SIGPIPE)
-    throw AgreedError(fmt::format("standard error takes no more text: the run ended after {} of {} steps", progress.step,
+    throw AgreedError(fmt::format("cannot write to standard error: the run ended after {} of {} steps", progress.step,
                                   scalars.steps));
   return signal == 0 ? 0 : 128 + signal;
 }

@@ -25,6 +25,8 @@ public:
 
 private:
   void checkOptions();
+  int64_t stepsOfEpochs();
+  void warnOf(const std::string &text) const;
   void openData();
   void resume();
   void makeExecutor();

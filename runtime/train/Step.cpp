@@ -166,7 +166,7 @@ void StepRunner::readAhead(const Progress &progress, int64_t micro) {
 void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
-  StepObserver observer(executor, {loss, items, forward == "step" ? gradNorm : nullptr}, whenNonFinite != NonFiniteStep::Passes);
+  StepObserver observer(executor, {loss, items, forward == "step" ? gradNorm : nullptr}, !isHandled());
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
   if (watcher && watcher->wants(progress.step) && forward == "step")
@@ -175,6 +175,8 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   observer.readLoss();
   if (whenNonFinite == NonFiniteStep::Ends && loss && !std::isfinite(observer.lossSum))
     explainLoss(progress, micro, observer.lossSum);
+  if (whenNonFinite == NonFiniteStep::Scales && loss && !std::isfinite(observer.lossSum))
+    refuseData(progress, micro);
   readAhead(progress, micro);
   sums.loss += observer.lossSum;
   const Communicator *ranks = executor.communicator();
@@ -186,7 +188,7 @@ void StepRunner::runUpdate(const Progress &progress, Sums &sums) {
   StepPoint point = pointOf(progress, program.options.accumulate - 1);
   point.items = program.options.loss == LossKind::Items ? sums.items : program.options.nominalItems;
   writer.write(executor, scalars, point);
-  StepObserver observer(executor, {nullptr, nullptr, gradNorm}, whenNonFinite != NonFiniteStep::Passes);
+  StepObserver observer(executor, {nullptr, nullptr, gradNorm}, !isHandled());
   observer.step = progress.step;
   observer.itemCount = point.items;
   if (watcher && watcher->wants(progress.step))

@@ -37,7 +37,8 @@ public:
 enum class NonFiniteStep : uint8_t {
   Ends,  ///< the run ends with an error that names the first such value
   Skips, ///< the update is skipped; the program must support this (canSkipUpdates)
-  Passes ///< the program itself handles it: loss scaling
+  Scales, ///< the program itself skips it: loss scaling; but not where the data are at fault
+  Passes  ///< the same, whatever the data are
 };
 
 /// Whether a program can skip an update when it knows all gradients.
@@ -64,6 +65,8 @@ private:
   void fill(const Progress &progress, int64_t micro);
   void readAhead(const Progress &progress, int64_t micro);
   void runUpdate(const Progress &progress, Sums &sums);
+  void refuseData(const Progress &progress, int64_t micro);
+  bool isHandled() const { return whenNonFinite == NonFiniteStep::Scales || whenNonFinite == NonFiniteStep::Passes; }
   [[noreturn]] void explainLoss(const Progress &progress, int64_t micro, double lossSum);
   [[noreturn]] void explainGradients(const Progress &progress, double norm);
   NonFiniteGradients findAgain(const Progress &progress);

@@ -52,6 +52,16 @@ void StepRunner::explainLoss(const Progress &progress, int64_t micro, double val
   failWith(head, found, "no value before it is");
 }
 
+/// No scale helps against what is in a file. Ranks agree: all of them have the same sum.
+void StepRunner::refuseData(const Progress &progress, int64_t micro) {
+  const std::optional<Dataset::Place> place = data.firstNonFinite(rowsOf(progress, micro));
+  std::optional<Word> word;
+  if (place)
+    word = {0, fmt::format("row {}, element {} of {} is not finite", place->row, place->element, place->file)};
+  failWithFirstWord(executor.communicator(), fmt::format("the loss of step {} is not finite: ", progress.step), word,
+                    "; correct the data");
+}
+
 /// All micro-batches run again, on all ranks alike. Accumulators then hold what they held.
 NonFiniteGradients StepRunner::findAgain(const Progress &progress) {
   NonFiniteGradients first;

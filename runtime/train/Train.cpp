@@ -30,7 +30,7 @@ LogLine Session::runStep(StepRunner &runner) {
   LogLine line;
   line.step = progress.step - 1;
   if (step.result.items == 0 && !warnedEmpty && world.isFirst()) {
-    say(fmt::format("kedge: warning: step {} has no item: every label is ignored; loss and gradient are 0", line.step));
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss and gradient are 0", line.step));
     warnedEmpty = true;
   }
   const CompileOptions &compiled = program.options;
@@ -45,7 +45,8 @@ LogLine Session::runStep(StepRunner &runner) {
   line.optimizerSteps = progress.optimizerSteps;
   line.seconds = taken.count();
   const auto rows = static_cast<double>(rowsInStep(world, compiled.batch, compiled.accumulate));
-  line.tokensPerSecond = rows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
+  line.countsTokens = compiled.tokensPerRow > 1;
+  line.perSecond = rows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
   line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
   return line;
 }

@@ -1,8 +1,9 @@
-// Files that programs read: npy, safetensors, token files, ONNX weights, manifests. The first byte says which.
+// Files that programs read: npy, safetensors, token files, ONNX weights, manifests with and without a checksum. The first byte says which.
 #include "runtime/data/Source.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/Manifest.h"
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +49,16 @@ void readTokens(const std::string &path) {
     seen = static_cast<char>(file.at(0) + file.at(file.tokens() - 1));
 }
 
+/// What is behind the checksum: a manifest that was edited and sealed again.
+void readSealed(const Folder &folder, const std::string &text) {
+  const auto manifest = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!manifest.is_object())
+    return;
+  const std::string sealed = sealedManifest(manifest);
+  folder.write("manifest.json", reinterpret_cast<const uint8_t *>(sealed.data()), sealed.size());
+  readCheckpoint(folder.path, /*files=*/false);
+}
+
 void read(char kind, const Folder &folder, const uint8_t *data, size_t size) {
   const std::string file = folder.write(kind == 'm' ? "manifest.json" : "file", data, size);
   if (kind == 'n') {
@@ -59,6 +70,8 @@ void read(char kind, const Folder &folder, const uint8_t *data, size_t size) {
     touchAll(TensorFile::openOnnx(file));
   else if (kind == 'm')
     readCheckpoint(folder.path, /*files=*/true);
+  else if (kind == 'c')
+    readSealed(folder, std::string(reinterpret_cast<const char *>(data), size));
   else
     readTokens(file);
 }
@@ -99,5 +112,7 @@ std::vector<std::vector<uint8_t>> fuzzSeeds() {
                                R"("b":{"dtype":"I64","shape":[1],"data_offsets":[24,32]}})", 32)),
           seed('t', std::string(64, 3)),
           seed('o', std::string("\x3a\x12\x2a\x10\x08\x01\x10\x01\x42\x01w\x4a\x04\x01\x02\x03\x04", 17)),
-          seed('m', manifest)};
+          seed('m', manifest),
+          seed('m', sealedManifest(nlohmann::ordered_json::parse(manifest))),
+          seed('c', manifest)};
 }

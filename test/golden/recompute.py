@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 
-TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
+TIMINGS = ("seconds", "tokens_per_second", "samples_per_second", "memory_bytes")
 STEPS = "12"
 SAME_AS_PLAN = ("arena_bytes", "functions", "recompute", "peak_breakdown", "state_bytes", "unconstrained_peak_bytes")
 

@@ -3,7 +3,7 @@
 import json
 import sys
 
-TIMINGS = ("seconds", "tokens_per_second", "memory_bytes")
+TIMINGS = ("seconds", "tokens_per_second", "samples_per_second", "memory_bytes")
 
 
 def steps(path):

@@ -89,7 +89,15 @@ def computed():
            ["f.0.bias", "f.0.weight", "f.1.weight", "ln_1.bias", "ln_1.weight", "other.bias", "other.weight"])
 
 
+def unfolded():
+    # Without constant folding the head reads the table itself: told for people, too, not only in JSON.
+    result = run("kedge", "lint", HERE / "unfolded.onnx")
+    assert result.returncode == 2 and "'wte.weight' and 'lm_head.weight' train as one tensor" in result.stdout, result
+    assert "wte.weight  is lm_head.weight, too  at /lm_head/Transpose" in result.stdout, result.stdout
+
+
 ties()
+unfolded()
 freezes()
 exports()
 computed()

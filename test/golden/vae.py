@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a variational autoencoder with several seeds: vae.py FOLDER OUT. Its mean loss is PyTorch's with other noise.
 
-Also: the noise of a seed is the same twice, of another seed another, and drawn in evaluation.
+Also: the noise of a seed is the same twice, of another seed another; evaluation is refused, and draws it where it is allowed to.
 """
 import json
 import math
@@ -14,8 +14,11 @@ folder, out = map(pathlib.Path, sys.argv[1:3])
 out.mkdir(parents=True, exist_ok=True)
 program, log = out / "program", out / "log.jsonl"
 reference = json.loads((folder / "reference.json").read_text())
-subprocess.run(["kedge", "compile", folder / "model.onnx", "--shape", "input=16x10", "--loss-output", "loss", "--optimizer", "adam",
-                "--train-mode", "-o", program], check=True)
+
+
+def compiled(*words):
+    subprocess.run(["kedge", "compile", folder / "model.onnx", "--shape", "input=16x10", "--loss-output", "loss", "--optimizer", "adam",
+                    "--train-mode", *words, "-o", program], check=True)
 
 
 def losses(seed, steps, *words):
@@ -24,6 +27,12 @@ def losses(seed, steps, *words):
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
+compiled()
+data = f"input={folder / 'input.npy'}"
+refused = subprocess.run([program, "--data", data, "--eval-data", data, "--steps", "1"], capture_output=True, text=True)
+assert refused.returncode == 1 and "--allow random-evaluation" in refused.stderr, refused
+
+compiled("--allow", "random-evaluation")
 found = []
 for seed in range(8):
     run = [line["loss"] for line in losses(seed, reference["steps"])]

@@ -81,23 +81,21 @@ def adamw(lr):
     return lambda parameters: torch.optim.AdamW(parameters, lr=lr, weight_decay=0.0)
 
 
-def train(model, data, rows, steps, loss, optimizer, autocast=None, scale=1.0, narrow=None):
-    """PyTorch's losses, and the trained copy of `model`. `narrow` names a type that floats of the data are rounded to."""
+def train(model, data, rows, steps, loss, optimizer, micro=1):
+    """PyTorch's losses over `micro` batches of `rows` a step, and the trained copy of `model`."""
     trained, losses = copy.deepcopy(model), []
     update = optimizer([p for p in trained.parameters() if p.requires_grad])
     for step in range(steps):
-        batch = {k: torch.from_numpy(v[(np.arange(rows) + step * rows) % len(v)]) for k, v in data.items()}
-        labels = batch.pop("labels", None)
-        with torch.autocast("cpu", dtype=autocast, enabled=autocast is not None):
-            output = trained(*batch.values())
         update.zero_grad(set_to_none=True)
-        value = LOSSES[loss](output.float(), labels)
-        (value * scale).backward()
-        for parameter in trained.parameters():
-            if parameter.grad is not None:
-                parameter.grad /= scale
+        total = 0.0
+        for part in range(micro):
+            batch = {k: torch.from_numpy(v[(np.arange(rows) + (step * micro + part) * rows) % len(v)]) for k, v in data.items()}
+            labels = batch.pop("labels", None)
+            value = LOSSES[loss](trained(*batch.values()).float(), labels) / micro
+            value.backward()
+            total += value.item()
         update.step()
-        losses.append(value.item())
+        losses.append(total)
     return losses, trained
 
 

@@ -1,5 +1,5 @@
 """The advice of messages about a DeepSpeed configuration, followed: deepspeed_advice.py MODEL-FOLDER OUT. Each message is brought
-about; each way out that it names then gives a plan. What lines tell to give the program, a program takes."""
+about; each way out that it names then gives a plan. The schedule becomes the program's defaults."""
 import json
 import pathlib
 import re
@@ -71,7 +71,7 @@ CASES = [
 followed = 0
 for wrong, options, advice, *ways in CASES:
     code, said = run("plan", wrong, *options)
-    note = "kedge: note" in said and code == 0 and wrong == {"activation_checkpointing": {}}
+    note = "kedge: warning" in said and code == 0 and wrong == {"activation_checkpointing": {}}
     assert advice in said and (code == 1 or note), (wrong, options, code, said)
     for better, words in ways:
         code, said = run("plan", better, *words)
@@ -81,10 +81,10 @@ for wrong, options, advice, *ways in CASES:
 config = scheduler("WarmupCosineLR", warmup_num_steps=2, total_num_steps=5, cos_min_ratio=0.1, warmup_min_ratio=0.5)
 code, said = run("compile", {**config, **optimizer("SGD", lr=0.05)}, "-o", out / "program")
 assert code == 0, said
-flags = re.findall(r"give the program (--[a-z-]+) (\w[\w.]*)", said)
+flags = re.findall(r"scheduler\.[^:]*: applied: (--[a-z-]+)", said)
 data = [word for name in ("input", "labels") for word in ("--data", f"{name}={folder / name}.npy")]
-subprocess.run([out / "program", *data, "--steps", "5", "--log", out / "log", *(word for flag in flags for word in flag)],
+subprocess.run([out / "program", *data, "--steps", "5", "--log", out / "log"],
                check=True, stderr=subprocess.DEVNULL)
 rates = [json.loads(line)["lr"] for line in (out / "log").read_text().splitlines()]
-assert len(flags) == 4 and rates[0] < rates[1] == rates[2] > rates[3] > rates[4], (flags, rates)
-print(f"{len(CASES)} messages, {followed} ways out; the program takes {len(flags)} flags")
+assert len(flags) == 5 and rates[0] < rates[1] == rates[2] > rates[3] > rates[4], (flags, rates)
+print(f"{len(CASES)} messages, {followed} ways out; the program has {len(flags)} defaults of its schedule")

@@ -9,6 +9,7 @@
 #include "driver/Report.h"
 #include "driver/SavedIr.h"
 #include "driver/Worlds.h"
+#include "driver/Remedies.h"
 #include "kedge/Link/Link.h"
 #include "kedge/Support/Error.h"
 #include <cstdio>
@@ -85,7 +86,7 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == "exec")
     return output(options, compilation.text()), 0;
   if (!compilation.fits())
-    return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
+    return fprintf(stderr, "%s", compilation.whyNothingFits(remediesText(options)).c_str()), 2;
   if (object)
     compilation.emitObject(options.output);
   else if (library)

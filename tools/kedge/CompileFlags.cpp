@@ -27,6 +27,11 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   command.add_option("--betas", o.betas, "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)")->delimiter(',')->expected(2)->allow_extra_args(false)->group(group);
   command.add_option("--eps", o.eps, "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)")->group(group);
   command.add_option("--weight-decay", o.weightDecay, "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)")->group(group);
+  command.add_option("--schedule", o.schedule.kind, "default schedule of the program (constant)")->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}))->group(group);
+  command.add_option("--warmup", o.schedule.warmup, "default warm-up of the program, in steps (0)")->group(group);
+  command.add_option("--warmup-start", o.schedule.warmupStart, "default share of the rate that warm-up starts from (0)")->group(group);
+  command.add_option("--decay-steps", o.schedule.decaySteps, "default step at which a schedule ends (--steps); wsd: length of the decay")->group(group);
+  command.add_option("--min-lr", o.schedule.minLr, "default rate at the end of a schedule (0)")->group(group);
 }
 
 int64_t bytesGiven(const std::string &flag, const std::string &text) {
@@ -78,7 +83,7 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
 double positive(const std::string &flag, const std::string &text) {
   if (const std::string wrong = rt::outOfRange(*rt::rangeOf(flag), text); !wrong.empty())
     fail("{}: {}", flag, wrong);
-  return std::stod(text);
+  return *rt::decimalIn(text);
 }
 
 void addGradientTypes(CLI::App &command, CompileOptions &o) {

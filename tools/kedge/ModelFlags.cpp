@@ -1,6 +1,7 @@
 #include "ModelFlags.h"
 #include "kedge/Support/Error.h"
 #include <charconv>
+#include <filesystem>
 
 namespace kedge::tool {
 
@@ -71,7 +72,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_flag("--train-mode", options.trainMode, "put Dropout and BatchNormalization into training mode")
+      .add_flag("--train-mode", options.trainMode, "put Dropout and BatchNormalization into training mode; --train-mode=REGEX: those of these modules alone")
       ->group(group);
   command
       .add_option("--tie", options.tie,
@@ -91,7 +92,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
 }
 
 std::vector<std::string> repeatShape(int argc, char **argv) {
-  const std::string shape = "--shape";
+  const std::string shape = "--shape", mode = "--train-mode";
   std::vector<std::string> words;
   bool belongs = false; // the word before was a shape
   for (int at = 1; at < argc; ++at) {
@@ -100,6 +101,10 @@ std::vector<std::string> repeatShape(int argc, char **argv) {
     const bool another = belongs && !first && word[0] != '-' && word.find('=') != std::string::npos;
     if (another)
       words.push_back(shape);
+    if (at > 1 && argv[at - 1] == mode && word[0] != '-' && !std::filesystem::is_regular_file(word)) {
+      words.back() += "=" + word; // an expression; a file is the model
+      continue;
+    }
     belongs = first || another;
     words.push_back(word);
   }

@@ -28,8 +28,12 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
   const bool isSgd = o.optimizer == "sgd", isMuon = o.optimizer == "muon";
   return {{{"--momentum"}, isSgd || isMuon || o.optimizer == "rmsprop" || o.momentum == 0.0,
            fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
+          {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
           {{"--nesterov"}, isMuon || (isSgd && o.momentumOrDefault() > 0), "it is a form of momentum; give --optimizer sgd and --momentum with it"},
           {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
+          {{"--min-lr", "--decay-steps"}, o.schedule.kind.value_or("constant") != "constant",
+           "--schedule constant keeps the rate; give another schedule with it"},
+          {{"--warmup-start"}, o.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
           {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
           {{"--accumulate-dtype"}, o.accumulate > 1, "without --accumulate there are no accumulators; give --accumulate N with it"}};
 }

@@ -8,9 +8,11 @@
 #include "driver/PlanCheck.h"
 #include "driver/ProgramOptions.h"
 #include "driver/Report.h"
+#include "driver/Remedies.h"
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Support/Error.h"
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <fmt/ranges.h>
 
@@ -35,9 +37,10 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
   std::string tables;
   report["compare"] = nlohmann::json::array();
   const auto add = [&](const char *what, const nlohmann::json &rows) {
-    tables += "\n" + compareText(what, rows);
+    tables += "\n" + compareText(what, rows, !options.memoryBudget.empty());
     report["compare"].insert(report["compare"].end(), rows.begin(), rows.end());
   };
+  expectRows(options);
   add("recompute", comparePolicies(options));
   if (options.precisions.size() > 1)
     add("precision", comparePrecisions(options));
@@ -47,7 +50,7 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
     add("ranks", compareStages(options));
     add("step by step", compareSteps(options));
   }
-  return tables;
+  return tables + compareNote(options);
 }
 
 /// The frontier is what the solver chooses from: no other way to compute again has one.
@@ -85,7 +88,7 @@ int runPlan(const CompileOptions &options) {
   fwrite(text.data(), 1, text.size(), stdout);
   fflush(stdout);
   if (!compilation.fits())
-    return fprintf(stderr, "%s", compilation.whyNothingFits().c_str()), 2;
+    return fprintf(stderr, "%s", compilation.whyNothingFits(remediesText(options)).c_str()), 2;
   const std::string worse = stored ? worseThan(*stored, report) : "";
   if (worse.empty())
     return 0;
@@ -101,6 +104,14 @@ void checkBudgetOfMaxBatch(const CLI::Option &budget) {
   if (std::string text = budget.as<std::string>(); text.find('%') != std::string::npos)
     fail("--max-batch: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", text);
 }
+/// Of "20%".
+double shareOf(const std::string &text) {
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || std::string_view(end, static_cast<size_t>(text.data() + text.size() - end)) != "%" || !(percent >= 0) || percent > 1e6)
+    fail("--max-added-time {}: expected a share of the step's time, as in 20%", text);
+  return percent / 100;
+}
 } // namespace
 
 void addPlanCommand(CLI::App &app, int &exitCode) {
@@ -114,8 +125,12 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--frontier", options->frontier, "add a table: added time for a range of budgets, with a proven bound")->group("Output");
   command->add_option("--check", options->checkFile, "FILE.json: exit 2 when the peak or the added time is worse than this stored plan's")->group("Output");
   command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
+  command->add_option_function<std::string>("--max-added-time", [options](const std::string &text) { options->maxAddedTime = shareOf(text); },
+                                            "PERCENT: with --max-batch, the most that computing again may add to a step, as in 20%")->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
+    if (options->maxAddedTime && options->maxBatchInput.empty())
+      fail("--max-added-time bounds what --max-batch looks for; give --max-batch INPUT with it");
     if (options->maxBatchInput.empty())
       return void(exitCode = runPlan(*options));
     checkBudgetOfMaxBatch(*command->get_option("--memory-budget"));

@@ -12,7 +12,7 @@ namespace {
 std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
   const std::string name = option.get_name(), group = option.get_group();
   // Defaults of the program's own options.
-  for (const char *scalar : {"--lr", "--betas", "--eps", "--weight-decay"})
+  for (const char *scalar : {"--lr", "--betas", "--eps", "--weight-decay", "--schedule", "--warmup", "--warmup-start", "--decay-steps", "--min-lr"})
     if (name == scalar)
       return Phase::Exec;
   if (group == "Output")

@@ -17,6 +17,7 @@ struct ScheduledLaunch {
   LaunchCost cost;
   double seconds = 0;
   std::optional<train::FunctionKind> kind = std::nullopt; ///< kind of the function
+  std::string lastReads = {}; ///< names of the values that no later launch uses; by launchesAsRun
 };
 
 /// The launches of all functions of a level-3 module, in order.

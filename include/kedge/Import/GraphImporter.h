@@ -68,6 +68,8 @@ private:
   void updateVariables(const model::TrainingInfo &info, const ImportScope &stage);
   /// The state that an initializer became; null if it became a constant.
   mlir::FlatSymbolRefAttr variable(llvm::StringRef initializer) const;
+  /// A buffer that forward updates: a result bound to its state.
+  void updateBuffer(const model::Node &node);
   void importInput(const model::ValueInfo &input);
   llvm::SmallVector<int64_t> inputShape(const model::ValueInfo &input);
   void bindSymbols(const model::Graph &graph);

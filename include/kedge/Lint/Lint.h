@@ -8,6 +8,9 @@
 
 namespace kedge::lint {
 
+/// Domain of operators that only a compilation knows: ByMode(training, evaluation).
+inline constexpr std::string_view ownDomain = "kedge";
+
 enum class Severity { Error, Warning, Note };
 std::string_view severityName(Severity); // "error", "warning", "note"
 
@@ -48,6 +51,7 @@ struct Options {
   std::vector<std::string> train,
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
+  std::vector<std::string> trainModules; ///< --train-mode=REGEX: these modules alone, whatever mode the exporter notes
   bool strict = false; ///< verdicts that rest on a guess are errors
   std::vector<std::string> tie; // expressions, searched in the names of parameters that share a tensor
   std::set<std::string> allow;
@@ -59,6 +63,8 @@ struct Options {
 /// The questions about operators that lint asks the compiler; see lintOperators() in LintOps.h.
 struct Operators {
   std::function<bool(const std::string &domain, const std::string &op)> isSupported, hasGradient;
+  /// Why this form of an operator that has a gradient has none: "reduction 'max'"; "" when it has.
+  std::function<std::string(const model::Node &)> gradientGap;
   /// `operand` is ONNX's operand number. Called only where ONNX itself defines a gradient.
   std::function<bool(const std::string &domain, const std::string &op, size_t operand)> isDifferentiable;
 };
@@ -74,6 +80,10 @@ struct Report {
   /// From prepare(): the model as loaded, and the model with repairs and ties but not in
   /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
+  /// `exported` without the random numbers, besides Dropout's, and updates of buffers that end with training; null without any.
+  std::shared_ptr<const model::Model> inference;
+  /// Nodes that draw random numbers in evaluation, too, and are not accepted by --allow.
+  std::vector<std::string> drawsInEvaluation;
   std::shared_ptr<const model::Model> trained; // the same in the modes that training has
   std::vector<std::string> modes;              // those of `changes` that are about modes
 
@@ -94,9 +104,10 @@ std::vector<std::string> repair(model::Model &);
 /// Always done, since a transposed copy is the same parameter. Returns one sentence for each change.
 std::vector<std::string> tieCopies(model::Model &);
 
-/// Sets Dropout and BatchNormalization to training mode, in the
-/// newest form of the operator. Returns one sentence for each change.
-std::vector<std::string> setTrainMode(model::Model &);
+/// Sets Dropout and BatchNormalization to training mode, in the newest form of the operator: those whose name or module
+/// fits one of the expressions; without expressions all, but for norms that were in eval() beside others in train() when
+/// the file was exported. Returns one sentence for each change.
+std::vector<std::string> setTrainMode(model::Model &, const std::vector<std::string> &modules = {});
 
 /// Everything that compile, plan and lint do: repairs, ties and training mode, in place, as the
 /// options ask. The report is about the model before ties, so it still lists tensors that ties remove.
@@ -109,8 +120,8 @@ std::optional<int64_t> paddingIndex(const model::Node &);
 struct PyTorchGradient {
   bool stops = false;        ///< detach()
   bool clamps = false;       ///< bounds that are numbers: nothing passes on them
+  bool scalesByFrequency = false; ///< embedding(scale_grad_by_freq=True)
   bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
-  bool zeroAtZero = false;   ///< the root in std() or a distance: none where the result is 0
 };
 PyTorchGradient pyTorchGradient(const model::Node &);
 /// Whether this Identity is a detach().

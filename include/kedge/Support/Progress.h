@@ -11,6 +11,15 @@ using ProgressListener = std::function<void(const std::string &what, double shar
 void setProgressListener(ProgressListener listener);
 void tellProgress(const std::string &what, double share);
 
+/// One of several computations, as "row 2 of 6": while it lives, progress is told together with it.
+class ProgressStage {
+public:
+  ProgressStage(const std::string &name, double share);
+  ~ProgressStage();
+  ProgressStage(const ProgressStage &) = delete;
+  ProgressStage &operator=(const ProgressStage &) = delete;
+};
+
 /// Installs a listener that rewrites one line on standard error, at most ten times a
 /// second, and removes it at the end. Does nothing if standard error is not a terminal.
 void showProgressOnTerminal();

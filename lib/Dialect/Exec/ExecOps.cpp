@@ -35,7 +35,15 @@ BufferOp expectBuffer(Operation *op, Value operand) {
   return buffer;
 }
 
+/// Tensors of other elements, of index among them, have no size in memory.
+bool isOfNumbers(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isIntOrFloat();
+}
+
 LogicalResult verifyBytes(Operation *op, BufferOp buffer, Type type) {
+  if (!isOfNumbers(type))
+    return op->emitOpError() << "touches a " << type << ", expected a ranked tensor of numbers";
   int64_t needed = bytesOf(type);
   if (static_cast<int64_t>(buffer.getSize()) >= needed)
     return success();
@@ -54,8 +62,8 @@ LogicalResult verifyOperands(LaunchOp launch, OperandRange buffers, ArrayAttr ty
       return failure();
     if (buffer.getHost())
       return launch.emitOpError() << "touches buffer '" << buffer.getName() << "' in host memory: only exec.copy may";
-    if (!isa<RankedTensorType>(type))
-      return launch.emitOpError() << what << " a " << type << ", expected a ranked tensor";
+    if (!isOfNumbers(type))
+      return launch.emitOpError() << what << " a " << type << ", expected a ranked tensor of numbers";
     if (failed(verifyBytes(launch, buffer, type)))
       return failure();
   }
@@ -98,8 +106,8 @@ LogicalResult BufferOp::verify() {
   int64_t first = getFirst(), last = getLast();
   if (first < -1 || last < first)
     return emitOpError() << "lives from launch " << first << " to launch " << last;
-  if (!isa<RankedTensorType>(getType()))
-    return emitOpError() << "holds a " << getType() << ", expected a ranked tensor";
+  if (!isOfNumbers(getType()))
+    return emitOpError() << "holds a " << getType() << ", expected a ranked tensor of numbers";
   if (static_cast<int64_t>(getSize()) < bytesOf(getType()))
     return emitOpError() << "has " << getSize() << " bytes, but holds a " << getType();
   if (getStateAttr() && getBindingsAttr())

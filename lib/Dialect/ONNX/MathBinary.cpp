@@ -122,6 +122,24 @@ LogicalResult PowOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, S
   return success();
 }
 
+/// a - n b, of which n, a whole number, has no gradient.
+LogicalResult ModOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+  GradientBuilder math{builder, getLoc()};
+  if (!isFloatTensor(getA())) {
+    operandGrads.append({Value(), Value()});
+    return success();
+  }
+  Value quotient = math.div(getA(), getB()), whole = quotient;
+  if (getFmod())
+    whole = AbsOp::create(builder, getLoc(), whole);
+  whole = FloorOp::create(builder, getLoc(), whole);
+  if (getFmod())
+    whole = math.mul(whole, SignOp::create(builder, getLoc(), quotient));
+  operandGrads.push_back(math.reduceTo(resultGrads[0], getA()));
+  operandGrads.push_back(math.reduceTo(math.neg(math.mul(resultGrads[0], whole)), getB()));
+  return success();
+}
+
 /// Division traps are avoided as in onnx.Div.
 static Value remainder(ClusterBodyBuilder &body, Value a, Value b) {
   Type type = b.getType();

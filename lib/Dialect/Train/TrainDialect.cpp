@@ -80,6 +80,8 @@ LogicalResult StateOp::verify() {
     return emitOpError("cannot be held: ") << why;
   if (auto weight = dyn_cast_or_null<WeightAttr>(getInitAttr()); weight && (weight.getOffset() < 0 || weight.getLength() < 0))
     return emitOpError("is read from ") << weight << ": a place in a file is not negative";
+  if (getRole() == Role::WorkingCopy && !getOfAttr())
+    return emitOpError("is a working copy of nothing: expected 'of' with the state that it copies");
   if (!getSharding())
     return success();
   Type expected = dist::shardOf(wholeType(), getSharding()->getRanks());

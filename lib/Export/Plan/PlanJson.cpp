@@ -216,14 +216,25 @@ json kedge::planReport(ModuleOp module, const StepCounts &counts) {
   return report;
 }
 
+/// "persistent.wte.weight"; a place without a name is named by its offset. Commas would end the field.
+static std::string persistentId(const std::map<int64_t, std::string> &tensors, int64_t offset) {
+  auto found = tensors.find(offset);
+  std::string id = fmt::format("persistent.{}", found == tensors.end() ? std::to_string(offset) : found->second);
+  return id.find_first_of(",\"\n") == std::string::npos ? id : fmt::format("persistent.{}", offset);
+}
+
 std::string kedge::arenaTable(ModuleOp module) {
   int64_t persistent = 0, time = 0;
   for (auto op : module.getOps<exec::ArenaOp>())
     persistent = op.getPersistent();
   std::map<int64_t, int64_t> persistentSizes; // offset -> bytes, each place once
+  std::map<int64_t, std::string> tensors;     // whose place it is
   for (auto state : module.getOps<train::StateOp>())
-    if (!sched::isOnHost(state))
-      persistentSizes[exec::OffsetNote(state.getContext()).getAttr(state).getInt()] = bytesOf(state.getType());
+    if (!sched::isOnHost(state)) {
+      const int64_t offset = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
+      persistentSizes[offset] = bytesOf(state.getType());
+      tensors[offset] = state.getSymName().str();
+    }
   std::string rows;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>()), id = 0;
@@ -233,6 +244,7 @@ std::string kedge::arenaTable(ModuleOp module) {
       if (!isTransient(buffer, persistent)) {
         auto &bytes = persistentSizes[buffer.getOffset()];
         bytes = std::max<int64_t>(bytes, buffer.getSize());
+        tensors.try_emplace(buffer.getOffset(), buffer.getName().str()); // scalars and results
         continue;
       }
       rows += fmt::format("{}.{},{},{},{},{}\n", function.getSymName().str(), id++,
@@ -244,6 +256,6 @@ std::string kedge::arenaTable(ModuleOp module) {
   }
   std::string table = "id,lower,upper,size,offset\n";
   for (auto [offset, bytes] : persistentSizes)
-    table += fmt::format("persistent.{},0,{},{},{}\n", offset, time, arenaBytes(module, bytes), offset);
+    table += fmt::format("{},0,{},{},{}\n", persistentId(tensors, offset), time, arenaBytes(module, bytes), offset);
   return table + rows;
 }

@@ -26,7 +26,7 @@ std::string recomputation(const json &report) {
   std::string text = fmt::format("recomputation   {}{}, {:.2f}% more time", ops == 0 ? "no ops" : fmt::format("{} ops", ops),
                                  copies ? " and copies" : "", 100 * recompute["overhead"].get<double>());
   if (report["budget_bytes"].is_number())
-    text += fmt::format(" (no plan within the budget: less than {:.2f}%)", 100 * recompute["lower_bound"].get<double>());
+    text += fmt::format(" (any plan within this budget adds at least {:.2f}%)", 100 * recompute["lower_bound"].get<double>());
   return text + "\n";
 }
 
@@ -60,7 +60,7 @@ std::string summary(const json &report, const PlanView &view) {
   const PlanFunction &function = view.functions[view.fullest()];
   int64_t load = function.load[function.fullest()], height = view.arenaBytes - view.persistentBytes;
   if (load > 0)
-    text += fmt::format("packing         {:.2f}% above the largest live set\n",
+    text += fmt::format("packing         {:.2f}% lost in gaps between buffers\n",
                         100 * static_cast<double>(height - load) / static_cast<double>(load));
   if (report.contains("step_seconds"))
     text += fmt::format("a step          {:>10.3g} s  predicted, {:.4g} GFLOP\n", report["step_seconds"].get<double>(),

@@ -4,7 +4,10 @@
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
+#include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Lint/Lint.h"
 
 using namespace mlir;
@@ -32,15 +35,69 @@ template <typename Op> static void importClamp(NodeContext &node) {
   node.setResult(0, onnx::ClipOp::create(node.builder, node.loc, node.require(0), low, high));
 }
 
-/// The root of std() and of distances: where it is 0, PyTorch's gradient is 0, too.
-static void importSqrt(NodeContext &node) {
-  Value x = node.require(0);
-  if (!lint::pyTorchGradient(node.node).zeroAtZero)
-    return importUnary<onnx::SqrtOp>(node);
+/// A function that is -100 at the least and takes a log: half of PyTorch's binary_cross_entropy, of a probability that may be 0.
+static bool isLogOfProbability(NodeContext &node) {
+  if (node.operandCount() != 2 || !node.require(0).getDefiningOp<onnx::LogOp>() || !node.require(1).getDefiningOp())
+    return false;
+  const auto least = node.constantFloats(1, "least log");
+  return least && llvm::all_of(*least, [](double value) { return value == -100; });
+}
+
+/// Its gradient is 1 / max(p, 1e-12), of which the bound of -100 takes nothing.
+static void importMax(NodeContext &node) {
+  if (!isLogOfProbability(node))
+    return importClamp<onnx::MaxOp>(node);
+  OpBuilder &b = node.builder;
+  Value p = node.require(0).getDefiningOp()->getOperand(0);
+  Value least = onnx::MaxOp::create(b, node.loc, p, scalarLike(b, node.loc, p, 1e-12));
+  Value fixed = onnx::IdentityOp::create(b, node.loc, least, b.getUnitAttr());
+  Value along = onnx::DivOp::create(b, node.loc, p, fixed);
+  node.setResult(0, train::StraightThroughOp::create(b, node.loc, chain<onnx::MaxOp>(node), along));
+}
+
+/// Whether `v` adds up a row, perhaps scaled: variances and squared lengths, of which roots are deviations and norms.
+static bool isFold(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<onnx::ReduceSumOp, onnx::ReduceMeanOp, onnx::ReduceSumSquareOp>(op))
+    return true;
+  if (isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::CastOp, onnx::DivOp>(op))
+    return isFold(op->getOperand(0));
+  return isa<onnx::MulOp>(op) && llvm::any_of(op->getOperands(), isFold);
+}
+
+/// The root of a fold: where it is 0, so is PyTorch's gradient of std(), norms and distances. ONNX writes them with these operators.
+template <typename Root> static Value rootOfFold(NodeContext &node, Value x, Root root) {
   OpBuilder &b = node.builder;
   Value none = scalarLike(b, node.loc, x, 0), isNone = onnx::EqualOp::create(b, node.loc, x, none);
   Value others = onnx::WhereOp::create(b, node.loc, isNone, scalarLike(b, node.loc, x, 1), x);
-  node.setResult(0, onnx::WhereOp::create(b, node.loc, isNone, none, onnx::SqrtOp::create(b, node.loc, others)));
+  return onnx::WhereOp::create(b, node.loc, isNone, none, root(others));
+}
+
+static void importSqrt(NodeContext &node) {
+  auto root = [&](Value x) -> Value { return onnx::SqrtOp::create(node.builder, node.loc, x); };
+  Value x = node.require(0);
+  node.setResult(0, isFold(x) ? rootOfFold(node, x, root) : root(x));
+}
+
+/// Whether the exponent is one number between 0 and 1.
+static bool isRoot(NodeContext &node) {
+  Value exponent = node.require(1);
+  if (!exponent.getDefiningOp() || !isa<FloatType>(elementOf(exponent)))
+    return false; // states may train
+  try {
+    auto values = node.constantFloats(1, "exponent");
+    return values && values->size() == 1 && values->front() > 0 && values->front() < 1;
+  } catch (const UnsupportedNode &) {
+    return false; // it depends on data
+  }
+}
+
+static void importPow(NodeContext &node) {
+  auto power = [&](Value x) -> Value { return onnx::PowOp::create(node.builder, node.loc, x, node.require(1)); };
+  Value x = node.require(0);
+  node.setResult(0, isFold(x) && isRoot(node) ? rootOfFold(node, x, power) : power(x));
 }
 
 static void importMean(NodeContext &node) {
@@ -117,9 +174,9 @@ static void addArithmetic(NodeImporters &importers) {
   importers.add("Sub", importBinary<onnx::SubOp>);
   importers.add("Mul", importBinary<onnx::MulOp>);
   importers.add("Div", importBinary<onnx::DivOp>);
-  importers.add("Pow", importBinary<onnx::PowOp>);
+  importers.add("Pow", importPow);
   importers.add("Mod", importMod);
-  importers.add("Max", importClamp<onnx::MaxOp>);
+  importers.add("Max", importMax);
   importers.add("Min", importClamp<onnx::MinOp>);
   importers.add("Sum", importChain<onnx::AddOp>);
   importers.add("Mean", importMean);

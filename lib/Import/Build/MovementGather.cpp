@@ -1,7 +1,10 @@
 // Gathers and scatters.
 #include "MovementUtils.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Lint/Lint.h"
 
 using namespace mlir;
@@ -27,6 +30,21 @@ static void checkConstantIndices(NodeContext &node, int64_t axis, int64_t size) 
                 axis, node.node.input(0), size, index, at);
 }
 
+/// An embedding with scale_grad_by_freq: the gradient of a row is divided by how often the batch looks the row up.
+static Value scaledByFrequency(NodeContext &node, Value rows, Value indices, int64_t count) {
+  OpBuilder &b = node.builder;
+  Type element = elementOf(rows);
+  Value places = reshape(b, node.loc, indices, {elementCount(shapeOf(indices))});
+  Value ones = splat(b, node.loc, RankedTensorType::get(shapeOf(places), element), 1);
+  Value none = splat(b, node.loc, RankedTensorType::get({count}, element), 0);
+  Value counts = onnx::ScatterElementsOp::create(b, node.loc, none, places, ones, 0, "add");
+  Value times = onnx::GatherOp::create(b, node.loc, counts, indices, b.getI64IntegerAttr(0), IntegerAttr());
+  Dims shape(shapeOf(times));
+  shape.push_back(1);
+  Value along = onnx::DivOp::create(b, node.loc, rows, reshape(b, node.loc, times, shape));
+  return train::StraightThroughOp::create(b, node.loc, rows, along);
+}
+
 static void importGather(NodeContext &node) {
   Value data = node.require(0), indices = node.require(1);
   int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data)), size = shapeOf(data)[axis];
@@ -42,8 +60,9 @@ static void importGather(NodeContext &node) {
     return node.setResult(0, reshape(node.builder, node.loc, slice, shape));
   }
   checkConstantIndices(node, axis, size);
-  node.setResult(0, onnx::GatherOp::create(node.builder, node.loc, data, indices,
-                                           node.builder.getI64IntegerAttr(axis), paddingIndex(node)));
+  Value rows = onnx::GatherOp::create(node.builder, node.loc, data, indices, node.builder.getI64IntegerAttr(axis), paddingIndex(node));
+  const bool scales = axis == 0 && rankOf(data) == 2 && lint::pyTorchGradient(node.node).scalesByFrequency;
+  node.setResult(0, scales ? scaledByFrequency(node, rows, indices, size) : rows);
 }
 
 static void importGatherElements(NodeContext &node) {

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Support/AttrJson.h"
 #include <cmath>
 
 using namespace mlir;
@@ -27,7 +28,16 @@ static int64_t rangeSize(NodeContext &node) {
   return std::max<int64_t>(0, static_cast<int64_t>(std::ceil((v[1] - v[0]) / v[2])));
 }
 
+/// torch's exporter writes arange(1.0, n) with an integer n.
+static void checkOneType(NodeContext &node) {
+  Type start = elementOf(node.require(0)), limit = elementOf(node.require(1)), delta = elementOf(node.require(2));
+  if (start != limit || start != delta)
+    node.fail("start, limit and delta have the types {}, {} and {}, expected one type: give arange() numbers of one type", dtypeName(start),
+              dtypeName(limit), dtypeName(delta));
+}
+
 static void importRange(NodeContext &node) {
+  checkOneType(node);
   int64_t size = rangeSize(node);
   Value start = reshape(node.builder, node.loc, node.require(0), {});
   Value delta = reshape(node.builder, node.loc, node.require(2), {});

@@ -124,8 +124,12 @@ template <typename Op> void setRecurrentAttrs(NodeContext &c, Op op) {
     op.setActivationAlphaAttr(b.getDenseF32ArrayAttr(c.node.attrFloats("activation_alpha")));
   if (c.node.has("activation_beta"))
     op.setActivationBetaAttr(b.getDenseF32ArrayAttr(c.node.attrFloats("activation_beta")));
-  if (c.node.has("clip"))
-    op.setClipAttr(b.getF32FloatAttr(c.node.attrFloat("clip")));
+  if (!c.node.has("clip"))
+    return;
+  const float clip = c.node.attrFloat("clip");
+  if (!(clip > 0))
+    c.fail("clip is {}, expected a number above 0; leave it out to clip nothing", clip);
+  op.setClipAttr(b.getF32FloatAttr(clip));
 }
 
 struct RecurrentBasics {

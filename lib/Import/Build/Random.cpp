@@ -2,11 +2,13 @@
 #include "../NodeConstants.h"
 #include "MovementUtils.h"
 #include "NarrowCasts.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
 #include "kedge/Dialect/ONNX/MathOps.h"
 #include "kedge/Dialect/ONNX/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -75,6 +77,14 @@ void importMultinomial(NodeContext &node) {
   Value chosen = onnx::ArgMaxOp::create(b, node.loc, noisy, 2, false, false);
   node.setResult(0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
 }
+
+/// What lint::prepare() puts where random numbers, or updates of buffers, end with training.
+void importByMode(NodeContext &node) {
+  Value training = node.require(0), evaluation = node.require(1);
+  if (node.node.attrBool("stops", false) && isa<FloatType>(elementOf(training)))
+    training = onnx::IdentityOp::create(node.builder, node.loc, training, node.builder.getUnitAttr());
+  node.setResult(0, train::ByModeOp::create(node.builder, node.loc, training, evaluation));
+}
 } // namespace
 
 void kedge::registerRandomImporters(NodeImporters &importers) {
@@ -84,4 +94,5 @@ void kedge::registerRandomImporters(NodeImporters &importers) {
   importers.add("RandomUniformLike", importUniformLike);
   importers.add("Bernoulli", importBernoulli);
   importers.add("Multinomial", importMultinomial);
+  importers.add("ByMode", importByMode, "kedge");
 }

@@ -37,7 +37,7 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
     if (kernelsOnly)
       replaceBy(*kernels, emitter.emitted());
     else
-      module.push_back(kernels.release());
+      module.push_back(noted(kernels.release(), emitter.emitted()));
     addStatistic("kedge-emit-kernels", "clusters", clusters);
     addStatistic("kedge-emit-kernels", "kernels", emitter.emitted().size());
   }
@@ -54,11 +54,16 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
     noteSlices(cluster, kernel);
   }
 
-  /// Kernels alone, with what their clusters would have been told.
-  void replaceBy(ModuleOp kernels, ArrayRef<KernelInfo> emitted) {
+  /// Kernels with what their clusters are told: kedge-check-memory compares launches with it.
+  static ModuleOp noted(ModuleOp kernels, ArrayRef<KernelInfo> emitted) {
     for (const KernelInfo &info : emitted)
       noteSlices(kernels.lookupSymbol<LLVM::LLVMFuncOp>(info.name), info);
-    getOperation().getBodyRegion().takeBody(kernels.getBodyRegion());
+    return kernels;
+  }
+
+  /// Kernels alone.
+  void replaceBy(ModuleOp kernels, ArrayRef<KernelInfo> emitted) {
+    getOperation().getBodyRegion().takeBody(noted(kernels, emitted).getBodyRegion());
   }
 };
 

@@ -159,7 +159,7 @@ exec.function @counts {
 
 exec.function @types {
   %a = exec.buffer "a" at 0 size 64 live [-1, 1] tensor<16xf32>
-  // expected-error @+1 {{reads a 'f32', expected a ranked tensor}}
+  // expected-error @+1 {{reads a 'f32', expected a ranked tensor of numbers}}
   exec.launch "k0" reads(%a) writes() iterations 1 grain 1 stream 0 types [f32] -> []
 }
 
@@ -211,4 +211,21 @@ exec.function @stream {
 exec.function @grain {
   // expected-error @+1 {{attribute 'grain' failed to satisfy constraint}}
   exec.launch "k0" reads() writes() iterations 1 grain 0 stream 0 types [] -> []
+}
+
+// -----
+
+// Elements without a size in memory.
+exec.function @index {
+  // expected-error @+1 {{holds a 'tensor<4xindex>', expected a ranked tensor of numbers}}
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<4xindex>
+}
+
+// -----
+
+train.state parameter @w tensor<4xf32>
+exec.function @index_gradient {
+  %a = exec.buffer "a" at 0 size 64 live [0, 2] tensor<4xf32>
+  // expected-error @+1 {{touches a 'tensor<4xindex>', expected a ranked tensor of numbers}}
+  exec.gradient @w %a after 0 tensor<4xindex>
 }

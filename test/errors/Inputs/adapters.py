@@ -88,6 +88,15 @@ for tensors, settings, piece in ((without(A), {}, f"has no tensor '{A}'"), (with
                                  (other, {}, "adapts 'other', which this program does not: compile it with --adapter"),
                                  (wide, {}, f"tensor '{A}' is f32[2, 17], the program takes f32[2, 16]: it is an adapter of another model")):
     refused((program, "--adapter", adapter(tensors, **settings)), piece)
+deep = {key.replace(".fc.", ".m.h.1.fc."): value for key, value in good.items()}
+refused((program, "--adapter", adapter(deep, layers_to_transform=[0])), "is of a layer that 'layers_to_transform' of adapter_config.json ([0]) leaves out")
+refused((program, "--adapter", adapter(deep, layers_to_transform=1)), "adapts 'm.h.1.fc', which this program does not")
+two = Small(folder / "two", [("Gemm", ["x", "fc.weight"], ["h"], {"transB": 1}), ("Gemm", ["h", "out.weight"], ["y"], {"transB": 1})],
+            weights | {"out.weight": generator.normal(size=(4, 8)).astype(numpy.float32)}, {"x": array(numpy.ones((2, 16)))}, {"y": [2, 4]})
+half = adapter(good, target_modules=["fc", "out"])
+for target, code, piece in ((["fc", "out"], 1, "has 'out', but 'out.weight' has no tensors of that adapter"), (["fc", "gate"], 0, "")):
+    half = adapter(good, target_modules=target)
+    expect(words("kedge", "compile", two.model, "--loss", "mse", "--adapter", half, "-o", folder / "program", code=code), piece)
 print("folders that are damaged, or of another model, were refused")
 
 name = next(iter(weights))

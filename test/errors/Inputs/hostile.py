@@ -93,6 +93,7 @@ single("DeformConv", "node 'it' (DeformConv): the offsets have the shape [1 x 8 
 single("DeformConv", "2 input and 2 output channels do not divide into 3 groups and 1 of offsets", [kernel, offsets], group=3)
 single("DeformConv", "the window [9 x 9] does not fit the image [4 x 4]", [np.ones((2, 2, 9, 9), "f4"), offsets])
 single("DeformConv", "expected an image [N, C, spatial...]", [kernel, offsets], shape=(4, 4))
+single("RNN", "clip is 0, expected a number above 0", [np.ones((1, 4, 4), "f4"), np.ones((1, 4, 4), "f4")], shape=(3, 2, 4), hidden_size=4, clip=0.0)
 single("Det", "expected square matrices, found [2 x 3]", shape=(2, 3))
 single("Det", "the determinant of 65 rows; at most 64 are supported", shape=(65, 65))
 single("LpPool", "p is 0, expected at least 1", kernel_shape=[2, 2], p=0)

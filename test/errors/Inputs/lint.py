@@ -33,13 +33,17 @@ def both_say(case, options, code, *pieces):
 # What was trained, and what the file cannot tell.
 plain = small("plain", head, {"y": [1, 2]})
 expect(lint(plain), "clean: no damage found in 2 tensors with 6 elements (0 errors, 0 warnings, 0 notes)",
-       "the file cannot show frozen parameters, detach or a custom backward not known: Dropout: the file has none; an export in inference mode leaves it out")
+       "the file cannot show frozen parameters or a custom backward not known: whether the model has Dropout: an export in inference mode leaves it out")
 expect(lint(plain, "--freeze", "bias"), "clean: no damage found in 1 tensor with 4 elements")
 hinted = small("hinted", head, {"y": [1, 2]})
 model = onnx.load(hinted.model)
 model.graph.node[1].name = "node__native_batch_norm_legit_no_training_1"
 onnx.save(model, hinted.model)
 expect(lint(hinted), "'node__native_batch_norm_legit_no_training_1' says that")
+fresh = {"n.weight": array(numpy.ones(2)), "n.bias": array(numpy.zeros(2))}
+merged = small("merged", [("LayerNormalization", ["x", "n.weight", "n.bias"], ["h"]), ("LayerNormalization", ["h", "n.weight", "n.bias"], ["y"])],
+               {"y": [1, 2]}, fresh)
+expect(lint(merged), "2 operators read it, all its values are equal, and the file has no paths of modules")
 dropped = small("dropped", [head[0], ("Add", ["h", "fc.bias"], ["b"]), ("Dropout", ["b", "ratio", "on"], ["y"])], {"y": [1, 2]},
                 weights | {"ratio": array(0.5), "on": numpy.array(True)})
 assert "not known: Dropout" not in lint(dropped)

@@ -239,6 +239,7 @@ def main():
     make("bert", BERT(), "input_ids", ids, next_ids, lost={"positions.weight": "onnx::Add_204"}, merged=22, untied=1)
     make("vit", ViT(), "pixels", torch.randn(6, 3, 8, 8), torch.randint(3, (6,)), merged=20)
     make("clones", Clones(), "input", torch.randn(6, 5, 8), torch.randint(4, (6,)), merged=15)
+    export(GPT2(tied=True), ids, HERE / "unfolded.onnx", "input_ids", do_constant_folding=False)
     export(Gemma(), torch.randn(2, 3, 8), HERE / "gemma.onnx", "input")
     export(Repeated(), torch.randn(2, 3, 8), HERE / "repeated.onnx", "input")
     export(Twice(), torch.randn(2, 3, 8), HERE / "twice.onnx", "input", training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=True)

@@ -9,7 +9,7 @@
 // nothing else happens: the function's end waits for it.
 train.state parameter @w tensor<16xf32>
 train.state parameter @m tensor<16xf32>
-exec.arena 320 persistent 64 align 64
+exec.arena 384 persistent 64 align 64
 exec.host_arena 128 persistent 64 align 64
 // CHECK-LABEL: exec.function @step
 exec.function @step {
@@ -49,7 +49,7 @@ exec.function @step {
 // its turn behind it. The gradient that the host may read moves along with its launch.
 // CHECK-LABEL: exec.function @turns
 exec.function @turns {
-  %x = exec.buffer "x" at 0 size 64 live [-1, 1] tensor<16xf32> binds [#train.binding<input "x">]
+  %x = exec.buffer "x" at 320 size 64 live [-1, 1] tensor<16xf32> binds [#train.binding<input "x">]
   %mh = exec.buffer "m" in host at 0 size 64 live [-1, 7] tensor<16xf32> state @m
   %xh = exec.buffer "x" in host at 64 size 64 live [0, 2] tensor<16xf32>
   %g = exec.buffer "g" at 64 size 64 live [1, 6] tensor<16xf32>

@@ -73,6 +73,28 @@ TEST(LintFindings, DropoutThroughTheOpsets) {
   }
 }
 
+TEST(LintFindings, UpdatedBuffersInAllFormsOfTheSignature) {
+  for (std::string text : {"\n# inputs\nb_mean: BUFFER target='mean' persistent=True\n\n# outputs\nNEXT: BUFFER_MUTATION target='mean'\ny: USER_OUTPUT\n",
+                           "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.BUFFER: 3>, arg=TensorArgument(name='b_mean'), target='mean')], "
+                           "output_specs=[OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, arg=TensorArgument(name='NEXT'), target='mean'), "
+                           "OutputSpec(kind=<OutputKind.USER_OUTPUT: 1>, arg=TensorArgument(name='y'), target=None)])",
+                           R"({"input_specs": [{"buffer": {"arg": {"name": "b_mean"}, "buffer_name": "mean"}}],
+                               "output_specs": [{"buffer_mutation": {"arg": {"name": "NEXT"}, "buffer_name": "mean"}}]})",
+                           R"({"input_specs": [{"kind": "BUFFER", "arg": {"name": "b_mean"}, "target": "mean"}],
+                               "output_specs": [{"kind": "BUFFER_MUTATION", "arg": {"name": "NEXT"}, "target": "mean"}]})"})
+    for (const auto &[next, code] : {std::pair<std::string, std::string>("add", "updated-buffer"), {"gone", "lost-update"}}) {
+      std::string signature = text;
+      signature.replace(signature.find("NEXT"), 4, next);
+      ModelBuilder b;
+      b.input("x").floats("mean", {4, 4}, std::vector<float>(16, 0.5f));
+      b.node("Add", {"x", "mean"}, {"add"}).node("Mul", {"x", "add"}, {"y"}).output("y");
+      b.model.graph.metadata["pkg.torch.export.ExportedProgram.graph_signature"] = signature;
+      const std::vector<lint::Finding> findings = checked(b).findings;
+      ASSERT_EQ(findings.size(), 1u) << signature;
+      EXPECT_EQ(findings[0].code, code) << signature;
+    }
+}
+
 TEST(LintFindings, AllMissingOperatorsAtOnce) {
   ModelBuilder b;
   b.input("x").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f));

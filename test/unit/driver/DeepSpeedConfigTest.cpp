@@ -85,10 +85,10 @@ TEST(DeepSpeedConfig, Zero) {
       {R"({"zero_optimization": {"reduce_bucket_size": 5e8}})", "--precision bf16 --precision-policy autocast", "--bucket-bytes 2000000000", ""},
       {R"({"zero_optimization": {"allgather_bucket_size": 100}})", "", "--bucket-bytes 400", "applied: --bucket-bytes 400"},
       {R"({"zero_optimization": {"allgather_bucket_size": 5, "reduce_bucket_size": 10}})", "", "--bucket-bytes 40",
-       "allgather_bucket_size 5: meaningless here: --bucket-bytes is of gathers too"},
+       "allgather_bucket_size 5: no effect here: --bucket-bytes"},
       {R"({"zero_optimization": {"stage3_param_persistence_threshold": 1e5}})", "--precision fp16", "--persist-bytes 200000", ""},
       {R"({"zero_optimization": {"offload_optimizer": {"device": "cpu", "pin_memory": true}}})", "", "--offload optimizer",
-       "offload_optimizer.pin_memory true: meaningless here"},
+       "offload_optimizer.pin_memory true: no effect here"},
       {R"({"zero_optimization": {"offload_optimizer": {"device": "cpu", "ratio": 1}, "offload_param": {"device": "cpu"}}})", "",
        "--offload optimizer,params", "zero_optimization.offload_param.device \"cpu\": applied: --offload params"},
       {R"({"zero_optimization": {"offload_param": {"device": "cpu"}}})", "--offload params,gradients", none, "as was given"},
@@ -102,22 +102,22 @@ TEST(DeepSpeedConfig, KeysWithoutMeaningAreToldWhy) {
                           "stage3_gather_16bit_weights_on_model_save", "ignore_unused_parameters", "elastic_checkpoint",
                           "load_from_fp32_weights"})
     expectAll({{(std::string(R"({"zero_optimization": {")") + key + R"(": true}})").c_str(), "", "",
-                (std::string("zero_optimization.") + key + " true: meaningless here: ").c_str()}});
+                (std::string("zero_optimization.") + key + " true: no effect here: ").c_str()}});
   for (const char *key : {"sub_group_size", "stage3_max_live_parameters", "stage3_max_reuse_distance", "stage3_prefetch_bucket_size"})
     expectAll({{(std::string(R"({"zero_optimization": {")") + key + R"(": 1e9}})").c_str(), "", "",
-                (std::string(key) + " 1000000000.0: meaningless here: ").c_str()}});
+                (std::string(key) + " 1000000000.0: no effect here: ").c_str()}});
   for (const char *key : {"wall_clock_breakdown", "dump_state", "memory_breakdown", "prescale_gradients", "sparse_gradients",
                           "disable_allgather", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "dataloader_drop_last"})
-    expectAll({{(std::string(R"({")") + key + R"(": true})").c_str(), "", "", (std::string(key) + " true: meaningless here: ").c_str()}});
+    expectAll({{(std::string(R"({")") + key + R"(": true})").c_str(), "", "", (std::string(key) + " true: no effect here: ").c_str()}});
   for (const char *key : {"tensorboard", "wandb", "csv_monitor", "comms_logger", "flops_profiler", "aio"})
     expectAll({{(std::string(R"({")") + key + R"(": {"x": 1}})").c_str(), "", "", (std::string(key) + " {").c_str()}});
-  expectAll({{R"({"steps_per_print": 10})", "", "", "steps_per_print 10: meaningless here"},
-             {R"({"gradient_predivide_factor": 2.5})", "", "", "gradient_predivide_factor 2.5: meaningless here"}});
+  expectAll({{R"({"steps_per_print": 10})", "", "", "steps_per_print 10: no effect here"},
+             {R"({"gradient_predivide_factor": 2.5})", "", "", "gradient_predivide_factor 2.5: no effect here"}});
   for (const char *key : {"buffer_count", "buffer_size", "max_in_cpu"})
-    expectAll({{(std::string(R"({"zero_optimization": {"offload_param": {")") + key + R"(": 5}}})").c_str(), "", "", "meaningless here"}});
+    expectAll({{(std::string(R"({"zero_optimization": {"offload_param": {")") + key + R"(": 5}}})").c_str(), "", "", "no effect here"}});
   for (const char *key : {"pipeline", "pipeline_read", "pipeline_write", "fast_init"})
-    expectAll({{(std::string(R"({"zero_optimization": {"offload_optimizer": {")") + key + R"(": true}}})").c_str(), "", "", "meaningless here"}});
-  expectAll({{R"({"zero_optimization": {"offload_param": {"nvme_path": "/nvme"}}})", "", "", "nvme_path \"/nvme\": meaningless here"}});
+    expectAll({{(std::string(R"({"zero_optimization": {"offload_optimizer": {")") + key + R"(": true}}})").c_str(), "", "", "no effect here"}});
+  expectAll({{R"({"zero_optimization": {"offload_param": {"nvme_path": "/nvme"}}})", "", "", "nvme_path \"/nvme\": no effect here"}});
 }
 
 TEST(DeepSpeedConfig, Precision) {
@@ -153,7 +153,7 @@ TEST(DeepSpeedConfig, Optimizer) {
        "--optimizer adamw --betas 0.9,0.95 --eps 1e-06 --weight-decay 0.1", "optimizer.params.lr 0.0003: applied: --lr 0.0003, as was given"},
       {R"({"optimizer": {"type": "Adam", "params": {}}})", "", "--optimizer adamw --weight-decay 0", "weight_decay: not in the file: DeepSpeed's default"},
       {R"({"optimizer": {"type": "Adam", "params": {"adam_w_mode": false, "torch_adam": true}}})", "", "--optimizer adam --weight-decay 0", "adam_w_mode false: applied"},
-      {R"({"optimizer": {"type": "AdamW", "params": {"torch_adam": true, "amsgrad": false, "bias_correction": true, "fused": true}}})", "", "--optimizer adamw --weight-decay 0.01", "fused true: meaningless"},
+      {R"({"optimizer": {"type": "AdamW", "params": {"torch_adam": true, "amsgrad": false, "bias_correction": true, "fused": true}}})", "", "--optimizer adamw --weight-decay 0.01", "fused true: no effect here"},
       {R"({"optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}, "legacy_fusion": false}})", "", "--optimizer adamw", "weight_decay \"auto\": decided by Kedge's flag"},
       {R"({"optimizer": {"type": "SGD", "params": {"lr": 0.1, "momentum": 0.9, "nesterov": true, "weight_decay": 1e-4, "dampening": 0}}})", "",
        "--optimizer sgd --lr 0.1 --momentum 0.9 --nesterov --weight-decay 0.0001", "nesterov true: applied: --nesterov"},
@@ -164,18 +164,18 @@ TEST(DeepSpeedConfig, Optimizer) {
 
 TEST(DeepSpeedConfig, Scheduler) {
   expectAll({
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5, "warmup_max_lr": 1e-3, "warmup_num_steps": 10, "warmup_type": "linear"}}})", "", "--lr 0.001",
-       "warmup_min_lr 1e-05: give the program --warmup-start 0.01"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 10}}})", "", "", "scheduler.params.warmup_num_steps 10: give the program --warmup 10"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {}}})", "", "", "scheduler.type \"WarmupLR\": give the program --schedule constant"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5}}})", "", "", "give the program --warmup-start: its share of the rate"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "log"}}})", "", "", "not to be had: the program's warm-up is linear"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 2e-3}}, "optimizer": {"type": "SGD", "params": {"lr": 1}}})", "", "--lr 0.002 --optimizer sgd",
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5, "warmup_max_lr": 1e-3, "warmup_num_steps": 10, "warmup_type": "linear"}}})", "", "--schedule constant --warmup 10 --lr 0.001 --warmup-start 0.01",
+       "warmup_min_lr 1e-05: applied: --warmup-start 0.01"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 10}}})", "", "--schedule constant --warmup 10", "scheduler.params.warmup_num_steps 10: applied: --warmup 10"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {}}})", "", "--schedule constant", "scheduler.type \"WarmupLR\": applied: --schedule constant"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5, "warmup_num_steps": 10}}})", "", "--schedule constant --warmup 10 --warmup-start 0.01", "warmup_min_lr 1e-05: applied: --warmup-start 0.01"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "log"}}})", "", "--schedule constant", "not to be had: the program's warm-up is linear"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 2e-3}}, "optimizer": {"type": "SGD", "params": {"lr": 1}}})", "", "--schedule constant --lr 0.002 --optimizer sgd",
        "optimizer.params.lr 1: without effect: the scheduler's warmup_max_lr takes its place"},
-      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 500}}})", "", "", "total_num_steps 500: give the program --decay-steps 500"},
-      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto"}}})", "", "", "give the program --schedule linear"},
-      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "warmup_min_ratio": 0.2, "cos_min_ratio": 0.1}}})", "", "", "give the program --warmup-start 0.2"},
-      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "cos_min_ratio": 0.1}}})", "", "", "give the program --min-lr: 0.1 times its rate"},
+      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 500}}})", "", "--schedule linear --decay-steps 500", "total_num_steps 500: applied: --decay-steps 500"},
+      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto"}}})", "", "--schedule linear", "applied: --schedule linear"},
+      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "warmup_num_steps": 5, "warmup_min_ratio": 0.25, "cos_min_ratio": 0.5}}})", "", "--schedule cosine --warmup 5 --warmup-start 0.25 --decay-steps 500 --min-lr 0.0005", "applied: --warmup-start 0.25"},
+      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "cos_min_ratio": 0.5}}, "optimizer": {"type": "SGD", "params": {"lr": 0.5}}})", "", "--schedule cosine --decay-steps 500 --min-lr 0.25 --optimizer sgd --lr 0.5", "cos_min_ratio 0.5: applied: --min-lr 0.25"},
       {R"({"scheduler": {"type": "auto", "params": {"warmup_max_lr": "auto"}}})", "", "", "scheduler.type \"auto\": decided by Kedge's flag"},
   });
 }
@@ -186,7 +186,7 @@ TEST(DeepSpeedConfig, ActivationCheckpointing) {
       {R"({"activation_checkpointing": {"cpu_checkpointing": true}})", "", "--offload activations", "give --recompute or --memory-budget"},
       {R"({"activation_checkpointing": {"cpu_checkpointing": false, "number_checkpoints": null}})", "--recompute full", "", "no --offload activations"},
       {R"({"activation_checkpointing": {"partition_activations": true, "contiguous_memory_optimization": true, "synchronize_checkpoint_boundary": true, "profile": true}})", "", "",
-       "partition_activations true: meaningless here"},
+       "partition_activations true: no effect here"},
   });
 }
 

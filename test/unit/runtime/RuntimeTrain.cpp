@@ -64,9 +64,9 @@ TEST_F(RuntimeTest, TrainsTheLinearModel) {
   const auto first = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
   for (const auto &[key, value] : first.items())
     keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"step", "loss", "lr", "grad_norm", "loss_scale", "skipped",
+  EXPECT_EQ(keys, (std::vector<std::string>{"step", "completed_steps", "loss", "lr", "grad_norm", "loss_scale", "skipped",
                                             "growth_counter", "optimizer_steps", "seconds",
-                                            "tokens_per_second", "memory_bytes"}));
+                                            "tokens_per_second", "samples_per_second", "memory_bytes"}));
 }
 
 TEST_F(RuntimeTest, AccumulationTakesTheSameRowsAsOneLargeBatch) {

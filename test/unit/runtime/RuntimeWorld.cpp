@@ -18,7 +18,7 @@ protected:
     json["scalars"].push_back({{"name", "row_base"}, {"dtype", "i64"}, {"offset", end}});
     json["scalars"].push_back({{"name", "rank"}, {"dtype", "i64"}, {"offset", end + 64}});
     const RecordedProgram recorded(json);
-    rt::Dataset data(recorded.program, {{"x", path("x.npy")}, {"labels", path("y.npy")}}, {}, "--data", true);
+    rt::Dataset data(recorded.program, {.kind = "--data", .data = {{"x", path("x.npy")}, {"labels", path("y.npy")}}, .tokens = {}, .documents = ""}, true);
     data.shuffle(shuffle);
     const rt::RunScalars scalars = rt::resolveScalars({}, {}, recorded.program.options);
     rt::StepRunner runner(*recorded.executor, data, scalars, world, rt::NonFiniteStep::Ends);

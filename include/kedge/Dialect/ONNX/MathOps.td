@@ -74,7 +74,7 @@ def ONNX_PowOp : ONNX_Op<"Pow", [Pointwise, Differentiable, PrecisionTraits<"Ful
   let results = (outs ONNX_Tensor:$result);
 }
 
-def ONNX_ModOp : ONNX_Binary<"Mod"> {
+def ONNX_ModOp : ONNX_Binary<"Mod", [Differentiable]> {
   let summary = "Remainder";
   let description = [{ With `fmod` the sign is that of a (C's fmod and %), else that of b (Python's %). An integer
     modulo zero is zero. }];

@@ -303,8 +303,8 @@ function tables() {
   fill(el("layers"), ["layer", "total", ...shown.map((s) => s.replace("_", " "))],
        sorted.map(([name, e]) => [name, amount(e.total), ...shown.map((s) => e[s] ? amount(e[s]) : "")]));
   const values = [...alive].sort((a, b) => b.bytes - a.bytes).slice(0, 40);
-  fill(el("values"), ["value", "bytes", "type", "launches", "made by"],
-       values.map((r) => [r.name, amount(r.bytes), r.type, `${r.first} to ${r.last}`, launchText(r.first + 1)]));
+  fill(el("values"), ["value", "bytes", "type", "launches", "made by", "last read by"],
+       values.map((r) => [r.name, amount(r.bytes), r.type, `${r.first} to ${r.last}`, launchText(r.first + 1), launchText(r.last + 1)]));
 }
 
 // --- what the user does
@@ -376,7 +376,8 @@ function hoverMap(event, x) {
   if (!r) return void (el("tip").hidden = true);
   const life = r.persistent ? "all the time" : `launches ${r.first} to ${r.last}`;
   showTip(event, [r.name, `${amount(r.bytes)} at offset ${r.offset} (${r.type})`, `${r.share.replace("_", " ")}, ${life}`,
-                  r.layer ? "layer " + r.layer : "", r.persistent ? "" : launchText(r.first + 1)].filter(Boolean).join("\n"));
+                  r.layer ? "layer " + r.layer : "", r.persistent ? "" : launchText(r.first + 1),
+                  r.persistent || r.last === r.first || !launchText(r.last + 1) ? "" : "last read by " + launchText(r.last + 1)].filter(Boolean).join("\n"));
 }
 
 // --- added time against bytes

@@ -1,0 +1,111 @@
+#include "driver/Remedies.h"
+#include "driver/Compilation.h"
+#include "kedge/Support/Error.h"
+#include "kedge/Support/MemoryBudget.h"
+#include "kedge/Support/Progress.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+
+namespace kedge::driver {
+namespace {
+
+constexpr size_t kTold = 3;
+
+struct Remedy {
+  std::string flags;
+  std::function<void(CompileOptions &)> apply;
+};
+
+struct Price {
+  std::string flags;
+  int64_t peak = 0;
+  double seconds = 0, added = 0;
+};
+
+bool isEven(const CompileOptions &options) {
+  const auto &shapes = options.model.shapes;
+  return !shapes.empty() && std::all_of(shapes.begin(), shapes.end(), [&](const auto &entry) {
+    return !entry.second.empty() && entry.second.front() % 2 == 0 && entry.second.front() == shapes.begin()->second.front();
+  });
+}
+
+void halve(CompileOptions &options) {
+  for (auto &[name, shape] : options.model.shapes)
+    shape.front() /= 2;
+  options.accumulate *= 2;
+}
+
+/// The rows of a step stay, in twice as many micro-batches.
+Remedy halfTheRows(const CompileOptions &options) {
+  CompileOptions halved = options;
+  halve(halved);
+  std::string flags = "--shape";
+  for (const auto &[name, shape] : halved.model.shapes)
+    flags += fmt::format(" {}={}", name, fmt::join(shape, "x"));
+  return {fmt::format("{} --accumulate {}", flags, halved.accumulate), halve};
+}
+
+std::vector<Remedy> remediesOf(const CompileOptions &options) {
+  std::vector<Remedy> remedies;
+  if (isEven(options))
+    remedies.push_back(halfTheRows(options));
+  if (options.precision == "fp32")
+    remedies.push_back({"--precision bf16", [](CompileOptions &o) { o.precision = "bf16"; }});
+  if (options.optimizer == "adamw" || options.optimizer == "adam")
+    remedies.push_back({fmt::format("--optimizer {}8bit", options.optimizer), [](CompileOptions &o) { o.optimizer += "8bit"; }});
+  for (const char *what : {"activations", "optimizer"})
+    if (!options.offloads(what))
+      remedies.push_back({fmt::format("--offload {}", what), [what](CompileOptions &o) { o.offload.push_back(what); }});
+  if (options.recomputePolicy() != "auto")
+    remedies.push_back({"--recompute auto", [](CompileOptions &o) { o.recompute = "auto"; }});
+  if (options.model.ranks.front() > 1 && options.zero < 3 && options.masterWeights != "off")
+    remedies.push_back({"--zero 3", [](CompileOptions &o) { o.zero = 3; }});
+  return remedies;
+}
+
+std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options) try {
+  CompileOptions changed = options;
+  remedy.apply(changed);
+  changed.isTrial = true;
+  changed.frontier = changed.compare = false;
+  Compilation compilation(changed);
+  compilation.import();
+  compilation.step();
+  compilation.schedule();
+  compilation.plan();
+  const nlohmann::json report = compilation.report();
+  if (!compilation.fits())
+    return std::nullopt;
+  return Price{remedy.flags, report["peak_bytes"], report.value("step_seconds", 0.0), report["recompute"]["overhead"]};
+} catch (const Error &) {
+  return std::nullopt; // an option that this model or the others do not go with is no remedy
+}
+
+} // namespace
+
+std::string remediesText(const CompileOptions &options) {
+  if (options.memoryBudget.empty())
+    return "";
+  const std::vector<Remedy> remedies = remediesOf(options);
+  std::vector<Price> prices;
+  std::string tried;
+  for (const Remedy &remedy : remedies) {
+    const ProgressStage stage(fmt::format("what would fit: {}", remedy.flags), static_cast<double>(&remedy - remedies.data()) / static_cast<double>(remedies.size()));
+    if (const std::optional<Price> price = priceOf(remedy, options))
+      prices.push_back(*price);
+    tried += (tried.empty() ? "" : "; ") + remedy.flags;
+  }
+  if (prices.empty())
+    return tried.empty() ? "" : fmt::format("alone, none of these fits this budget either: {}\n", tried);
+  std::stable_sort(prices.begin(), prices.end(), [](const Price &a, const Price &b) { return a.seconds < b.seconds; });
+  prices.resize(std::min(kTold, prices.size()));
+  std::string text = "what fits this budget with one change, the quickest step first:\n";
+  for (const Price &price : prices)
+    text += fmt::format("  {:<44}{:>12}  a step {:.3g} s, of it {:.1f}% computed or copied again\n", price.flags, formatBytes(price.peak),
+                        price.seconds, 100 * price.added / (1 + price.added));
+  return text;
+}
+
+} // namespace kedge::driver
