@@ -80,7 +80,7 @@ TEST(RuntimeRounds, EveryElementIsInOneRound) {
   for (int64_t ranks : {2, 3, 7, 64})
     for (rt::CollectiveKind kind :
          {rt::CollectiveKind::ReduceScatter, rt::CollectiveKind::AllGather, rt::CollectiveKind::AllReduce}) {
-      rt::Collective collective{kind, rt::Reduction::Sum, {}, nullptr, false, ""};
+      rt::Collective collective{kind, rt::Reduction::Sum, false, {}, nullptr, false, ""};
       for (int64_t n : {5, 1, 300007, 0, 17, 2000003, 3, 3})
         collective.tensors.push_back({nullptr, nullptr, n, rt::DType::F32});
       EXPECT_LE(rt::collectiveWorkspace(collective, ranks), rt::kMostWorkspace);
