@@ -1,6 +1,7 @@
 #include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -26,7 +27,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       return signalPassFailure();
     }
     bool lossInGraph = !findResult(model, BindingKind::Result, "loss_rows");
-    func::FuncOp training = copy(model, accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
+    func::FuncOp training = copy(model, accumulate > 1 || dist::partsOf(getOperation()) ? FunctionKind::Micro : FunctionKind::Step);
     takeMode(training, /*isTraining=*/true);
     keepResults(training, [](train::BindingAttr result) {
       return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||

@@ -43,12 +43,12 @@ int withOutput(int code) {
   return code;
 }
 
-/// 0 where that cannot be told: then there is an error to come.
-int64_t startedRanks(bool withTorchrun) {
+/// No ranks where that cannot be told: then there is an error to come.
+Launched startedAs(bool withTorchrun) {
   try {
-    return launchedAs(withTorchrun).world.size;
+    return launchedAs(withTorchrun);
   } catch (const Error &) {
-    return 0;
+    return {{0, 0}, 0, 0, {}};
   }
 }
 
@@ -61,7 +61,8 @@ void shareGpus(const ProgramImage &image) {
 
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   const std::unique_ptr<RollCall> roll = RollCall::begin();
-  const ProgramImage image = imageFor(whole, startedRanks(whole.device != nullptr));
+  const Launched started = startedAs(whole.device != nullptr);
+  const ProgramImage image = imageFor(whole, started.world.size, started.localSize);
   Program program = parseProgram(image.json);
   Options options;
   const bool speaks = rankForMessages() == 0;
@@ -90,6 +91,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
     std::rethrow_exception(wrong);
   checkSameProgram(ranks.get(), image, options);
   placeShards(program, launched.world);
+  if (ranks)
+    ranks->arrange(program.mesh);
   catchSignals();
   const int code = withOutput(Session(image, program, options, launched, ranks.get()).run());
   if (ranks && roll)

@@ -8,6 +8,12 @@
 
 namespace kedge::rt::cuda {
 
+/// A group of ranks, and this rank's place in it.
+struct NcclGroup {
+  World own;
+  nccl::Handle handle = nullptr;
+};
+
 class NcclRanks final : public GpuWatch {
 public:
   /// Joins the other ranks; all ranks call this. Throws rt::Error if NCCL is missing
@@ -20,10 +26,12 @@ public:
   NcclRanks &operator=(const NcclRanks &) = delete;
 
   World world() const { return ranks.world(); }
+  Mesh mesh() const { return ranks.mesh(); }
   const nccl::Library &library() const { return nccl; }
+  /// The ranks that take part in a launch of the program.
+  const NcclGroup &groupOf(const Launch &launch) const;
   /// Throws rt::Error unless NCCL has taken the call, or is about to.
-  void expect(nccl::Status status, const char *what) const;
-  nccl::Handle handle() const { return group; }
+  void expect(nccl::Status status, nccl::Handle group, const char *what) const;
 
   /// Puts the calls of a collective on `stream`, as one group. `launch` is its launch in the program.
   void enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls);
@@ -42,22 +50,26 @@ private:
   void refuseSharedGpus() const;
   void nameCollectives(const Program &program);
   void join();
-  void warmUp();
+  /// A group of its own for each set of axes that the program's collectives name.
+  void split(const Program &program);
+  void warmUp(const NcclGroup &group);
   /// What is called in it NCCL gets at once. Ends in any case: a group left open takes no end of its ranks.
-  void together(const char *what, const std::function<void()> &calls);
+  void together(nccl::Handle group, const char *what, const std::function<void()> &calls);
   /// Waits until NCCL has accepted the call.
-  void settle(nccl::Status status, const char *what);
+  void settle(nccl::Status status, nccl::Handle group, const char *what);
   bool leave();
+  bool leave(nccl::Handle group);
+  const NcclGroup &all() const { return groups.at(""); }
 
   Gpu &gpu;
   Communicator &ranks;
   nccl::Library nccl;
-  nccl::Handle group = nullptr;
-  void *registered = nullptr;
+  std::map<std::string, NcclGroup> groups; ///< by axes; all ranks: ""
+  std::vector<std::pair<nccl::Handle, void *>> registered;
   uint64_t taken = 0;
   /// Names of the program's collectives by number, for messages. When the GPU begins
   /// a collective, it writes its number to `current`, from a table on the GPU.
-  std::vector<std::string> names;
+  std::vector<std::string> names; // "dist.all_gather at h.0 in @step along replica (ranks 0, 2)"
   std::map<const Launch *, int32_t> numbers;
   CUdeviceptr table = 0;
   volatile int32_t *current = nullptr;

@@ -46,6 +46,8 @@ struct Mail {
 struct Shared {
   std::atomic<uint32_t> attached;
   std::atomic<uint64_t> arrived[kMostRanks];
+  std::atomic<uint32_t> split[kMostRanks], counted[kMostRanks]; ///< by rank: splits that it has begun, and whose colors it has read
+  std::atomic<int> colors[kMostRanks];
   struct Facts {
     int kind, type, op, root;
     size_t count;
@@ -115,6 +117,7 @@ struct ncclComm {
   Shared *shared = nullptr;
   std::string path;
   bool joined = false;
+  uint32_t splits = 0;
   int unsettled = 0; ///< polls until what was asked last is accepted
   bool leaving = false;
   std::atomic<bool> aborted{false}, lost{false};
@@ -301,6 +304,37 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
   (*comm)->shared = map((*comm)->path);
   ++(*comm)->shared->attached;
   reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "kedge_stub_work_aside"))();
+  return ncclInProgress;
+}
+
+/// Ranks of a color meet in a file of their own.
+ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *comm, ncclConfig_t *config) {
+  record("ncclCommSplit color %d key %d", color, key);
+  if (config->magic != 0xcafebeef || config->blocking != 0 || parent->unsettled != 0 || !parent->joined)
+    stop("a split of a group that is settled, without blocking, was expected");
+  if (const int code = failure("ncclCommSplit"))
+    return static_cast<ncclResult_t>(code);
+  Shared *shared = parent->shared;
+  const uint32_t splits = ++parent->splits;
+  shared->colors[parent->rank] = color;
+  shared->split[parent->rank] = splits;
+  int ranks = 0;
+  for (int other = 0; other < parent->ranks; ++other) {
+    while (shared->split[other] < splits)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    ranks += shared->colors[other] == color;
+  }
+  shared->counted[parent->rank] = splits;
+  for (int other = 0; other < parent->ranks; ++other)
+    while (shared->counted[other] < splits)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  *comm = new ncclComm;
+  (*comm)->ranks = ranks;
+  (*comm)->rank = key;
+  (*comm)->path = parent->path + "-" + std::to_string(splits) + "-" + std::to_string(color);
+  (*comm)->shared = map((*comm)->path);
+  ++(*comm)->shared->attached;
+  parent->unsettled = 1;
   return ncclInProgress;
 }
 
