@@ -190,7 +190,7 @@ Collective collectiveOf(const LibraryCall &call) {
   what.reduction = reduction == "max" ? Reduction::Max : Reduction::Sum;
   what.name = call.name;
   what.axis = axisOf(call.attrs);
-  const std::string order = cpu::stringAttr(call, "order", "ranks");
+  const std::string order = calls::stringAttr(call, "order", "ranks");
   if (order != "ranks" && order != "tree")
     failCall(call, "attribute 'order' is '{}', expected tree", order);
   what.tree = order == "tree";
