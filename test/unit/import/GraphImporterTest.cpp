@@ -41,7 +41,7 @@ Msg ints(const std::string &name, const std::vector<int64_t> &dims, const std::v
 Msg truth(const std::string &name, bool value) { return rawTensor<uint8_t>(name, 9, {}, {value}); }
 } // namespace
 
-TEST(importer::GraphImporter, NamesAllUnsupportedOperatorsTogether) {
+TEST(GraphImporter, NamesAllUnsupportedOperatorsTogether) {
   std::string error = errorOf(Msg()
                                   .sub(1, node("Mystery", {"x"}, {"a"}, "one"))
                                   .sub(1, node("Relu", {"a"}, {"b"}, "fine"))
@@ -54,7 +54,7 @@ TEST(importer::GraphImporter, NamesAllUnsupportedOperatorsTogether) {
   expectNo(error, "fine");
 }
 
-TEST(importer::GraphImporter, ErrorsOfShapesNameTheNode) {
+TEST(GraphImporter, ErrorsOfShapesNameTheNode) {
   std::string error = errorOf(Msg()
                                   .sub(1, node("Add", {"x", "w"}, {"y"}, "/block/Add"))
                                   .sub(5, rawTensor<float>("w", 1, {3}, {1, 2, 3}))
@@ -64,7 +64,7 @@ TEST(importer::GraphImporter, ErrorsOfShapesNameTheNode) {
   expectPart(error, "do not broadcast");
 }
 
-TEST(importer::GraphImporter, RolesDecideWhatBecomesState) {
+TEST(GraphImporter, RolesDecideWhatBecomesState) {
   Msg graph = Msg()
                   .sub(1, node("Add", {"x", "w"}, {"a"}))
                   .sub(1, node("Add", {"a", "model"}, {"b"}))
@@ -85,7 +85,7 @@ TEST(importer::GraphImporter, RolesDecideWhatBecomesState) {
   expectNo(text, "unused");
 }
 
-TEST(importer::GraphImporter, TakesTheBranchThatIsKnown) {
+TEST(GraphImporter, TakesTheBranchThatIsKnown) {
   auto branch = [](const char *op) {
     return Msg().sub(1, node(op, {"x"}, {"r"})).sub(12, value("r", {2}));
   };
@@ -105,7 +105,7 @@ TEST(importer::GraphImporter, TakesTheBranchThatIsKnown) {
   expectPart(errorOf(graph("asked")), "If: the condition depends on data");
 }
 
-TEST(importer::GraphImporter, SequencesAreLists) {
+TEST(GraphImporter, SequencesAreLists) {
   std::string text = import(Msg()
                                 .sub(1, node("SplitToSequence", {"x", "two"}, {"s"}))
                                 .sub(1, node("SequenceInsert", {"s", "x"}, {"t"}))
@@ -125,7 +125,7 @@ TEST(importer::GraphImporter, SequencesAreLists) {
   expectPart(text, "return %arg0, %");
 }
 
-TEST(importer::GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
+TEST(GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
   Msg graph = Msg()
                   .sub(1, node("Shape", {"x"}, {"shape"}))
                   .sub(1, node("Expand", {"m", "shape"}, {"e"}))
@@ -145,7 +145,7 @@ TEST(importer::GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
   expectPart(errorOf(graph, options), "in dimension 1: expected 3, found 5");
 }
 
-TEST(importer::GraphImporter, ASecondGraphSeesTheFirst) {
+TEST(GraphImporter, ASecondGraphSeesTheFirst) {
   model::Model first = load(Msg()
                                 .sub(1, node("Relu", {"x"}, {"h"}))
                                 .sub(5, rawTensor<float>("w", 1, {2}, {1, 2}))

@@ -2,6 +2,7 @@
 // KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing. With KEDGE_STUB_REFUSES_PLAIN
 // it has no gradients by plain sums: =query says so when it is asked, =run when it is to run them, by the status of
 // KEDGE_STUB_REFUSAL (3000).
+#include "test/unit/cuda/stubs/Stub.h"
 #include <cudnn.h>
 #include <vector>
 
