@@ -5,10 +5,46 @@
 #include "runtime/format/GraphHash.h"
 
 namespace kedge::model {
+namespace {
+
+/// A file that is often given for a model. None of these beginnings begins an ONNX file.
+struct ForeignFile {
+  size_t place;
+  std::string_view bytes, what, help;
+};
+
+using namespace std::string_view_literals;
+constexpr std::string_view kExport = "export the model with torch.onnx.export(..., dynamo=True), and give that file";
+constexpr ForeignFile kForeignFiles[] = {
+    {0, "PK\x03\x04"sv, "a zip archive, as torch.save, torch.export.save, numpy.savez and Keras write them", kExport},
+    {0, "\x80\x02"sv, "a Python pickle, as older versions of torch.save write them", kExport},
+    {0, "\x80\x04\x95"sv, "a Python pickle", kExport},
+    {8, "{\""sv, "a safetensors file, which holds weights and no graph", "give the model's ONNX file, and this file with --weights"},
+    {0, "GGUF"sv, "a GGUF file, which holds weights and no graph", kExport},
+    {0, "\x89HDF\r\n"sv, "an HDF5 file, as Keras writes them", "export the model to ONNX, and give that file"},
+    {4, "TFL3"sv, "a TensorFlow Lite model", "export the model to ONNX, and give that file"},
+    {4, "ORTM"sv, "a model in ONNX Runtime's own format", "give the ONNX file that it was made from"},
+    {0, "\x1f\x8b"sv, "a gzip archive", "unpack it, and give the ONNX file in it"},
+    {0, "version https://git-lfs"sv, "a pointer of Git LFS in place of the file", "fetch the file with git lfs pull"},
+    {0, "<"sv, "a text that begins with '<', such as a web page or ONNX's text form",
+     "download the model again, or write it in ONNX's binary form"},
+    {0, "ir_version:"sv, "a protobuf in text form", "write the model in ONNX's binary form"},
+    {0, "{"sv, "a JSON text", "write the model in ONNX's binary form"},
+};
+
+void checkNotForeign(const MappedFile &file) {
+  const std::string_view content(reinterpret_cast<const char *>(file.data()), file.size());
+  for (const ForeignFile &kind : kForeignFiles)
+    if (content.size() >= kind.place && content.substr(kind.place).starts_with(kind.bytes))
+      fail("{}: expected an ONNX model, found {}; {}", file.path(), kind.what, kind.help);
+}
+
+} // namespace
 
 static Model load(std::shared_ptr<const MappedFile> file, const LoadOptions &options) {
   if (file->size() == 0)
     fail("{}: expected an ONNX model, found an empty file", file->path());
+  checkNotForeign(*file);
   ParseContext context{file, options};
   Model model = parseModelProto(context);
   assignOpsets(model);

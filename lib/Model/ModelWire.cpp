@@ -7,7 +7,7 @@ namespace kedge::model {
 
 static int streamSize(const MappedFile &file, Span span, std::string_view what) {
   if (span.length > INT_MAX)
-    fail("{}: {} at byte {} takes {} bytes; a protobuf message holds at most {}. "
+    fail("{}: {} at byte {} takes {} bytes; a part of an ONNX file holds at most {}. "
          "Save the model with its weights as external data",
          file.path(), what, span.offset, span.length, INT_MAX);
   return static_cast<int>(span.length);
@@ -29,7 +29,7 @@ bool WireReader::next() {
   uint32_t tag = in.ReadTag();
   number = static_cast<int>(tag >> 3);
   if (number == 0)
-    damaged("expected a field, found an invalid tag");
+    damaged("no field begins here");
   switch (tag & 7) {
   case 0:
     wireType = Type::Varint;
@@ -44,7 +44,7 @@ bool WireReader::next() {
     wireType = Type::Fixed32;
     break;
   default:
-    damaged(fmt::format("field {} has the unknown wire type {}", number, tag & 7));
+    damaged("no field begins here");
   }
   readValue();
   fieldEnd = message.offset + static_cast<uint64_t>(in.CurrentPosition());
@@ -82,10 +82,23 @@ void WireReader::readValue() {
     damaged(fmt::format("field {} ends too early", number));
 }
 
+static std::string_view describe(WireReader::Type type) {
+  switch (type) {
+  case WireReader::Type::Varint:
+    return "a whole number";
+  case WireReader::Type::Fixed64:
+    return "a number of 8 bytes";
+  case WireReader::Type::Fixed32:
+    return "a number of 4 bytes";
+  case WireReader::Type::Bytes:
+    return "a text, a list or a part with fields of its own";
+  }
+  return "";
+}
+
 void WireReader::require(Type expected) {
   if (wireType != expected)
-    damaged(fmt::format("field {} should have wire type {}, found {}", number, static_cast<int>(expected),
-                        static_cast<int>(wireType)));
+    damaged(fmt::format("field {} should be {}, but is {}", number, describe(expected), describe(wireType)));
 }
 
 int64_t WireReader::varint() {

@@ -23,7 +23,10 @@ CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &s
   step.result = runner.run(progress);
   if (scaler.isActive()) {
     step.after = scaler.read();
-    scaler.checkNotCollapsed(step.before, step.after, progress.step);
+    if (const auto collapse = scaler.collapse(step.before, step.after, progress.step)) {
+      scaler.write(step.before); // at which the step overflowed
+      runner.explainOverflow(progress, step.result, collapse->head, collapse->remedy);
+    }
     step.skipped = step.after.optimizerSteps == step.before.optimizerSteps;
   }
   step.skipped |= step.result.skipped;

@@ -1,12 +1,19 @@
 // The host's view of dynamic loss scaling: its states are logged, saved and resumed.
 #pragma once
 #include "runtime/exec/Executor.h"
+#include <optional>
+#include <string>
 
 namespace kedge::rt {
 
 struct LossScale {
   double scale = 1;
   int64_t growthCounter = 0, hysteresis = 1, optimizerSteps = 0;
+};
+
+/// Why a run with loss scaling ends, and what may help.
+struct ScaleCollapse {
+  std::string head, remedy;
 };
 
 class LossScaler {
@@ -19,9 +26,9 @@ public:
   LossScale read() const;
   void write(const LossScale &values);
 
-  /// Call once after each step. Throws rt::Error if overflows have made the scale too small to continue or,
+  /// Call once after each step. Has a value if overflows have made the scale too small to continue or,
   /// with a fixed scale, if too many steps in a row overflowed. `before`, `after`: the scale around the step.
-  void checkNotCollapsed(const LossScale &before, const LossScale &after, int64_t step);
+  std::optional<ScaleCollapse> collapse(const LossScale &before, const LossScale &after, int64_t step);
 
 private:
   double load(const State &state) const;

@@ -173,6 +173,8 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
     observer.watcher = watcher;
   sums.finite &= executor.run(forward, &observer);
   observer.readLoss();
+  if (loss && !sums.lossOverflow && !std::isfinite(observer.lossSum))
+    sums.lossOverflow = micro;
   if (whenNonFinite == NonFiniteStep::Ends && loss && !std::isfinite(observer.lossSum))
     explainLoss(progress, micro, observer.lossSum);
   if (whenNonFinite == NonFiniteStep::Scales && loss && !std::isfinite(observer.lossSum))
@@ -217,6 +219,7 @@ StepResult StepRunner::run(const Progress &progress) {
   if (Communicator *ranks = executor.communicator(); ranks && !loss)
     result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
   result.skipped = !sums.finite;
+  result.lossOverflow = sums.lossOverflow;
   if (gradNorm)
     result.gradNorm = result.skipped ? std::numeric_limits<double>::quiet_NaN() : readResult(executor, *gradNorm);
   if (whenNonFinite == NonFiniteStep::Ends && result.gradNorm && !std::isfinite(*result.gradNorm)) // so is a gradient

@@ -21,6 +21,7 @@ struct StepResult {
   double items = 0; ///< over all ranks
   std::optional<double> gradNorm; ///< the norm before clipping
   bool skipped = false;           ///< loss or gradients were not finite, so nothing was updated
+  std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
   int signal = 0;                 ///< signal that some rank had received when ranks agreed on the loss
 };
 
@@ -55,8 +56,14 @@ public:
   /// ends the run. Also throws for labels and tokens out of range. States must not be saved afterwards.
   StepResult run(const Progress &progress);
 
+  /// Throws rt::Error, with the first value of the step that was not finite between `head` and `help`. States,
+  /// the loss scale among them, must be those that the step found.
+  [[noreturn]] void explainOverflow(const Progress &progress, const StepResult &result, const std::string &head,
+                                    const std::string &help);
+
 private:
   struct Sums {
+    std::optional<int64_t> lossOverflow;
     double loss = 0, items = 0;
     int signal = 0;
     bool finite = true;
@@ -70,7 +77,10 @@ private:
   [[noreturn]] void explainLoss(const Progress &progress, int64_t micro, double lossSum);
   [[noreturn]] void explainGradients(const Progress &progress, double norm);
   NonFiniteGradients findAgain(const Progress &progress);
-  [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing);
+  std::optional<NonFinite> findInLoss(const Progress &progress, int64_t micro);
+  std::optional<NonFinite> findInGradients(const Progress &progress, bool ofSquaresAlone);
+  [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing,
+                             const std::string &help);
   void nameData(std::optional<NonFinite> &found, RowRange rows);
   std::string remedy() const;
   double lossOf(const Sums &sums) const;

@@ -24,32 +24,37 @@ void StepRunner::nameData(std::optional<NonFinite> &found, RowRange rows) {
 }
 
 std::string StepRunner::remedy() const {
-  if (foundInData)
-    return "; correct the data";
   const std::string help = "; a lower --lr, a longer --warmup or --clip-norm may help";
   return canSkipUpdates(program) ? help + "; --on-nan continue skips such a step" : help;
 }
 
-void StepRunner::failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing) {
+void StepRunner::failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing,
+                          const std::string &help) {
+  const std::string tail = foundInData ? "; correct the data" : help;
   Communicator *ranks = executor.communicator();
   if (!ranks)
-    throw NotFinite(head + ": " + (found ? "the first value that is not finite is " + describe(*found) : nothing) + remedy());
+    throw NotFinite(head + ": " + (found ? "the first value that is not finite is " + describe(*found) : nothing) + tail);
   std::optional<Word> word;
   if (found)
     word = {found->launch, fmt::format("is, on rank {}, ", world.rank) + describe(*found)};
-  failWithFirstWord(ranks, head + ": the first value that is not finite ", word, remedy());
-  failWithFirstWord(ranks, head + ": ", Word{0, nothing}, remedy());
+  failWithFirstWord(ranks, head + ": the first value that is not finite ", word, tail);
+  failWithFirstWord(ranks, head + ": ", Word{0, nothing}, tail);
   fail("{}", head);
 }
 
-void StepRunner::explainLoss(const Progress &progress, int64_t micro, double value) {
+std::optional<NonFinite> StepRunner::findInLoss(const Progress &progress, int64_t micro) {
   stagedRow.reset();
   data.fill(executor, forward, rowsOf(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
-  const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
   std::optional<NonFinite> found = executor.firstNonFinite(forward, program.function(forward)->lossReady);
   nameData(found, rowsOf(progress, micro));
-  failWith(head, found, "no value before it is");
+  return found;
+}
+
+void StepRunner::explainLoss(const Progress &progress, int64_t micro, double value) {
+  const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
+  const std::optional<NonFinite> found = findInLoss(progress, micro);
+  failWith(head, found, "no value before it is", remedy());
 }
 
 /// No scale helps against what is in a file. Ranks agree: all of them have the same sum.
@@ -87,20 +92,33 @@ NonFiniteGradients StepRunner::findAgain(const Progress &progress) {
   return first;
 }
 
-void StepRunner::explainGradients(const Progress &progress, double norm) {
+/// `ofSquaresAlone`: the step's norm is infinite, which its gradients need not be.
+std::optional<NonFinite> StepRunner::findInGradients(const Progress &progress, bool ofSquaresAlone) {
   stagedRow.reset();
-  const bool held = canSkipUpdates(program);
   NonFiniteGradients found = findAgain(progress);
-  if (!found.gradient && std::isinf(norm))
+  if (!found.gradient && ofSquaresAlone)
     found.value.reset(); // of squares, which infinity is no fault of
   if (!found.value)
     found.value = found.gradient;
   else if (found.gradient)
     found.value->what += "; " + found.gradient->what + " is the first that it reaches";
+  return found.value;
+}
+
+void StepRunner::explainGradients(const Progress &progress, double norm) {
+  const bool held = canSkipUpdates(program);
+  const std::optional<NonFinite> found = findInGradients(progress, std::isinf(norm));
   const char *nothing = !held             ? "when it ran again after its updates, all of them were"
                         : std::isinf(norm) ? "every one of them is, and the sum of their squares is beyond fp32"
                                            : "when it ran again, all of them were";
-  failWith(fmt::format("the gradients of step {} are not finite (grad_norm {})", progress.step, norm), found.value, nothing);
+  failWith(fmt::format("the gradients of step {} are not finite (grad_norm {})", progress.step, norm), found, nothing, remedy());
+}
+
+void StepRunner::explainOverflow(const Progress &progress, const StepResult &result, const std::string &head,
+                                 const std::string &help) {
+  const std::optional<NonFinite> found =
+      result.lossOverflow ? findInLoss(progress, *result.lossOverflow) : findInGradients(progress, /*ofSquaresAlone=*/false);
+  failWith(head, found, "when it ran again, every value was", help);
 }
 
 } // namespace kedge::rt

@@ -6,26 +6,72 @@
 namespace kedge::lint {
 
 namespace {
-/// The size of a value's first axis, by its declaration or by the constant that a draw is like.
-std::optional<model::Dim> leadingDim(const model::Graph &graph, const model::Node &node) {
-  if (const model::ValueInfo *info = graph.findValueInfo(node.output(0)); info && info->hasShape)
-    return info->dims.empty() ? std::nullopt : std::optional(info->dims.front());
-  for (const model::Node &maker : graph.nodes)
-    if (maker.is("Constant") && node.hasInput(0) && maker.output(0) == node.input(0)) {
-      const std::vector<int64_t> dims = model::constantValue(maker).dims;
-      return dims.empty() ? std::nullopt : std::optional(model::Dim::of(dims.front()));
-    }
-  return std::nullopt;
-}
+/// Whether a value's first axis is as long as the batch: its rows are then keyed as the batch's. Exporters
+/// write the shape of a draw as a value to be like, which no input makes.
+class BatchLead {
+public:
+  BatchLead(const model::Graph &graph, const std::map<std::string, int64_t> &axes) : graph(graph), axes(axes) {
+    for (const model::ValueInfo *input : graph.feeds())
+      if (input->hasShape && !input->dims.empty() && !batch)
+        batch = input->dims.front();
+    for (const model::Node &node : graph.nodes)
+      for (const std::string &output : node.outputs)
+        makers[output] = &node;
+  }
 
-/// Whether the first axis is as long as the batch: its rows are then keyed as the batch's.
-bool leadsWithBatch(const model::Graph &graph, const model::Node &node) {
-  const std::optional<model::Dim> dim = leadingDim(graph, node);
-  for (const model::ValueInfo *input : graph.feeds())
-    if (input->hasShape && !input->dims.empty())
-      return dim && dim->kind != model::Dim::Kind::Unknown && *dim == input->dims.front();
-  return false;
-}
+  bool leads(const std::string &name) const {
+    if (auto axis = axes.find(name); axis != axes.end())
+      return axis->second == 0;
+    if (const model::ValueInfo *info = graph.findValueInfo(name); info && info->hasShape)
+      return !info->dims.empty() && isBatch(info->dims.front());
+    const model::Node *maker = makerOf(name);
+    if (!maker)
+      return false;
+    if (maker->is("Constant")) {
+      const std::vector<int64_t> dims = model::constantValue(*maker).dims;
+      return !dims.empty() && isBatch(model::Dim::of(dims.front()));
+    }
+    if (maker->is("Expand"))
+      return startsWithBatch(maker->input(1));
+    return isLikeInput(*maker) && leads(maker->input(0));
+  }
+
+private:
+  static bool isLikeInput(const model::Node &node) {
+    return node.is("Identity") || node.is("Cast") || node.is("CastLike") || node.is("RandomUniformLike") ||
+           node.is("RandomNormalLike");
+  }
+
+  bool isBatch(const model::Dim &dim) const { return batch && dim.kind != model::Dim::Kind::Unknown && dim == *batch; }
+
+  const model::Node *makerOf(const std::string &name) const {
+    auto maker = makers.find(name);
+    return maker == makers.end() ? nullptr : maker->second;
+  }
+
+  /// `shape` is a list of sizes.
+  bool startsWithBatch(const std::string &shape) const {
+    if (const model::Tensor *sizes = graph.findInitializer(shape))
+      return isFirstSize(*sizes);
+    const model::Node *maker = makerOf(shape);
+    if (!maker)
+      return false;
+    if (maker->is("Shape"))
+      return maker->attrInt("start", 0) == 0 && leads(maker->input(0));
+    if (maker->is("Concat") || maker->is("Identity") || maker->is("Cast"))
+      return startsWithBatch(maker->input(0));
+    return maker->is("Constant") && isFirstSize(model::constantValue(*maker));
+  }
+
+  bool isFirstSize(const model::Tensor &sizes) const {
+    return sizes.dtype == model::DType::Int64 && sizes.numElements() > 0 && isBatch(model::Dim::of(sizes.ints().front()));
+  }
+
+  const model::Graph &graph;
+  const std::map<std::string, int64_t> &axes;
+  std::map<std::string, const model::Node *> makers;
+  std::optional<model::Dim> batch;
+};
 } // namespace
 
 void findRankKeyed(FindingContext &context) {
@@ -38,7 +84,7 @@ void findRankKeyed(FindingContext &context) {
       continue;
     if (!axes)
       axes = batchAxes(context.graph());
-    if (axes->count(node.output(0)) || leadsWithBatch(context.graph(), node))
+    if (axes->count(node.output(0)) || BatchLead(context.graph(), *axes).leads(node.output(0)))
       continue;
     Severity severity = context.options.severalRanks ? Severity::Error : Severity::Warning;
     context.findings.push_back(

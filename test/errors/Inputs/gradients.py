@@ -78,7 +78,37 @@ def beyond_fp32():
            "the gradients of step 0 are not finite (grad_norm inf): every one of them is, and the sum of their squares is beyond fp32")
 
 
+def scaled():
+    """With loss scaling the value is named when no scale helps, as without it."""
+    case = roots("scaled")
+    least = ["--loss", "mse", "--precision", "fp16", "--loss-scale-init", "1", "--loss-scale-min", "1"]
+    found = "step 1 overflowed at the smallest loss scale, 1 (--loss-scale-min): the first value that is not finite is "
+    backward = ["(backward); the gradient of 'w' is the first that it reaches; no scale is small enough: a lower --lr"]
+    expect(words(case.compile("least", *least), *data_of(case), "--steps", "4", code=1), found, *backward)
+    summed = roots("scaled-sum", 4)
+    expect(words(summed.compile("summed", *least, "--accumulate", "2"), *data_of(summed), "--steps", "4", code=1), found, *backward)
+    fixed = case.compile("fixed", *least[:4], "--loss-scale", "4")
+    zeros = ["--data", f"x={case.folder / 'zeros.npy'}", "--data", f"labels={case.data['labels']}"]
+    numpy.save(case.folder / "zeros.npy", numpy.zeros((8, 3), numpy.float32))
+    expect(words(fixed, *zeros, "--steps", "60", code=1),
+           "step 40 overflowed, the 41th step in a row, and --loss-scale 4 stays as it is: the first value that is not finite is", backward[0][:60])
+
+
+def forward_overflow():
+    """A product beyond fp16 is named from the forward pass, whatever the scale; in fp32 it is finite."""
+    nodes = [("MatMul", ["x", "w"], ["m"]), ("MatMul", ["m", "v"], ["y"])]
+    weights = {"w": numpy.full((8, 8), 300, numpy.float32), "v": numpy.full((8, 8), 300, numpy.float32)}
+    case = Small(folder / "forward", nodes, weights, {"x": numpy.ones((2, 8), numpy.float32)}, {"y": [2, 8]})
+    case.add_data("x", numpy.ones((4, 8), numpy.float32))
+    case.add_data("labels", numpy.ones((4, 8), numpy.float32))
+    program = case.compile("program", "--loss", "mse", "--precision", "fp16", "--loss-scale-init", "2", "--loss-scale-min", "1")
+    expect(words(program, *data_of(case), "--steps", "4", code=1),
+           "step 1 overflowed at the smallest loss scale, 1 (--loss-scale-min): the first value that is not finite is inf, element 0 of ")
+
+
 plain()
+scaled()
+forward_overflow()
 held("clipped", 2, "--clip-norm", "1000")
 held("accumulated", 4, "--accumulate", "2")
 beyond_fp32()

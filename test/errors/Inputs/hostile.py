@@ -156,5 +156,26 @@ done = subprocess.run(again, capture_output=True)
 if done.returncode != 0 or open(f"{folder}/a.safetensors", "rb").read() != open(f"{folder}/b.safetensors", "rb").read():
     failures.append(f"a tensor named __metadata__ by --weights: {done.stderr}")
 
+# Other files that are given for a model, and damaged ones: one line that names the file, in words of ONNX and of no parser.
+whole = open(open_rows, "rb").read()
+others = {b"PK\x03\x04" + bytes(40): "found a zip archive, as torch.save", b"\x80\x02}q\x00.": "found a Python pickle",
+          b"\x80\x04\x95\x00": "found a Python pickle", (16).to_bytes(8, "little") + b'{"a":{}}        ': "found a safetensors file",
+          b"GGUF\x03\x00": "found a GGUF file", b"\x89HDF\r\n\x1a\n": "found an HDF5 file", b"\x1c\x00\x00\x00TFL3": "TensorFlow Lite",
+          b"\x18\x00\x00\x00ORTM": "ONNX Runtime's own format", b"\x1f\x8b\x08\x00": "found a gzip archive",
+          b"version https://git-lfs.github.com/spec/v1\n": "git lfs pull", b"<!DOCTYPE html>": "web page",
+          b"ir_version: 8\n": "text form", b'{"irVersion": 8}': "found a JSON text", bytes(64): "damaged ONNX file: no field begins here, at byte 0",
+          b"\x0f" + whole: "damaged ONNX file: no field begins here, at byte 0",
+          b"\x3a": "damaged ONNX file: field 7 ends too early", whole[:-1]: "the file seems to be cut short",
+          b"\x38\x01": "field 7 should be a text, a list or a part with fields of its own, but is a whole number"}
+for number, (content, expected) in enumerate(others.items()):
+    path = os.path.join(folder, f"other{number}.onnx")
+    with open(path, "wb") as file:
+        file.write(content)
+    for command in ("compile", "lint", "plan"):
+        check(path, [], expected, command=command)
+        done = subprocess.run(["kedge", command, path] + (["-o", os.path.join(folder, "program")] if command == "compile" else []), capture_output=True)
+        if done.stderr.count(b"\n") != 1 or not done.stderr.startswith(f"kedge: error: {path}: ".encode()) or b"wire" in done.stderr:
+            failures.append(f"{command} of {path} says {done.stderr}")
+
 print("\n".join(failures) or "all refused as they should be")
 sys.exit(bool(failures))

@@ -183,6 +183,24 @@ TEST(LintFindings, DropoutOnAWeightIsKeyedByRank) {
   EXPECT_EQ(codesOf(checked(b, options)), Codes{"keyed-by-rank"});
 }
 
+TEST(LintFindings, DrawLikeAnExpandedShapeOfTheBatchIsKeyedByRow) {
+  const auto warningsOf = [](std::vector<int64_t> sizes) {
+    ModelBuilder b;
+    b.input("x").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f)).floats("one", {}, {1});
+    b.node("MatMul", {"x", "fc.w"}, {"h"}).node("Constant", {}, {"rows"}, {}, {model::Attribute::makeInts("value_ints", {sizes[0]})});
+    b.node("Constant", {}, {"columns"}, {}, {model::Attribute::makeInts("value_ints", {sizes[1]})});
+    b.node("Concat", {"rows", "columns"}, {"sizes"}, {}, {model::Attribute::makeInt("axis", 0)});
+    b.node("Expand", {"one", "sizes"}, {"empty"}).node("Cast", {"empty"}, {"float"}, {}, {model::Attribute::makeInt("to", 1)});
+    b.node("RandomUniformLike", {"float"}, {"draw"});
+    b.node("Shape", {"h"}, {"shape"}).node("Expand", {"one", "shape"}, {"whole"}).node("RandomUniformLike", {"whole"}, {"other"});
+    b.node("Mul", {"h", "draw"}, {"m"}).node("Mul", {"m", "other"}, {"y"}).output("y");
+    return codesOf(checked(b), lint::Severity::Warning);
+  };
+  const auto byRank = [](const Codes &codes) { return std::count(codes.begin(), codes.end(), "keyed-by-rank"); };
+  EXPECT_EQ(byRank(warningsOf({2, 1})), 0) << "the batch has two rows";
+  EXPECT_EQ(byRank(warningsOf({3, 1})), 1) << "three rows are no batch's";
+}
+
 TEST(LintReport, JsonHasTheContractsKeys) {
   nlohmann::json json = nlohmann::json::parse(lint::toJson(checked(norm(15, {"y"}))));
   EXPECT_EQ(json.size(), 2u);
