@@ -10,6 +10,9 @@
 
 namespace kedge::rt::test {
 
+using calls::LibraryCall;
+using calls::LibraryKernel;
+using calls::makeKernel;
 using Shape = std::vector<int64_t>;
 using json = nlohmann::json;
 
