@@ -80,6 +80,8 @@ void resumes(const std::vector<double> &whole, const Rows &input, const Rows &la
   losses(first, input, labels, kSteps / 2);
   first.checkpoint(folder);
   first.checkpoint(folder);
+  kedge::Session beside = perceptron::open();
+  wrong("two sessions in a folder", [&] { beside.checkpoint(folder); });
   kedge::Session second = perceptron::open({{"--lr", "0.1"}, {"--threads", "2"}});
   second.resume(folder);
   const std::vector<double> rest = losses(second, input, labels, kSteps / 2);
@@ -110,6 +112,7 @@ void wrongCalls(kedge::Session &session, const Rows &input) {
   wrong("model", [] { perceptron::open({{"--model", "nowhere.onnx"}}); });
   wrong("input", [&] { session.setInput("inputs", input.data(), 1); });
   wrong("no rows", [&] { session.setInput("input", input.data(), 0); });
+  wrong("many rows", [&] { session.setInput("input", input.data(), int64_t(1) << 62); });
   session.setInput("input", input.data(), 8);
   wrong("no labels", [&] { session.step(); });
   session.setInput("labels", input.data(), 7);
