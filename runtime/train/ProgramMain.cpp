@@ -72,6 +72,10 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   }
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
+  // When Open MPI's launcher ends a job, SIGTERM must not kill a rank that is just connecting to it: the launcher can then wait
+  // for itself without end.
+  if (!launched.meeting)
+    catchSignals();
   if (roll)
     roll->watch(launched, options.commTimeout, "MPI_Init");
   ranks = connect(program, launched, options.commTimeout);
