@@ -72,8 +72,7 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   }
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
-  // When Open MPI's launcher ends a job, SIGTERM must not kill a rank that is just connecting to it: the launcher can then wait
-  // for itself without end.
+  // A rank that waits for others in MPI_Init is told to end as in training; one that meets by TCP could not be told twice.
   if (!launched.meeting)
     catchSignals();
   if (roll)

@@ -74,8 +74,8 @@ template <typename Call> void wrong(const char *what, Call &&call) {
   }
 }
 
-/// A second half from a checkpoint is the second half of the whole.
-void resumes(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
+/// A second half from a checkpoint is the second half of the whole. One session at a time has a folder.
+void resumesAlone(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
   kedge::Session first = perceptron::open({{"--lr", "0.1"}, {"--threads", "2"}});
   losses(first, input, labels, kSteps / 2);
   first.checkpoint(folder);
@@ -86,6 +86,10 @@ void resumes(const std::vector<double> &whole, const Rows &input, const Rows &la
   second.resume(folder);
   const std::vector<double> rest = losses(second, input, labels, kSteps / 2);
   same(std::equal(rest.begin(), rest.end(), whole.begin() + kSteps / 2), "resumed losses");
+}
+
+void resumes(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
+  resumesAlone(whole, input, labels, folder);
   wrong("a folder of other checkpoints", [&] { perceptron::open().checkpoint(folder); });
 }
 
