@@ -130,7 +130,13 @@ class Trial:
         if begun and code > 128 and code != 137 and newest < 0:
             return f"exit code {code} without a checkpoint: {said[-400:]}"
         resumed = self.start(*(["--resume"] if newest >= 0 else []))
-        if resumed.wait(MOST) != 0:
+        try:
+            code = resumed.wait(5 * MOST)
+        except subprocess.TimeoutExpired:
+            os.killpg(resumed.pid, signal.SIGKILL)
+            resumed.wait()
+            return f"resumed from {newest} it did not end within {5 * MOST} s"
+        if code != 0:
             return f"not resumed from {newest}: {(self.program.folder / 'said').read_text()[-400:]}"
         return "" if self.export.read_bytes() == self.program.whole.read_bytes() else f"other weights, resumed from {newest}"
 
