@@ -71,8 +71,12 @@ void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)
     fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)", fmt::join(ranks, ","));
+  if (!options.replicas.empty())
+    fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines", options.replicas);
   if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
+  else if (options.zero > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 && !options.isTrial && options.worlds.empty())
+    fprintf(stderr, "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n", static_cast<int>(options.zero));
 }
 
 /// Where an op's types cannot be inferred MLIR reports it at the op and ends the process; here the phase fails.
@@ -261,7 +265,7 @@ void Compilation::resume() {
 void Compilation::import() {
   if (done < Phase::Import) {
     ImportOptions importing;
-    importing.shapes = options.model.shapes;
+    importing.shapes = shapesOfParts();
     importing.roles = lint::rolesOf(findings);
     ir = importModel(context, model, importing);
     if (!options.model.adapters.given())
@@ -287,7 +291,8 @@ void Compilation::step() {
             options.accumulatorType.c_str());
   run(Phase::Step);
   using train::FunctionKind;
-  func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
+  func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 || options.sameBits > 0 ? FunctionKind::Micro : FunctionKind::Step);
+  checkSameBits(function);
   counts = countStep(function);
   facts = lossFacts(function, stepOptions());
   checkMicroBatch();
@@ -347,15 +352,20 @@ std::string Compilation::ptx() {
 
 /// Communication between ranks, and the seconds of it that do not overlap with computing.
 void Compilation::addCommunication(nlohmann::json &report) {
-  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate))
+  for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate)) {
     report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},
                                        {"elements", row.elements}, {"bytes", row.bytes}});
+    if (!options.model.mesh.empty())
+      report["communication"].back()["axis"] = row.axis;
+  }
   const analysis::StepOverlap overlap = analysis::overlapOf(*ir, numbered, options.accumulate);
   report["communication_seconds"] = overlap.seconds;
   report["communication_hidden_seconds"] = overlap.hidden;
   report["step_seconds"] = report["step_seconds"].get<double>() - overlap.hidden;
   report["ranks"] = options.model.ranks.front();
   report["zero"] = options.zero;
+  if (!options.model.mesh.empty())
+    addMesh(report);
 }
 
 nlohmann::json Compilation::report() {
@@ -424,7 +434,7 @@ ProgramParts Compilation::programParts() {
   made.data.assign(parts.data.begin(), parts.data.end());
   if (!options.onGpu()) {
     if (!options.worlds.empty()) {
-      const std::string prefix = fmt::format("r{}.", options.model.ranks.front());
+      const std::string &prefix = options.kernelPrefix;
       lower::renameKernels(*kernelModule, prefix, "");
       for (std::string &name : names)
         name = prefix + name;

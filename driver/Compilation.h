@@ -7,6 +7,7 @@
 #include "kedge/Lint/Lint.h"
 #include "kedge/Support/ObjectFile.h"
 #include "runtime/io/NamePattern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -86,6 +87,9 @@ private:
   void showFindings();
   void chooseLoss();
   void checkMicroBatch();
+  std::map<std::string, std::vector<int64_t>> shapesOfParts() const;
+  void checkSameBits(mlir::func::FuncOp training) const;
+  void addMesh(nlohmann::json &report) const;
   void addCommunication(nlohmann::json &report);
   void checkBudget();
   int64_t hostBytes();

@@ -25,6 +25,8 @@ struct CompileOptions {
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
   bool syncBatchNorm = false;
+  int64_t sameBits = 0, parts = 1; ///< parts of a step's rows whose sums are a tree, and those of one rank; `accumulate` counts them
+  std::string replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
   std::vector<std::string> weightDecayExclude, lrScale;
@@ -55,6 +57,7 @@ struct CompileOptions {
   std::string checkFile;     ///< --check
   int64_t maxBatch = 0;      ///< what it found
   std::vector<int64_t> worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
+  std::string kernelPrefix;    ///< of the names of this one's kernels, among several
   bool isTrial = false;      ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine

@@ -110,6 +110,8 @@ std::string DeepSpeedMapping::gradientType() const {
 }
 
 int64_t DeepSpeedMapping::ranks() const {
+  if (const auto mesh = givenValue("--mesh"); mesh && !givenValue("--ranks"))
+    return rt::Mesh::parse(*mesh).size();
   std::string text = givenValue("--ranks").value_or("1");
   if (text.find(',') != std::string::npos)
     file.refuse(fmt::format("'train_batch_size' is for one number of ranks, but --ranks {} was given; give one, or leave the key "

@@ -2,6 +2,7 @@
 #pragma once
 #include "kedge/Lint/Lint.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "runtime/program/Mesh.h"
 #include <map>
 #include <optional>
 
@@ -25,7 +26,11 @@ struct ModelOptions {
   std::vector<std::string> trainMode; // expressions; "true" where none was given
   bool repair = false, strict = false;
   std::vector<std::string> allow;
-  std::vector<int64_t> ranks = {1};
+  std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
+  std::string mesh;                 ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`
+
+  /// The mesh of the (first) number of ranks.
+  rt::Mesh meshOfRanks() const { return mesh.empty() ? rt::Mesh::ofData(ranks.front()) : rt::Mesh::parse(mesh); }
   AdapterOptions adapters;
 
   lint::Options lintOptions() const;

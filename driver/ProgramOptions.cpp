@@ -117,7 +117,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     return facts;
   double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
   facts["nominal_items"] = nominal;
-  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * options.ranks);
+  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   facts["loss"] = options.loss;
   facts["logits"] = options.logits;
   if (options.classAxis != -100)
@@ -143,6 +143,10 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
                  {"seed", options.seed}, {"training_info", false}};
+  if (options.sameBits > 0)
+    result["parts"] = options.parts;
+  if (!options.model.mesh.empty())
+    result["mesh"] = options.model.mesh;
   if (json schedule = scheduleFacts(options.schedule); !schedule.empty())
     result["schedule"] = schedule;
   if (options.lossScale.minimum > 0)

@@ -73,7 +73,8 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.posWeight = lossWeights("--pos-weight", m.posWeight);
   step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
-  step.ranks = m.ranks.front();
+  step.mesh = m.meshOfRanks().text();
+  step.sameBits = options.sameBits;
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;
   step.persistBytes = options.persistBytes;
@@ -104,7 +105,7 @@ void Compilation::chooseLoss() {
 }
 
 void Compilation::checkMicroBatch() {
-  if (const int64_t rows = facts["batch"]; options.microBatch.value_or(rows) != rows)
+  if (const int64_t rows = facts["batch"].get<int64_t>() * options.parts; options.microBatch.value_or(rows) != rows)
     fail("--deepspeed-config {}: a micro-batch of {} rows is asked for ('train_micro_batch_size_per_gpu', or what "
          "'train_batch_size' leaves), but the model's has {}; make them agree, by --shape or in the file",
          options.deepSpeedConfig, *options.microBatch, rows);

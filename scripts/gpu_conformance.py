@@ -3,22 +3,31 @@
 
 gpu_conformance.py [PACK] [--round 1|2|3 | --only golden,step,...] [--tune] [--seconds N] [--golden-steps N]
                    [--out FOLDER] [--work FOLDER]
+gpu_conformance.py --join OUT [OUT...]
 
 Needs Python with numpy (and onnx, for the norms of exported models; torch, for the device's copy bandwidth and the
 baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to run. Parts, in their order:
   golden     every fp32 run against PyTorch's trace, gradients of step 0
-  step       GPT-2 124M, B8 T1024, with logits in chunks and whole, beside pytorch_step.py in this very run: seconds, peak
-             bytes, the longest kernels
+  low        the same in bf16 and fp16, autocast and master
+  step       GPT-2 124M, B8 T1024, in every precision, recomputed, with logits in chunks and whole, with tokens as frequent as
+             words: seconds, peak bytes, the longest kernels
+  baseline   the same step by pytorch_step.py (eager, compiled, tuned; bf16, fp32, TF32; a larger batch), and by llm.c
+  models     a step of ResNet-50, Llama-1B and BERT
+  apart      16-bit steps with cuBLASLt's epilogues, and with kernels in their place
+  ncu        device times of the ten longest launches, beside --profile
+  ranks      two ranks, on one GPU where there is one, with every ZeRO stage: losses of one rank
   bandwidth  launches that move more than 200 MB: bytes a second as a share of a device copy's
   tune       times the products; what runs after it uses the table (algorithms.json in --out)
   bits       recomputation and budgets: equal bits
   resume     stop after 7 of 12 steps, go on: equal bits
   sanitizer  compute-sanitizer over two steps of gpt2, resnet and unet, the generated kernels alone; for memcheck every
              operand is an allocation of its own (KEDGE_CUDA_BLOCKS=1)
---round 1 is golden,step,bandwidth; 2 is tune,step; 3 is bits,resume,sanitizer: each fits the ten minutes of one command.
+--round 1 is golden,step,baseline; 2 is low,models,ranks,bandwidth,bits; 3 is tune,step,apart,ncu,resume,sanitizer: each fits the
+ten minutes of one command.
 --tune puts tune first. --seconds (540 in a round): what has not run by then is left out and said so. --golden-steps: golden
-runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/results.md; exit code
-1 when something that ran failed. Everything else lies in --work, a temporary folder.
+runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/results.md, and what --join
+makes one table of, printed, from the folders of several rounds; exit code 1 when something that ran failed. Everything else
+lies in --work, a temporary folder.
 """
 import argparse
 import csv
@@ -35,10 +44,13 @@ import time
 
 # Beside this file in a pack, under test/tools in the repository.
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "test/tools"))
+from gpu_beside import Beside
 from gradients import gradients_differ
 
 TIMINGS = ("seconds", "tokens_per_second", "samples_per_second", "memory_bytes")
-ROUNDS = {1: "golden,step,bandwidth", 2: "tune,step", 3: "bits,resume,sanitizer"}
+ROUNDS = {1: "golden,step,baseline", 2: "low,models,ranks,bandwidth,bits", 3: "tune,step,apart,ncu,resume,sanitizer"}
+# Timed models with large generated kernels.
+WIDE = ("wide-rows", "wide-parameter", "gpt2")
 OK, FAILED, NOT_RUN, KNOWN = "ok", "FAILED", "not run", "known"
 # Runs where another order of sums leaves the norms of PyTorch's gradients, how far at most, and why: measured without a GPU,
 # before one was there. Losses, weights and gradients of step 0 have to follow all the same.
@@ -63,15 +75,17 @@ def with_steps(words, steps):
 def cut(trace, name, steps):
     """The trace with the run's first steps alone; norms of its end go."""
     run = dict(trace["runs"][name])
-    for key in ("loss", "lr", "grad_norm"):
+    for key in ("loss", "lr", "grad_norm", "loss_scale"):
         if key in run:
             run[key] = run[key][:steps]
+    if "skipped" in run:
+        run["skipped"] = [step for step in run["skipped"] if step < steps]
     for key in ("parameter_norms", "buffer_norms"):
         run.pop(key, None)
     return {**trace, "runs": {name: run}}
 
 
-class Suite:
+class Suite(Beside):
     def __init__(self, options):
         self.o, self.pack = options, pathlib.Path(options.pack).resolve()
         self.results = pathlib.Path(options.out).resolve()
@@ -79,7 +93,7 @@ class Suite:
         self.out = pathlib.Path(options.work or tempfile.mkdtemp(prefix="gpu-conformance-")).resolve()
         self.out.mkdir(parents=True, exist_ok=True)
         self.manifest = json.loads((self.pack / "manifest.json").read_text())
-        self.rows, self.details, self.profiles, self.begin = [], [], {}, time.monotonic()
+        self.rows, self.details, self.profiles, self.measured, self.begin = [], [], {}, {}, time.monotonic()
         self.environment = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(
             filter(None, [str(self.pack / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])))
 
@@ -119,10 +133,14 @@ class Suite:
 
     # Parts.
 
-    def golden(self):
+    def golden(self, part="golden"):
         for entry in self.manifest["golden"]:
-            title = " ".join(filter(None, (entry["model"], entry["run"], entry.get("options"))))
-            self.note("golden", title, *self.judge(entry))
+            if entry.get("low", False) == (part == "low"):
+                title = " ".join(filter(None, (entry["model"], entry["run"], entry.get("options"))))
+                self.note(part, title, *self.judge(entry))
+
+    def low(self):
+        self.golden("low")
 
     def judge(self, entry):
         """What is said of a golden run, and its state."""
@@ -269,6 +287,9 @@ class Suite:
             path = self.out / f"{entry['name']}-{name}.npy"
             if what["kind"] == "tokens":
                 np.save(path, random.integers(0, what["below"], what["shape"], dtype=np.int64))
+            elif what["kind"] == "words":  # the n-th as often as 1 / (n + 2.7), as Zipf and Mandelbrot found of texts
+                often = 1 / (np.arange(what["below"]) + 2.7)
+                np.save(path, random.choice(what["below"], what["shape"], p=often / often.sum()))
             else:
                 np.save(path, random.standard_normal(what["shape"], dtype=np.float32))
             words += ["--data", f"{name}={path}"]
@@ -307,8 +328,8 @@ class Suite:
         self.note("bandwidth", "copy", *((f"{copy / 1e9:.0f} GB/s read and written", OK) if copy else
                                          ("needs torch that sees a GPU", NOT_RUN)))
         for entry in sorted(self.manifest["timed"], key=lambda e: e["name"] == "gpt2"):
-            if entry["name"] == "gpt2-whole-logits":
-                continue  # as gpt2's, but for the loss
+            if entry["name"] not in WIDE:
+                continue
             times, problem = self.profile(entry)
             if problem:
                 self.note("bandwidth", entry["name"], problem, FAILED)
@@ -334,10 +355,10 @@ class Suite:
                 self.note("step", title, problem, FAILED)
                 continue
             ours = ours or found
+            self.measured[entry["name"]] = found
             seconds, peak, arena = found
             self.note("step", title, f"{seconds * 1e3:.2f} ms, {self.tokens(entry) / seconds:.0f} tokens/s, {peak} bytes (arena "
                       f"{arena}); time {seconds / ours[0]:.2f}, memory {peak / ours[1]:.2f} of gpt2", OK)
-        self.baseline(ours)
         for entry in self.manifest["timed"]:
             if entry["name"].startswith("gpt2"):
                 times, problem = self.profile(entry)
@@ -350,30 +371,16 @@ class Suite:
     def tokens(entry):
         return math.prod(next(iter(entry["inputs"].values()))["shape"])
 
-    def measure(self, entry):
+    def measure(self, entry, **variables):
         """Median seconds, peak and arena bytes; or a problem."""
         log, memory = self.out / f"{entry['name']}.jsonl", self.out / f"{entry['name']}-memory.json"
         log.unlink(missing_ok=True)
         words = [*self.make_inputs(entry), "--steps", self.manifest["steps"], "--log", log, "--memory-report", memory]
-        if problem := self.run(entry["program"], words, timeout=600):
+        if problem := self.run(entry["program"], words, timeout=600, **variables):
             return None, problem
         seconds = sorted(json.loads(line)["seconds"] for line in log.open())
         report = json.loads(memory.read_text())
         return (seconds[len(seconds) // 2], report["peak_bytes"], report["arena_bytes"]), ""
-
-    def baseline(self, ours):
-        shape = self.manifest["baseline"]
-        if not shape or not self.torch():
-            why = "needs torch that sees a GPU" if shape else "the pack's models are too small to compare"
-            return self.note("step", "pytorch", why, NOT_RUN)
-        done = self.process([sys.executable, self.pack / "pytorch_step.py", "--device", "cuda", "--precision", "fp32", "--batch",
-                             shape["batch"], "--length", shape["length"]], 400)
-        if done.returncode or not done.stdout.strip():
-            self.note("step", "pytorch", f"exit {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}", FAILED)
-        for line in done.stdout.splitlines():
-            other = json.loads(line)
-            beside = (f"; time {other['seconds'] / ours[0]:.2f} of ours, memory {other['peak_bytes'] / ours[1]:.2f}" if ours else "")
-            self.note("step", f"pytorch {other['mode']}", f"{other['seconds'] * 1e3:.2f} ms, {other['peak_bytes']} bytes{beside}", OK)
 
     def breakdown(self, name, launches, times):
         rows, whole, kinds = {int(r["launch"]): r for r in launches}, sum(times.values()), {}
@@ -388,11 +395,13 @@ class Suite:
 
     def tune(self):
         """One table of all programs' products: programs share them, and the first that timed one keeps it."""
-        entries, device, programs = {}, "", dict.fromkeys(e["program"] for e in self.manifest["timed"] + self.manifest["golden"])
+        entries, device = {}, ""
+        programs = dict.fromkeys((e["program"], "") for e in self.manifest["timed"] + self.manifest["golden"])
+        programs |= dict.fromkeys((e["program"], "apart") for e in self.manifest["timed"] if e.get("precision") in ("bf16", "fp16"))
         try:
-            for program in programs:
+            for program, epilogues in programs:
                 part = self.out / "part.json"
-                if problem := self.run(program, [], KEDGE_TUNE=str(part)):
+                if problem := self.run(program, [], KEDGE_TUNE=str(part), KEDGE_EPILOGUES=epilogues):
                     self.note("tune", program or "a program", problem, FAILED)
                     continue
                 table = json.loads(part.read_text())
@@ -405,7 +414,7 @@ class Suite:
                 path.write_text(json.dumps({"format": 1, "device": device, "entries": list(entries.values())}, indent=1) + "\n")
                 self.environment["KEDGE_ALGORITHMS"] = str(path)
             if device:
-                self.note("tune", "products", f"{len(entries)} kinds of products of {len(programs)} programs on '{device}'",
+                self.note("tune", "products", f"{len(entries)} kinds of products of {len({program for program, _ in programs})} programs on '{device}'",
                           OK if entries else FAILED)
 
     def all(self):
@@ -420,22 +429,32 @@ class Suite:
     def table(self):
         machine = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
                                  capture_output=True, text=True).stdout.strip() if shutil.which("nvidia-smi") else "unknown GPU"
-        lines = [f"{machine}; programs for {self.manifest['arch']}", "", "| part | case | result | |", "|---|---|---|---|"]
-        lines += [f"| {' | '.join(row)} |" for row in self.rows]
-        return "\n".join(lines + [""] + self.details) + "\n"
+        result = {"head": f"{machine}; programs for {self.manifest['arch']}", "rows": self.rows, "details": self.details}
+        (self.results / "rows.json").write_text(json.dumps(result, indent=1) + "\n")
+        return table_of([result])
+
+
+def table_of(results):
+    """One table of what several rounds found."""
+    lines = [*dict.fromkeys(result["head"] for result in results), "", "| part | case | result | |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(row)} |" for result in results for row in result["rows"]]
+    return "\n".join(lines + [""] + [line for result in results for line in result["details"]]) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", nargs="?", default=pathlib.Path(__file__).resolve().parent)
     parser.add_argument("--round", type=int, choices=ROUNDS)
-    parser.add_argument("--only", default="golden,step,bandwidth,bits,resume,sanitizer")
+    parser.add_argument("--only", default="golden,low,step,baseline,models,apart,ncu,ranks,bandwidth,bits,resume,sanitizer")
     parser.add_argument("--out", default="gpu-results")
     parser.add_argument("--work")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--golden-steps", type=int)
     parser.add_argument("--seconds", type=float)
+    parser.add_argument("--join", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
+    if options.join:
+        return print(table_of([json.loads((folder / "rows.json").read_text()) for folder in options.join]), end="")
     options.only = ROUNDS[options.round] if options.round else f"{'tune,' if options.tune else ''}{options.only}"
     options.seconds = options.seconds or (540 if options.round else math.inf)
     suite = Suite(options)

@@ -2,13 +2,13 @@
 """Packs what scripts/gpu_conformance.py runs on a GPU machine that has neither MLIR nor this repository.
 
 gpu_pack.py [OUT] [--kedge build/release/bin/kedge] [--shared ../shared] [--arch sm_90] [--models gpt2,resnet:adamw+sgd]
-            [--tiny] [--jobs N] [--limit-mib 48]
+            [--tiny] [--jobs N] [--limit-mib 48] [--llm-c FOLDER]
 
 Writes the folder OUT (gpu-day/pack, which git ignores), and the same as OUT.tar.xz, which travels (programs share their
-runtime, so they compress to little): programs of the golden models (every fp32 run, or those that are named; convolutions
+runtime, so they compress to little): programs of the golden models (every run, or those that are named; convolutions
 also without cuDNN, and the variants whose bits must agree), their data and traces, GPT-2 124M with its logits in chunks and
-whole, models of large tensors (weights by --init), the scripts, and the shared libraries that the programs need besides
-the system's. Equal compilations are one program. --tiny: one variant each, and small models in place of those that
+whole, in every precision and recomputed, ResNet-50, Llama-1B and BERT, two ranks with every ZeRO stage, models of large tensors (weights by --init), the scripts, and the shared libraries that the programs need besides
+the system's. --llm-c: a checkout of llm.c, whose source goes along and is built there. Equal compilations are one program. --tiny: one variant each, and small models in place of those that
 are timed, for the stand-ins of the tests. Needs the package onnx for the large models. Fails when the archive and what
 travels with it (this repository's files that git does not ignore) are more than the limit.
 """
@@ -33,8 +33,17 @@ CONVOLUTIONS = ("vit", "resnet", "unet", "segment")  # compiled twice: with cuDN
 TOKENS = {"kind": "tokens", "shape": [8, 1024], "below": 50257}
 
 
+WORDS = {"kind": "words", "shape": [8, 1024], "below": 50257}
+RANKS = ("gpt2", "adamw")  # model and run that two ranks share
+LLM_C = ("train_gpt2.cu", "llmc")
+
+
 def reals(*shape):
     return {"kind": "normal", "shape": shape}
+
+
+def tokens(rows, length, below):
+    return {"kind": "tokens", "shape": [rows, length] if length else [rows], "below": below}
 
 
 GPT2 = ["--shape", "input_ids=8x1024", "--loss", "cross-entropy"]
@@ -43,6 +52,15 @@ WHOLE_LOGITS = ["--logits-chunk", "0"]
 TIMED = {
     "gpt2": ("gpt2", GPT2, {"input_ids": TOKENS, "labels": TOKENS}),
     "gpt2-whole-logits": ("gpt2", [*GPT2, *WHOLE_LOGITS], {"input_ids": TOKENS, "labels": TOKENS}),
+    **{f"gpt2-{name}": ("gpt2", [*GPT2, "--precision", *words.split()], {"input_ids": TOKENS, "labels": TOKENS})
+       for name, words in (("bf16", "bf16"), ("fp16", "fp16"), ("fp8", "fp8"), ("bf16-recomputed", "bf16 --recompute sqrt"))},
+    "gpt2-bf16-words": ("gpt2", [*GPT2, "--precision", "bf16"], {"input_ids": WORDS, "labels": WORDS}),
+    "resnet50-bf16": ("resnet50", ["--shape", "pixels=32x3x224x224", "--loss", "cross-entropy", "--precision", "bf16"],
+                      {"pixels": reals(32, 3, 224, 224), "labels": tokens(32, 0, 1000)}),
+    "llama-1b-bf16": ("llama-1b", ["--shape", "input_ids=2x1024", "--loss", "cross-entropy", "--precision", "bf16"],
+                      {"input_ids": tokens(2, 1024, 128256), "labels": tokens(2, 1024, 128256)}),
+    "bert-bf16": ("bert-base", ["--shape", "input_ids=16x512", "--loss", "cross-entropy", "--precision", "bf16"],
+                  {"input_ids": tokens(16, 512, 30522), "labels": tokens(16, 512, 30522)}),
     "wide-rows": ("wide-rows", ["--shape", "x=32768x1024", "--loss", "mse"],
                   {"x": reals(32768, 1024), "labels": reals(32768, 8)}),
     "wide-parameter": ("wide-parameter", ["--shape", "x=8x1024", "--loss", "mse"],
@@ -62,6 +80,7 @@ class Pack:
     def __init__(self, options):
         self.o, self.out = options, pathlib.Path(options.out)
         self.manifest = {"arch": options.arch, **(TINY if options.tiny else FULL), "golden": [], "same_bits": [], "timed": [],
+                         "ranks": [],
                          "kernels": {}}
         self.pool, self.made, self.plans = concurrent.futures.ThreadPoolExecutor(options.jobs), {}, []
         shutil.rmtree(self.out, ignore_errors=True)
@@ -101,16 +120,30 @@ class Pack:
         folder = pathlib.Path(self.o.shared) / "models" / model
         trace, first = json.loads((folder / "trace.json").read_text()), True
         for name, run in trace["runs"].items():
-            if "--precision" in run["compile"] or (wanted and name not in wanted.split("+")):
+            if wanted and name not in wanted.split("+"):
                 continue
             onnx = folder / run.get("model", "model.onnx")
             program = self.program(f"{model}-{name}", onnx, run["compile"])
-            self.manifest["golden"].append({"model": model, "run": name, "program": program})
-            if first:
+            low = "--precision" in run["compile"]
+            self.manifest["golden"].append({"model": model, "run": name, "program": program, "low": low})
+            if first and not low:
                 self.same_bits(model, onnx, run, name)
                 self.without_cudnn(model, onnx, run, name)
-            first = False
+                first = False
+            if (model, name) == RANKS:
+                self.ranks(model, onnx, run, name)
         shutil.copytree(folder, self.out / "models" / model)
+
+    def ranks(self, model, onnx, run, name):
+        """Half of the rows for each of two ranks."""
+        words = list(run["compile"])
+        at = words.index("--shape") + 1
+        tensor, _, shape = words[at].partition("=")
+        rows, *rest = shape.split("x")
+        words[at] = f"{tensor}={'x'.join([str(int(rows) // 2), *rest])}"
+        for stage in (3,) if self.o.tiny else range(4):
+            program = self.program(f"{model}-{name}-zero{stage}", onnx, [*words, "--ranks", "2", "--zero", str(stage)])
+            self.manifest["ranks"].append({"model": model, "run": name, "zero": stage, "program": program})
 
     def without_cudnn(self, model, onnx, run, name):
         if model not in CONVOLUTIONS:
@@ -129,7 +162,9 @@ class Pack:
         program = self.program(name, onnx, words, embed)
         table = ["--launches", self.out / "launches" / f"{name}.csv"]
         self.plans.append((name, self.pool.submit(self.kedge, "plan", onnx, [*words, *table])))
-        self.manifest["timed"].append({"name": name, "program": program, "inputs": inputs})
+        precision = words[words.index("--precision") + 1] if "--precision" in words else "fp32"
+        self.manifest["timed"].append({"name": name, "program": program, "inputs": inputs, "precision": precision,
+                                       "model": not name.startswith(("gpt2", "wide"))})
 
     def performance(self):
         for name, (model, words, inputs) in TIMED.items():
@@ -142,9 +177,9 @@ class Pack:
         """The golden gpt2, as its first run compiles it, and few rows of wide-rows."""
         folder = pathlib.Path(self.o.shared) / "models/gpt2"
         run = next(iter(json.loads((folder / "trace.json").read_text())["runs"].values()))
-        tokens = {"kind": "tokens", "shape": [4, 32], "below": 64}
-        for name, more in (("gpt2", []), ("gpt2-whole-logits", WHOLE_LOGITS)):
-            self.timed(name, folder / "model.onnx", [*run["compile"], *more], {"input_ids": tokens, "labels": tokens}, True)
+        rows = tokens(4, 32, 64)
+        for name, more in (("gpt2", []), ("gpt2-whole-logits", WHOLE_LOGITS), ("gpt2-bf16", ["--precision", "bf16"])):
+            self.timed(name, folder / "model.onnx", [*run["compile"], *more], {"input_ids": rows, "labels": rows}, True)
         onnx = self.out / "wide-rows.onnx"
         subprocess.run([sys.executable, HERE / "make_shapes.py", "wide-rows", onnx], check=True)
         self.timed("wide-rows", onnx, ["--shape", "x=16x1024", "--loss", "mse"], {"x": reals(16, 1024), "labels": reals(16, 8)})
@@ -152,7 +187,7 @@ class Pack:
     def finish(self):
         """Waits for what is compiled; programs that are not there become None."""
         missing = {name for name, made in self.made.values() if not made.result()}
-        for part in ("golden", "same_bits", "timed"):
+        for part in ("golden", "same_bits", "timed", "ranks"):
             for entry in self.manifest[part]:
                 entry["program"] = None if entry["program"] in missing else entry["program"]
         for name, plan in self.plans:
@@ -172,13 +207,24 @@ class Pack:
                 shutil.copy(words[2], self.out / "lib" / words[0])
 
     def scripts(self):
-        shutil.copy(HERE / "gpu_conformance.py", self.out)
+        for name in ("gpu_conformance.py", "gpu_beside.py"):
+            shutil.copy(HERE / name, self.out)
+        if self.o.llm_c:
+            self.llm_c(pathlib.Path(self.o.llm_c))
         shutil.copy(HERE.parent / "test/tools/gradients.py", self.out)
         tools = pathlib.Path(self.o.shared) / "tools"
         for name in ("check_trace.py", "pytorch_step.py"):
             if (tools / name).exists():
                 shutil.copy(tools / name, self.out)
         (self.out / "manifest.json").write_text(json.dumps(self.manifest, indent=1) + "\n")
+
+    def llm_c(self, source):
+        for name in LLM_C:
+            if not (source / name).exists():
+                sys.exit(f"--llm-c {source}: there is no {name}; give a checkout of llm.c")
+            copy = shutil.copytree if (source / name).is_dir() else shutil.copy
+            (self.out / "llm.c").mkdir(exist_ok=True)
+            copy(source / name, self.out / "llm.c" / name)
 
     def check_size(self):
         archive = pathlib.Path(f"{self.out}.tar.xz")
@@ -187,7 +233,7 @@ class Pack:
         with lzma.open(archive, "w", filters=whole) as packed, tarfile.open(fileobj=packed, mode="w") as file:
             file.add(self.out, arcname=self.out.name)
         total, beside = archive.stat().st_size, tree_bytes()
-        missing = [e["program"] for part in ("golden", "same_bits", "timed") for e in self.manifest[part]].count(None)
+        missing = [e["program"] for part in ("golden", "same_bits", "timed", "ranks") for e in self.manifest[part]].count(None)
         print(f"{archive}: {total / 2**20:.1f} MiB, {len(self.made)} programs, {missing} are missing; with it travel "
               f"{beside / 2**20:.1f} MiB of this repository")
         if total + beside > self.o.limit_mib * 2**20:
@@ -214,6 +260,7 @@ def main():
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--limit-mib", type=float, default=48)
+    parser.add_argument("--llm-c")
     pack = Pack(parser.parse_args())
     for model in filter(None, pack.o.models.split(",")):
         pack.golden(model)

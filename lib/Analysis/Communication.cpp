@@ -5,6 +5,7 @@
 #include "runtime/comm/CollectiveKernel.h"
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 
@@ -20,12 +21,16 @@ std::vector<rt::TensorDesc> descriptionsOf(ArrayAttr types) {
 
 /// Sums of rows as the runtime's --memory-report has them (runtime/exec/Memory.cpp).
 class Table {
+  using Key = std::tuple<std::string, std::string, rt::DType>; ///< collective, axis, type
+
 public:
   void add(exec::LaunchOp launch, int64_t times) {
-    std::set<std::pair<std::string, rt::DType>> called;
+    auto given = launch.getAttrs() ? launch.getAttrs()->getAs<StringAttr>("axis") : StringAttr();
+    const std::string axis = given ? given.str() : std::string(rt::Mesh::kData);
+    std::set<Key> called;
     for (const rt::Traffic &traffic : rt::trafficOf(launch.getKernel().str(), descriptionsOf(launch.getReadTypes()),
                                                     descriptionsOf(launch.getWriteTypes()))) {
-      const auto key = std::pair(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, traffic.type);
+      const Key key(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, axis, traffic.type);
       CommunicationRow &row = rows[key];
       row.elements += times * traffic.elements;
       row.calls += called.insert(key).second ? times : 0;
@@ -35,16 +40,17 @@ public:
   std::vector<CommunicationRow> take() {
     std::vector<CommunicationRow> list;
     for (auto &[key, row] : rows) {
-      row.collective = key.first;
-      row.type = rt::dtypeName(key.second);
-      row.bytes = row.elements * static_cast<int64_t>(rt::dtypeSize(key.second));
+      row.collective = std::get<0>(key);
+      row.axis = std::get<1>(key);
+      row.type = rt::dtypeName(std::get<rt::DType>(key));
+      row.bytes = row.elements * static_cast<int64_t>(rt::dtypeSize(std::get<rt::DType>(key)));
       list.push_back(row);
     }
     return list;
   }
 
 private:
-  std::map<std::pair<std::string, rt::DType>, CommunicationRow> rows;
+  std::map<Key, CommunicationRow> rows;
 };
 
 } // namespace

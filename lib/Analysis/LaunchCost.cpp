@@ -126,6 +126,11 @@ bool runsOnTensorCores(const LaunchCost &cost, const DeviceModel &device) {
   return cost.kind == WorkKind::Attention && isNarrow && !device.isProcessor();
 }
 
+/// Generated kernels for convolutions of 16 bits widen them for f32 multiply-adds, and cuDNN is asked for f32 and f64 alone.
+bool widensForProducts(const LaunchCost &cost, const DeviceModel &device) {
+  return cost.kind == WorkKind::Convolution && cost.type != ProductType::F64 && !device.isProcessor();
+}
+
 /// FLOPs per second.
 double rateOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::Irregular)
@@ -135,6 +140,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
   double peak = device.fp32Flops;
   if (cost.type == ProductType::F64)
     peak = device.fp64Flops;
+  else if (widensForProducts(cost, device))
+    peak = device.fp32Flops;
   else if (cost.type == ProductType::BF16)
     peak = device.bf16Flops;
   else if (cost.type == ProductType::F16)

@@ -22,7 +22,7 @@ std::vector<Reservation> cudaReservations(int64_t ranks) {
 }
 
 std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads) {
-  return targetOf(module) == "cuda" ? cudaReservations(dist::dataRanks(module)) : cpuReservations(threads);
+  return targetOf(module) == "cuda" ? cudaReservations(dist::meshRanks(module)) : cpuReservations(threads);
 }
 
 std::vector<Reservation> cpuReservations(int threads) {

@@ -1,4 +1,6 @@
 #include "FunctionEditing.h"
+#include "TreeSum.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/OptimizerOps.h"
 #include "kedge/Support/FloatType.h"
@@ -30,6 +32,8 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
     func::FuncOp update = makeUpdate(micro);
     PlacedBuilder builder(returnOf(micro), PlaceAttr());
     Value index = argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
+    const int64_t parts = std::max<int64_t>(1, dist::ownPartsOf(getOperation()));
+    TreeSum tree(micro, index, parts, accumulate / parts);
     int64_t gradients = 0, bytes = 0;
     for (auto [state, gradient] : takeGradients(micro)) {
       train::StateOp accumulator = makeStateOf(state, train::Role::Accumulator, "accumulator");
@@ -40,7 +44,8 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       PlaceAttr place = placeOfMaker(gradient);
       builder.enter(place ? place : updateOf(state));
       Value before = argumentFor(micro, BindingKind::State, name, accumulator.getType());
-      Value sum = train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index);
+      Value sum = parts > 1 ? tree.add(builder, state, accumulator, gradient, before)
+                            : train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index).getResult();
       addResult(micro, sum, BindingKind::State, name);
       Value whole = argumentFor(update, BindingKind::State, name, accumulator.getType());
       addResult(update, whole, BindingKind::Gradient, state.getSymName());

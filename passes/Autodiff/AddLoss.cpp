@@ -1,4 +1,5 @@
 #include "FunctionEditing.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
@@ -42,6 +43,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     addResult(function, value, BindingKind::Result, name);
   }
 
+  /// Of a step, over all ranks.
+  int64_t microBatches(func::FuncOp function) { return accumulate * dist::rowGroup(function).ranks; }
+
   void setGradient(func::FuncOp function, double items) {
     function->setAttr("train.loss_gradient", FloatAttr::get(Float64Type::get(&getContext()), 1.0 / items));
   }
@@ -62,7 +66,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (function->hasAttr("train.training_info"))
       eraseResults(function, BindingKind::AlgorithmOutput);
     else
-      setGradient(function, microBatches);
+      setGradient(function, static_cast<double>(microBatches(function)));
     return true;
   }
 
@@ -99,7 +103,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (!sampleWeights.empty() && failed(weighRows(function, builder, loc, losses, valid)))
       return false;
     setSums(function, builder, loc, losses, valid);
-    double items = static_cast<double>(elementCount(shapeOf(losses))) * microBatches;
+    double items = static_cast<double>(elementCount(shapeOf(losses))) * static_cast<double>(microBatches(function));
     function->setAttr("train.nominal_items", builder.getF64FloatAttr(items));
     setGradient(function, items);
     return true;

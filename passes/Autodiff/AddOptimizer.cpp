@@ -1,5 +1,6 @@
 #include "GradientFolds.h"
 #include "ParameterUpdate.h"
+#include "SquaresOfParts.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/LogicOps.h"
@@ -114,7 +115,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
-    Value found = overRanks(builder, foldOfAll<AnyNotFinite>(builder, loc, trained), "max");
+    Value found = overRanks(builder, foldOfAll<AnyNotFinite>(builder, loc, trained), dist::rowGroup(getOperation()), "max");
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
@@ -134,13 +135,15 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)
-      return train::ItemScaleOp::create(builder, loc, overRanks(builder, items, "sum"), APFloat(nominalItems));
+      return train::ItemScaleOp::create(builder, loc, overRanks(builder, items, dist::rowGroup(getOperation()), "sum"), APFloat(nominalItems));
     return scalar(function, "item_scale");
   }
 
-  /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then ranks.
+  /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then the ranks with other parts.
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
-    Value total = overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), "sum");
+    Value total = dist::partsOf(getOperation())
+                      ? squaresOfParts(builder, loc, trained)
+                      : overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), dist::dataGroup(getOperation()), "sum");
     if (signedItems) // a negative norm would turn what it clips round
       scale = onnx::AbsOp::create(builder, loc, scale);
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
@@ -158,13 +161,25 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
   }
 
-  /// What this rank looks at of a gradient that is alike on all of them.
-  Value ownPart(OpBuilder &builder, Value gradient) {
-    return ranks > 1 ? dist::OwnPartOp::create(builder, gradient.getLoc(), gradient, ranks).getResult(0) : gradient;
+  Value squaresOfParts(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained) {
+    SquaresOfParts squares(dist::partsOf(getOperation()), dist::dataGroup(getOperation()));
+    for (const Trained &one : trained) {
+      builder.enter(gradientPlace(one));
+      squares.add(builder, one.gradient);
+    }
+    builder.enter(updateOf("optimizer"));
+    Value all = squares.join(builder, loc);
+    return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
   }
 
-  Value overRanks(OpBuilder &builder, Value scalar, StringRef kind) {
-    return ranks > 1 ? dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, ranks, kind).getResult(0) : scalar;
+  /// What this rank looks at of a gradient that is alike on all of them.
+  Value ownPart(OpBuilder &builder, Value gradient) {
+    const dist::RankGroup group = dist::dataGroup(getOperation());
+    return group.isAlone() ? gradient : dist::OwnPartOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
+  }
+
+  static Value overRanks(OpBuilder &builder, Value scalar, dist::RankGroup group, StringRef kind) {
+    return group.isAlone() ? scalar : dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, group, kind).getResult(0);
   }
 
   void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {

@@ -46,7 +46,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     Option<"posWeight", "pos-weight", "std::string", "\"\"", "how much more positive labels count: one number, or one for each element of the last axis, joined by / (bce-with-logits)">,
     Option<"sampleWeights", "sample-weights", "std::string", "\"\"", "input that holds a weight for each row">,
     Option<"lossOutput", "loss-output", "std::string", "\"\"", "output that is the loss (kind none)">,
-    Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches of a step over all ranks">
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step on each rank of the module's mesh">
   ];
 }
 
@@ -106,7 +106,7 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, @micro instead of @step">];
+  let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, or with dist.parts, @micro instead of @step">];
 }
 
 def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
@@ -225,7 +225,9 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
   let description = [{
     Adds accumulators to the state, of the parameters' type or of `type`. @micro adds its gradients to them instead of
     returning these; the first micro-batch overwrites them. The new function @update returns the accumulators as
-    the gradients. A module without @micro is not changed. Statistics: accumulators, state bytes.
+    the gradients. A module without @micro is not changed. With `dist.parts` the micro-batches of a rank are its parts of the
+    rows, and their gradients are added in a balanced tree: a sum waits in an accumulator of its level until its neighbour is there.
+    Statistics: accumulators, state bytes.
 
     Example:
     ```mlir
@@ -251,7 +253,8 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
     ```
   }];
   let options = [
-    Option<"type", "type", "std::string", "\"\"", "fp32, bf16 or fp16 (default: the parameters' type)">
+    Option<"type", "type", "std::string", "\"\"", "fp32, bf16 or fp16 (default: the parameters' type)">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step, the parts of all rows among them">
   ];
 }
 
@@ -263,8 +266,8 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     each tensor, then over tensors in a fixed order; vectors are joined first. Creates the symbols of the optimizer's
     state. After kedge-scale-loss, gradients are first divided by the scale; a step with a gradient that is not finite
     keeps all states and changes only the scale. A function with `train.training_info` updates its variables itself and
-    is not changed. With several ranks, gradients are sums over all ranks already (kedge-reduce-gradients), and each
-    rank adds its own part to the norm. Statistics: parameters, state bytes.
+    is not changed. On a mesh (the module's `dist.mesh`), gradients are sums over all ranks already (kedge-reduce-gradients), and
+    each rank along `data` adds its own part to the norm; items and overflow are of all ranks. Statistics: parameters, state bytes.
 
     Example: `--kedge-add-optimizer=optimizer=sgd`
     ```mlir
@@ -299,8 +302,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"scaleBackoff", "scale-backoff", "double", "0.5", "of the loss scale, after an overflow">,
     Option<"scaleWindow", "scale-window", "int64_t", "2000", "clean steps in a row before the loss scale grows">,
     Option<"scaleHysteresis", "scale-hysteresis", "int64_t", "1", "overflows before the loss scale shrinks">,
-    Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">,
-    Option<"ranks", "ranks", "int64_t", "1", "that train together: items, norm and overflow are of all">
+    Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">
   ];
 }
 

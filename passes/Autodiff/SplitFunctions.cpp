@@ -1,4 +1,5 @@
 #include "FunctionEditing.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
@@ -26,7 +27,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       return signalPassFailure();
     }
     bool lossInGraph = !findResult(model, BindingKind::Result, "loss_rows");
-    func::FuncOp training = copy(model, accumulate > 1 ? FunctionKind::Micro : FunctionKind::Step);
+    func::FuncOp training = copy(model, accumulate > 1 || dist::partsOf(getOperation()) ? FunctionKind::Micro : FunctionKind::Step);
     takeMode(training, /*isTraining=*/true);
     keepResults(training, [](train::BindingAttr result) {
       return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||

@@ -60,7 +60,7 @@ struct PartOfBlocks : OpRewritePattern<dist::OwnPartOp> {
         operands.push_back(operand);
         continue;
       }
-      auto piece = dist::OwnPartOp::create(rewriter, part.getLoc(), flat(operand), ranks);
+      auto piece = dist::OwnPartOp::create(rewriter, part.getLoc(), flat(operand), part.group());
       setPlace(piece, placeOf(update));
       operands.push_back(reshaped(rewriter, update, piece.getResult(0), own(operand.getType()).getShape()));
     }

@@ -45,7 +45,7 @@ struct BucketGathers : impl::BucketGathersBase<BucketGathers> {
     };
     for (dist::AllGatherOp gather : gathers) {
       const int64_t size = bytesOf(gather.getResult(0).getType());
-      if (bytes + size > bucketBytes)
+      if (bytes + size > bucketBytes || (!bucket.empty() && bucket.front().getAxis() != gather.getAxis()))
         close();
       bucket.push_back(gather);
       bytes += size;
@@ -61,7 +61,7 @@ struct BucketGathers : impl::BucketGathersBase<BucketGathers> {
       parts.push_back(gather.getInputs()[0]);
       wholes.push_back(gather.getResult(0).getType());
     }
-    auto merged = dist::AllGatherOp::create(builder, bucket.front()->getLoc(), wholes, parts, bucket.front().getRanks());
+    auto merged = dist::AllGatherOp::create(builder, bucket.front()->getLoc(), wholes, parts, bucket.front().group());
     for (auto [gather, whole] : llvm::zip(bucket, merged.getOutputs())) {
       gather.getResult(0).replaceAllUsesWith(whole);
       gather.erase();

@@ -1,6 +1,4 @@
-#include "kedge/Dialect/Dist/DistAttrs.h"
-#include "kedge/Dialect/Exec/ExecOps.h"
-#include "kedge/Dialect/Sched/SchedOps.h"
+#include "RankSchedules.h"
 #include "kedge/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 
@@ -11,116 +9,183 @@ namespace kedge::partition {
 namespace {
 using namespace mlir;
 
-/// What all ranks have to issue alike.
-struct Collective {
-  Operation *op;
-  StringRef kernel;
-  DictionaryAttr attrs;
-  SmallVector<Type> types; ///< operands, then results
-
-  bool agreesWith(const Collective &other) const {
-    return kernel == other.kernel && attrs == other.attrs && types == other.types;
-  }
-};
-
-std::optional<Collective> collectiveOf(Operation &op) {
-  if (auto library = dyn_cast<sched::LibraryOp>(op); library && library.getCollective()) {
-    Collective found{&op, library.getKernel(), library.getAttrs(), {}};
-    llvm::append_range(found.types, op.getOperandTypes());
-    llvm::append_range(found.types, op.getResultTypes());
-    return found;
-  }
-  auto launch = dyn_cast<exec::LaunchOp>(op);
-  if (!launch || !launch.getCollective())
-    return std::nullopt;
-  Collective found{&op, launch.getKernel(), launch.getAttrs().value_or(DictionaryAttr()), {}};
-  for (ArrayAttr types : {launch.getReadTypes(), launch.getWriteTypes()})
-    for (Attribute type : types)
-      found.types.push_back(cast<TypeAttr>(type).getValue());
-  return found;
+/// A collective as a rank waits in it.
+std::string text(const Collective &collective) {
+  std::string result = collective.kernel.str();
+  llvm::raw_string_ostream stream(result);
+  stream << " " << collective.attrs << " (";
+  llvm::interleaveComma(collective.types, stream);
+  stream << ")";
+  return result;
 }
 
-using Schedules = llvm::MapVector<StringAttr, std::vector<Collective>>; ///< collectives in order, by function
+std::string textAt(ArrayRef<const Collective *> list, size_t at) { return at < list.size() ? text(*list[at]) : "none"; }
 
-struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
-  void runOnOperation() override {
-    SmallVector<ModuleOp> ranks(getOperation().getOps<ModuleOp>());
-    if (llvm::none_of(ranks, [](ModuleOp rank) { return rank->hasAttr(dist::meshName); })) {
-      if (failed(checkMesh(getOperation(), schedulesOf(getOperation()))))
-        signalPassFailure();
-      return;
+/// All ranks' collectives in one function.
+class Orders {
+public:
+  Orders(StringRef function, ArrayRef<RankProgram> ranks, const rt::Mesh &mesh) : function(function), ranks(ranks), mesh(mesh) {
+    for (const RankProgram &rank : ranks) {
+      auto found = rank.schedules.find(function);
+      lists.push_back(found == rank.schedules.end() ? ArrayRef<Collective>() : ArrayRef(found->second));
     }
-    Schedules first = schedulesOf(ranks.front());
-    for (ModuleOp rank : ranks)
-      if (Schedules own = schedulesOf(rank);
-          failed(checkMesh(rank, own)) || (rank != ranks.front() && failed(compare(first, own, ranks.front(), rank))))
-        return signalPassFailure();
   }
 
-  static Schedules schedulesOf(ModuleOp module) {
-    Schedules schedules;
-    auto add = [&](StringAttr name, Region &body) {
-      std::vector<Collective> &list = schedules[name];
-      for (Operation &op : body.front())
-        if (auto collective = collectiveOf(op))
-          list.push_back(std::move(*collective));
-    };
-    for (auto function : module.getOps<exec::FunctionOp>())
-      add(function.getSymNameAttr(), function.getBody());
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal())
-        add(function.getSymNameAttr(), function.getBody());
-    return schedules;
+  /// Each group's ranks issue the same collectives in the same order, and no rank waits for one that waits for it.
+  LogicalResult check() {
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      for (const std::vector<int64_t> &members : groupsOf(rank))
+        for (int64_t other : members)
+          if (static_cast<size_t>(other) > rank && failed(compare(rank, static_cast<size_t>(other), members)))
+            return failure();
+    return checkEnds();
   }
 
-  /// All ranks of the mesh take part.
-  static LogicalResult checkMesh(ModuleOp module, const Schedules &schedules) {
-    int64_t ranks = dist::dataRanks(module);
-    for (const auto &[name, list] : schedules)
-      for (const Collective &collective : list) {
-        addStatistic("kedge-check-collectives", "collectives", 1);
-        auto own = collective.attrs ? collective.attrs.getAs<IntegerAttr>("ranks") : IntegerAttr();
-        if (!own || own.getInt() != ranks)
-          return collective.op->emitOpError() << "(" << collective.kernel << ") is over "
-                                              << (own ? own.getInt() : 0) << " ranks, the module's mesh has " << ranks;
-      }
+private:
+  /// The groups in which a rank issues collectives.
+  std::vector<std::vector<int64_t>> groupsOf(size_t rank) const {
+    std::vector<std::vector<int64_t>> groups;
+    for (size_t other = 0; other < ranks.size(); ++other) // a group counts for a rank that never joins it
+      for (const Collective &collective : lists[other])
+        if (std::vector<int64_t> members = membersOf(collective, other);
+            llvm::is_contained(members, static_cast<int64_t>(rank)) && !llvm::is_contained(groups, members))
+          groups.push_back(std::move(members));
+    return groups;
+  }
+
+  std::vector<int64_t> membersOf(const Collective &collective, size_t rank) const {
+    return mesh.groupOf(collective.axis.str(), static_cast<int64_t>(rank)).members;
+  }
+
+  std::vector<const Collective *> within(size_t rank, const std::vector<int64_t> &members) const {
+    std::vector<const Collective *> list;
+    for (const Collective &collective : lists[rank])
+      if (membersOf(collective, rank) == members)
+        list.push_back(&collective);
+    return list;
+  }
+
+  LogicalResult compare(size_t rank, size_t other, const std::vector<int64_t> &members) const {
+    const std::vector<const Collective *> own = within(rank, members), theirs = within(other, members);
+    for (size_t at = 0; at < std::max(own.size(), theirs.size()); ++at)
+      if (at >= own.size() || at >= theirs.size() || !own[at]->agreesWith(*theirs[at]))
+        return differ(at, own, theirs, rank, other);
     return success();
   }
 
-  static LogicalResult compare(const Schedules &first, const Schedules &other, ModuleOp firstRank, ModuleOp rank) {
-    for (const auto &[name, list] : first) {
-      auto found = other.find(name);
-      ArrayRef<Collective> theirs = found == other.end() ? ArrayRef<Collective>() : ArrayRef(found->second);
-      for (size_t at = 0; at < std::max(list.size(), theirs.size()); ++at)
-        if (at >= theirs.size() || at >= list.size() || !list[at].agreesWith(theirs[at]))
-          return differ(name, at, list, theirs, firstRank, rank);
-    }
-    return success();
-  }
-
-  static LogicalResult differ(StringAttr function, size_t at, ArrayRef<Collective> list, ArrayRef<Collective> theirs,
-                              ModuleOp firstRank, ModuleOp rank) {
-    Operation *here = at < list.size() ? list[at].op : firstRank.getOperation();
-    InFlightDiagnostic error = here->emitOpError() << "collective " << at << " of @" << function.getValue() << " on "
-                                                   << nameOf(firstRank) << " is " << text(list, at) << ", on "
-                                                   << nameOf(rank) << " it is " << text(theirs, at)
-                                                   << ": the ranks would wait for each other";
+  LogicalResult differ(size_t at, ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs, size_t rank, size_t other) const {
+    Operation *here = at < own.size() ? own[at]->op : ranks[rank].module;
+    InFlightDiagnostic error = here->emitOpError()
+                               << "collective " << at << along(at < own.size() ? own[at] : theirs[at]) << " of @" << function << " on "
+                               << ranks[rank].name << " is " << textAt(own, at) << ", on " << ranks[other].name << " it is "
+                               << textAt(theirs, at) << ": " << (isUnmet(own, theirs, at) ? "a send that nobody receives" : "the ranks would wait for each other");
     if (at < theirs.size())
-      error.attachNote(theirs[at].op->getLoc()) << "the other one is here";
+      error.attachNote(theirs[at]->op->getLoc()) << "the other one is here";
     return error;
   }
 
-  static std::string nameOf(ModuleOp rank) { return rank.getSymName() ? "@" + rank.getSymName()->str() : "a rank"; }
+  static bool isUnmet(ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs, size_t at) {
+    constexpr StringLiteral transfer = "dist.send_recv";
+    return at < own.size() && at < theirs.size() && own[at]->kernel == transfer && theirs[at]->kernel == transfer &&
+           own[at]->types == theirs[at]->types;
+  }
 
-  static std::string text(ArrayRef<Collective> list, size_t at) {
-    if (at >= list.size())
-      return "none";
-    std::string result = list[at].kernel.str();
-    llvm::raw_string_ostream stream(result);
-    stream << " " << list[at].attrs << " (";
-    llvm::interleaveComma(list[at].types, stream);
-    stream << ")";
-    return result;
+  std::string along(const Collective *collective) const {
+    return mesh.axes().size() < 2 ? "" : " along " + collective->axis.str();
+  }
+
+  /// Runs all ranks: a collective ends when all of its group are in it. What is left when none can go on is a circle.
+  LogicalResult checkEnds() {
+    next.assign(ranks.size(), 0);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t rank = 0; rank < ranks.size(); ++rank)
+        while (!isDone(rank) && !blockerOf(rank)) {
+          for (int64_t member : membersOf(current(rank), rank))
+            ++next[static_cast<size_t>(member)];
+          moved = true;
+        }
+    }
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      if (!isDone(rank))
+        return reportCircle(rank);
+    return success();
+  }
+
+  bool isDone(size_t rank) const { return next[rank] == lists[rank].size(); }
+  const Collective &current(size_t rank) const { return lists[rank][next[rank]]; }
+
+  /// The first rank of its group that is elsewhere.
+  std::optional<size_t> blockerOf(size_t rank) const {
+    const std::vector<int64_t> members = membersOf(current(rank), rank);
+    for (int64_t member : members)
+      if (const auto other = static_cast<size_t>(member); isDone(other) || membersOf(current(other), other) != members)
+        return other;
+    return std::nullopt;
+  }
+
+  /// Who waits for whom, from `rank` on, until a rank comes again.
+  LogicalResult reportCircle(size_t rank) const {
+    std::vector<size_t> path;
+    for (; !llvm::is_contained(path, rank); rank = *blockerOf(rank))
+      path.push_back(rank);
+    path.erase(path.begin(), llvm::find(path, rank));
+    InFlightDiagnostic error = current(path.front()).op->emitOpError() << "in @" << function << " the ranks wait for each other for ever: ";
+    for (auto [at, waits] : llvm::enumerate(path))
+      error << (at == 0 ? "" : ", ") << ranks[waits].name << " in " << current(waits).kernel << along(&current(waits)) << " for "
+            << ranks[path[(at + 1) % path.size()]].name;
+    for (size_t waits : llvm::drop_begin(path))
+      error.attachNote(current(waits).op->getLoc()) << ranks[waits].name << " waits here";
+    return error;
+  }
+
+  StringRef function;
+  ArrayRef<RankProgram> ranks;
+  const rt::Mesh &mesh;
+  std::vector<ArrayRef<Collective>> lists; ///< by rank
+  std::vector<size_t> next;                ///< by rank: the collective that it is in
+};
+
+struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
+  void runOnOperation() override {
+    FailureOr<std::vector<RankProgram>> ranks = rankPrograms(getOperation());
+    if (failed(ranks) || failed(checkGroups(*ranks)) || failed(checkOrders(*ranks)))
+      signalPassFailure();
+  }
+
+  /// As many ranks along the axes as the mesh has.
+  static LogicalResult checkGroups(ArrayRef<RankProgram> ranks) {
+    const Operation *last = nullptr;
+    for (const RankProgram &rank : ranks) {
+      if (rank.module == last)
+        continue;
+      last = rank.module;
+      auto mesh = rank.module->getAttrOfType<dist::MeshAttr>(dist::meshName);
+      for (const auto &[name, list] : rank.schedules)
+        for (const Collective &collective : list) {
+          addStatistic("kedge-check-collectives", "collectives", 1);
+          const int64_t has = mesh ? mesh.sizeOf(collective.axis) : 1;
+          if (collective.ranks != has)
+            return collective.op->emitOpError() << "(" << collective.kernel << ") is over " << collective.ranks << " ranks along '"
+                                                << collective.axis << "', the module's mesh has " << has;
+        }
+    }
+    return success();
+  }
+
+  /// Ranks that all run one program issue the same in every group, at the same place of their lists: none waits for another.
+  static LogicalResult checkOrders(ArrayRef<RankProgram> ranks) {
+    if (llvm::all_equal(llvm::map_range(ranks, [](const RankProgram &rank) { return rank.module; })))
+      return success();
+    const rt::Mesh mesh = meshOf(ranks.front().module);
+    SetVector<StringRef> functions;
+    for (const RankProgram &rank : ranks)
+      for (const auto &[name, list] : rank.schedules)
+        functions.insert(name);
+    for (StringRef function : functions)
+      if (failed(Orders(function, ranks, mesh).check()))
+        return failure();
+    return success();
   }
 };
 } // namespace

@@ -41,13 +41,13 @@ Value asScalar(Operation *op, Value one, PatternRewriter &rewriter) {
 }
 
 /// The op on parts: `partOf` gives those of the operands that it takes element by element.
-Operation *onParts(Operation *op, int64_t ranks, PatternRewriter &rewriter, function_ref<Value(Value)> partOf) {
+Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewriter, function_ref<Value(Value)> partOf) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(isWhole(op, operand) ? partOf(operand) : asScalar(op, operand, rewriter));
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
-    types.push_back(dist::shardOf(type, ranks));
+    types.push_back(dist::shardOf(type, group.ranks));
   OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
   addStatistic("kedge-partition-states", "ops on parts", 1);
   return rewriter.create(state);
@@ -71,14 +71,14 @@ struct PartOfElements : OpRewritePattern<dist::OwnPartOp> {
       return partOfSplat(part, constant, rewriter);
     if (!computesParts(op))
       return failure();
-    int64_t ranks = part.getRanks();
+    const dist::RankGroup group = part.group();
     rewriter.setInsertionPoint(op);
-    Operation *made = onParts(op, ranks, rewriter, [&](Value whole) {
-      return placedAs(op, dist::OwnPartOp::create(rewriter, part.getLoc(), whole, ranks)).getResult(0);
+    Operation *made = onParts(op, group, rewriter, [&](Value whole) {
+      return placedAs(op, dist::OwnPartOp::create(rewriter, part.getLoc(), whole, group)).getResult(0);
     });
     for (auto [whole, own] : llvm::zip(op->getResults(), made->getResults()))
       for (Operation *user : llvm::make_early_inc_range(whole.getUsers()))
-        if (auto other = dyn_cast<dist::OwnPartOp>(user); other && other.getInputs().size() == 1)
+        if (auto other = dyn_cast<dist::OwnPartOp>(user); other && other.getInputs().size() == 1 && other.getAxis() == part.getAxis())
           rewriter.replaceOp(other, own);
     return success();
   }
@@ -103,20 +103,20 @@ struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
     if (!computesParts(op) || op->getNumResults() != 1)
       return failure();
     for (Value operand : op->getOperands())
-      if (isWhole(op, operand) && !gatheredForOp(operand))
+      if (isWhole(op, operand) && !gatheredForOp(operand, gather.getAxis()))
         return failure();
-    int64_t ranks = gather.getRanks();
+    const dist::RankGroup group = gather.group();
     rewriter.setInsertionPoint(op);
-    Operation *made = onParts(op, ranks, rewriter,
+    Operation *made = onParts(op, group, rewriter,
                               [](Value whole) { return whole.getDefiningOp<dist::AllGatherOp>().getInputs()[0]; });
-    auto whole = dist::AllGatherOp::create(rewriter, op->getLoc(), op->getResultTypes(), made->getResults(), ranks);
+    auto whole = dist::AllGatherOp::create(rewriter, op->getLoc(), op->getResultTypes(), made->getResults(), group);
     rewriter.replaceOp(op, placedAs(op, whole));
     return success();
   }
 
-  static bool gatheredForOp(Value operand) {
+  static bool gatheredForOp(Value operand, StringRef axis) {
     auto gather = operand.getDefiningOp<dist::AllGatherOp>();
-    return gather && gather.getInputs().size() == 1 && operand.hasOneUse();
+    return gather && gather.getAxis() == axis && gather.getInputs().size() == 1 && operand.hasOneUse();
   }
 };
 } // namespace

@@ -20,21 +20,24 @@ using train::Role;
 
 struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   using Base::Base;
+  dist::RankGroup group; ///< whose ranks have the parts
   DenseSet<StringAttr> mastered; ///< parameters with a working copy
   DenseSet<StringAttr> sharded, updatedInParts;
   DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
 
   void runOnOperation() override {
-    if (stage < 0 || stage > 3 || ranks < 1 || persistBytes < 0) {
-      getOperation().emitError() << "stage " << stage.getValue() << " over " << ranks.getValue()
-                                 << " ranks: expected a stage from 0 to 3 and 1 or more ranks";
+    group = dist::dataGroup(getOperation());
+    if (stage < 0 || stage > 3 || persistBytes < 0) {
+      getOperation().emitError() << "stage " << stage.getValue() << " over " << group.ranks
+                                 << " ranks, persist-bytes = " << persistBytes.getValue()
+                                 << ": expected a stage from 0 to 3, and bytes that are not negative";
       return signalPassFailure();
     }
-    if (ranks == 1 || stage == 0)
+    if (group.isAlone() || stage == 0)
       return;
     getOperation()->setAttr(dist::stageName, Builder(&getContext()).getI64IntegerAttr(stage));
     for (auto function : getOperation().getOps<func::FuncOp>())
-      inBlocks.insert_range(statesInBlocks(function, ranks));
+      inBlocks.insert_range(statesInBlocks(function, group.ranks));
     shardStates();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
@@ -71,7 +74,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     case Role::Moment1:
     case Role::Moment2:
     case Role::Momentum: return true;
-    case Role::Accumulator: return stage >= 2;
+    case Role::Accumulator: return stage >= 2 && dist::partsOf(getOperation()) == 0;
     case Role::Parameter: return !whole || mastered.contains(state.getSymNameAttr());
     case Role::Frozen:
     case Role::WorkingCopy: return !whole;
@@ -81,10 +84,9 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
 
   void shard(train::StateOp state) {
     auto whole = cast<RankedTensorType>(state.getType());
-    auto axis = StringAttr::get(&getContext(), dist::dataAxis);
-    RankedTensorType part = dist::shardOf(whole, ranks);
+    RankedTensorType part = dist::shardOf(whole, group.ranks);
     state.setType(part);
-    state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), axis, ranks));
+    state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), group.axis, group.ranks));
     sharded.insert(state.getSymNameAttr());
     addStatistic("kedge-partition-states", "states sharded", 1);
     addStatistic("kedge-partition-states", "bytes saved", bytesOf(whole) - bytesOf(part));
@@ -110,7 +112,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   /// The function takes the part; who reads the whole finds it gathered.
   void gather(BlockArgument argument, FlatSymbolRefAttr state) {
     Type whole = argument.getType();
-    argument.setType(dist::shardOf(whole, ranks));
+    argument.setType(dist::shardOf(whole, group.ranks));
     if (argument.use_empty())
       return;
     Operation *first = *argument.user_begin();
@@ -119,7 +121,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
         first = user;
     PlaceAttr place = placeOf(first);
     PlacedBuilder builder(first, place ? place : updateOf(state.getAttr()));
-    auto gathered = dist::AllGatherOp::create(builder, NameLoc::get(state.getAttr()), whole, argument, ranks);
+    auto gathered = dist::AllGatherOp::create(builder, NameLoc::get(state.getAttr()), whole, argument, group);
     argument.replaceAllUsesExcept(gathered.getResult(0), gathered);
   }
 
@@ -129,8 +131,8 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
       return;
     Value value = returned.get();
     PlacedBuilder builder(returned.getOwner(), updateOf(state));
-    Value part = dist::OwnPartOp::create(builder, value.getLoc(), value, ranks).getResult(0);
-    returned.set(isPart ? part : dist::AllGatherOp::create(builder, value.getLoc(), value.getType(), part, ranks).getResult(0));
+    Value part = dist::OwnPartOp::create(builder, value.getLoc(), value, group).getResult(0);
+    returned.set(isPart ? part : dist::AllGatherOp::create(builder, value.getLoc(), value.getType(), part, group).getResult(0));
   }
 };
 } // namespace

@@ -8,26 +8,56 @@ class PartitionPass<string name> : Pass<name, "mlir::ModuleOp"> {
                            "kedge::train::TrainDialect"];
 }
 
+def SetMesh : Pass<"kedge-set-mesh", "mlir::ModuleOp"> {
+  let summary = "How the ranks of a run are arranged";
+  let description = [{
+    Sets the module's `dist.mesh`, which every later pass reads: how many ranks train on different rows, which of them share a
+    state, along which axes gradients are summed. `mesh` names axes with their ranks, in any order, as `--mesh` of kedge does:
+    `replica` and `data`. The attribute has them in the order that numbers the ranks, the outermost first, without axes of one
+    rank; one rank in all has no mesh. With `parts`, sums over the rows of a step are balanced trees over so many equal parts of
+    them (the module's `dist.parts`), however many ranks there are. Statistic: ranks.
+
+    Example: `--kedge-set-mesh=mesh=data=4,replica=2`
+    ```mlir
+    train.state parameter @w tensor<3xf32>
+    ```
+    becomes
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["replica", "data"] = [2, 4]>} {
+      train.state parameter @w tensor<3xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"", "AXIS=N,...: axes of the mesh; empty: one rank">,
+    Option<"parts", "parts", "int64_t", "0", "of a step's rows, a power of two, whose sums are added in a tree; 0: in any order">
+  ];
+  let dependentDialects = ["kedge::dist::DistDialect"];
+}
+
 def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
   let summary = "Gradients become those of all ranks";
   let description = [{
-    Each gradient that a function returns is summed over ranks, by a dist.reduce_scatter. Where it is read as a whole, a
-    dist.all_gather follows. Gradients are sent in buckets, in the order in which backward makes them. A bucket is complete
+    Each gradient that a function returns is summed over the ranks that train on different rows (the module's `dist.mesh`): along
+    `data` by a dist.reduce_scatter, whose parts are then summed along `replica` in the same way. Where a gradient is read as a
+    whole, dist.all_gathers follow. Gradients are sent in buckets, in the order in which backward makes them. A bucket is complete
     with `bucket-bytes` or more, and is sent as soon as its last gradient is made; with `late`, after all gradients. A scalar
-    gradient uses a dist.all_reduce. Sets the module's `dist.mesh`. Statistics: gradients, buckets, bytes.
+    gradient uses a dist.all_reduce. With `over=data` and later `over=replica`, what micro-batches add up is summed along `data`
+    in each of them, and along `replica` once a step. Statistics: gradients, buckets, bytes.
 
-    Example: `--kedge-reduce-gradients=ranks=2`
+    Example:
     ```mlir
-    train.state parameter @w tensor<3xf32>
-    func.func @step(%x: tensor<3xf32> {train.binding = #train.binding<input "x">}, %w: tensor<3xf32> {train.binding = #train.binding<state @w>})
-        -> (tensor<3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
-      %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      return %g : tensor<3xf32>
+    module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      train.state parameter @w tensor<3xf32>
+      func.func @step(%x: tensor<3xf32> {train.binding = #train.binding<input "x">}, %w: tensor<3xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<step>} {
+        %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        return %g : tensor<3xf32>
+      }
     }
     ```
     becomes
     ```mlir
-    module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
       ...
       %g = onnx.Mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
       %part = dist.reduce_scatter %g {kedge.place = ..., ranks = 2 : i64} : (tensor<3xf32>) -> tensor<2xf32>
@@ -36,9 +66,9 @@ def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
     ```
   }];
   let options = [
-    Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing is reduced">,
     Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of gradients that travel together">,
-    Option<"late", "late", "bool", "false", "only when all gradients are there, which stay whole until then (stage 1)">
+    Option<"late", "late", "bool", "false", "only when all gradients are there, which stay whole until then (stage 1)">,
+    Option<"over", "over", "std::string", "\"all\"", "axes to sum over: all, data, or replica, of gradients that are summed over data">
   ];
 }
 
@@ -48,18 +78,21 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
     Stage 1 shards the optimizer's states and the masters of 16-bit parameters; stage 2 also accumulators; stage 3 also
     parameters, their working copies and frozen tensors, unless they have at most `persist-bytes`. Functions take and return
     the parts. A state that is read as a whole is gathered right before its first reader. For a state that is returned as
-    a whole, each rank computes its own part, and the parts are gathered. Elementwise ops are then computed on parts: of an
+    a whole, each rank computes its own part, and the parts are gathered. Parts are those of the ranks along `data` of the
+    module's `dist.mesh`; along `replica` ranks hold the same parts. Elementwise ops are then computed on parts: of an
     AdamW, only the own part is left. Gathers move after such ops, so that a cast comes before its result is sent. Scalar
-    states stay whole. Statistics: states sharded, bytes saved, ops on parts.
+    states stay whole, and so do accumulators of a tree (`dist.parts`), which are summed over ranks at the end. Statistics: states sharded, bytes saved, ops on parts.
 
-    Example: `--kedge-partition-states="stage=1 ranks=2"`
+    Example: `--kedge-partition-states=stage=1`
     ```mlir
-    train.state parameter @w tensor<3xf32>
-    train.state momentum @m tensor<3xf32> from unit {of = @w}
-    func.func @step(%g: tensor<3xf32> {train.binding = #train.binding<input "g">}, %m: tensor<3xf32> {train.binding = #train.binding<state @m>})
-        -> (tensor<3xf32> {train.binding = #train.binding<state @m>}) attributes {train.kind = #train.kind<step>} {
-      %sum = onnx.Add %g, %m : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      return %sum : tensor<3xf32>
+    module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      train.state parameter @w tensor<3xf32>
+      train.state momentum @m tensor<3xf32> from unit {of = @w}
+      func.func @step(%g: tensor<3xf32> {train.binding = #train.binding<input "g">}, %m: tensor<3xf32> {train.binding = #train.binding<state @m>})
+          -> (tensor<3xf32> {train.binding = #train.binding<state @m>}) attributes {train.kind = #train.kind<step>} {
+        %sum = onnx.Add %g, %m : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        return %sum : tensor<3xf32>
+      }
     }
     ```
     becomes
@@ -74,7 +107,6 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
   }];
   let options = [
     Option<"stage", "stage", "int64_t", "0", "of ZeRO: 0 (nothing) to 3">,
-    Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing is sharded">,
     Option<"persistBytes", "persist-bytes", "int64_t", "0", "parameters of at most these bytes stay whole in stage 3">
   ];
 }
@@ -83,15 +115,18 @@ def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
   let summary = "Statistics of BatchNormalization in training over the rows of all ranks";
   let description = [{
     Runs on level 2, before kedge-differentiate. Decomposes train.batch_norm into ops in which mean and variance are sums
-    over ranks, and gradients pass through these sums. Running statistics are then equal on all ranks. Statistic: norms.
+    over the ranks of the module's `dist.mesh`, and gradients pass through these sums. Running statistics are then equal on all
+    ranks. Statistic: norms.
 
-    Example: `--kedge-sync-batch-norm=ranks=2`
+    Example:
     ```mlir
-    func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32>) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
-      %y:5 = train.batch_norm %x, %w, %w, %m, %m
-          : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
-          -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
-      return %y#0 : tensor<2x3xf32>
+    module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      func.func @step(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %m: tensor<3xf32>) -> tensor<2x3xf32> attributes {train.kind = #train.kind<step>} {
+        %y:5 = train.batch_norm %x, %w, %w, %m, %m
+            : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+            -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+        return %y#0 : tensor<2x3xf32>
+      }
     }
     ```
     becomes
@@ -104,7 +139,6 @@ def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
       ...
     ```
   }];
-  let options = [Option<"ranks", "ranks", "int64_t", "1", "that train together; 1: nothing changes">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
                            "kedge::train::TrainDialect"];
 }
@@ -178,12 +212,14 @@ def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
 }
 
 def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
-  let summary = "All ranks issue the same collectives in the same order";
+  let summary = "All ranks issue collectives that meet, in an order in which none waits for ever";
   let description = [{
-    On level 3 or 4. If all ranks run one program: checks that every collective is for as many ranks as the module's
-    `dist.mesh` has, and that functions have no control flow, so that the order is the same on all ranks. If each rank has
-    a schedule of its own (nested modules with a `dist.mesh`): checks for each function that all have the same collectives, in
-    the same order, with the same types and sizes, and names the first one without a match. Statistic: collectives.
+    On level 3 or 4. Checks that every collective is for as many ranks as the module's `dist.mesh` has along its axes. If all
+    ranks run one program, whose functions have no control flow, the rest follows: each group issues the same at the same place.
+    If ranks have programs of their own (nested modules with a `dist.mesh`, in the order of ranks, or for the ranks that
+    `dist.ranks` names): checks for each function that the ranks of each group issue the same collectives with the same types
+    and sizes in the same order, sends with their receives, and names the first that has no match. Then runs the orders of all
+    ranks together: where ranks wait for each other in a circle, it names who waits in which op. Statistic: collectives.
 
     Example:
     ```mlir

@@ -15,19 +15,32 @@ using namespace mlir;
 /// Gradients that travel together.
 using Bucket = SmallVector<OpOperand *>;
 
+/// An axis of the mesh; `summed`: gradients are sums over it already, so that a rank takes its part of them.
+struct Along {
+  dist::RankGroup group;
+  bool summed = false;
+};
+
 struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (ranks < 1 || bucketBytes < 0) {
-      getOperation().emitError() << "ranks = " << ranks.getValue() << ", bucket-bytes = " << bucketBytes.getValue()
-                                 << ": expected 1 or more ranks, and bytes that are not negative";
+    if (bucketBytes < 0) {
+      getOperation().emitError() << "bucket-bytes = " << bucketBytes.getValue() << ": expected bytes that are not negative";
       return signalPassFailure();
     }
-    if (ranks == 1)
+    const dist::RankGroup data = dist::dataGroup(getOperation()), replica = dist::replicaGroup(getOperation());
+    if (over != "all" && over != "data" && over != "replica") {
+      getOperation().emitError() << "over = " << over.getValue() << ": expected all, data or replica";
+      return signalPassFailure();
+    }
+    all = over == "all" ? dist::rowGroup(getOperation()) : over == "data" ? data : replica;
+    if (all.isAlone())
       return;
-    auto axis = StringAttr::get(&getContext(), dist::dataAxis);
-    getOperation()->setAttr(dist::meshName, dist::MeshAttr::get(&getContext(), {axis}, {ranks.getValue()}));
+    if (!data.isAlone())
+      groups.push_back({data, over == "replica"});
+    if (!replica.isAlone() && over != "data")
+      groups.push_back({replica, false});
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         reduceIn(function);
@@ -83,7 +96,9 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   void reduceScalar(OpOperand &gradient) {
     PlacedBuilder builder(gradient.getOwner());
     moveBehind(builder, gradient.get(), builder);
-    gradient.set(dist::AllReduceOp::create(builder, gradient.get().getLoc(), gradient.get(), ranks, "sum").getResult(0));
+    auto sum = dist::AllReduceOp::create(builder, gradient.get().getLoc(), gradient.get(), all, "sum");
+    sum.setOrderAttr(order());
+    gradient.set(sum.getResult(0));
   }
 
   void reduce(const Bucket &bucket) {
@@ -95,12 +110,41 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     SmallVector<Value> gradients;
     for (OpOperand *gradient : bucket)
       gradients.push_back(gradient->get());
-    auto parts = dist::ReduceScatterOp::create(builder, last.getLoc(), gradients, ranks);
-    auto wholes = dist::AllGatherOp::create(builder, last.getLoc(), ValueRange(gradients).getTypes(), parts.getOutputs(), ranks);
-    for (auto [gradient, whole] : llvm::zip(bucket, wholes.getOutputs()))
+    for (auto [gradient, whole] : llvm::zip(bucket, sums(builder, last.getLoc(), gradients, groups)))
       gradient->set(whole);
     addStatistic("kedge-reduce-gradients", "buckets", 1);
   }
+
+  /// Over the first group in parts, and each part over the rest: what goes along the slower axis is that much less.
+  SmallVector<Value> sums(OpBuilder &builder, Location loc, ArrayRef<Value> values, ArrayRef<Along> groups) {
+    if (groups.empty())
+      return SmallVector<Value>(values);
+    SmallVector<Value> summed = sums(builder, loc, partsOf(builder, loc, values, groups.front()), groups.drop_front());
+    auto wholes = dist::AllGatherOp::create(builder, loc, ValueRange(values).getTypes(), summed, groups.front().group);
+    return SmallVector<Value>(wholes.getOutputs());
+  }
+
+  SmallVector<Value> partsOf(OpBuilder &builder, Location loc, ArrayRef<Value> values, Along along) {
+    if (!along.summed)
+      return scattered(builder, loc, values, along.group);
+    SmallVector<Value> parts; // each by itself, as what makes it in parts wants
+    for (Value value : values)
+      parts.push_back(dist::OwnPartOp::create(builder, loc, value, along.group).getResult(0));
+    return parts;
+  }
+
+  SmallVector<Value> scattered(OpBuilder &builder, Location loc, ArrayRef<Value> values, dist::RankGroup group) {
+    auto scatter = dist::ReduceScatterOp::create(builder, loc, values, group);
+    scatter.setOrderAttr(order());
+    return SmallVector<Value>(scatter.getOutputs());
+  }
+
+  StringAttr order() {
+    return dist::partsOf(getOperation()) ? StringAttr::get(&getContext(), "tree") : StringAttr();
+  }
+
+  dist::RankGroup all;       ///< whose gradients are summed
+  SmallVector<Along> groups; ///< axes of it, the fastest first
 };
 } // namespace
 } // namespace kedge::partition

@@ -19,14 +19,14 @@ using namespace mlir;
 /// One norm written as ops, with sums over ranks.
 class Writer {
 public:
-  Writer(train::BatchNormOp norm, int64_t ranks)
-      : norm(norm), ranks(ranks), builder(norm), loc(norm.getLoc()), shape(shapeOf(norm.getX())) {
+  Writer(train::BatchNormOp norm, dist::RankGroup group)
+      : norm(norm), group(group), builder(norm), loc(norm.getLoc()), shape(shapeOf(norm.getX())) {
     for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
       if (dim != 1)
         reduced.push_back(dim);
     broadcast.assign(shape.size(), 1);
     broadcast[1] = shape[1];
-    count = static_cast<double>(elementCount(shape) / shape[1] * ranks);
+    count = static_cast<double>(elementCount(shape) / shape[1] * group.ranks);
   }
 
   void write() {
@@ -58,7 +58,7 @@ private:
   /// Over all rows of all ranks, a value a channel.
   Value meanOf(Value x) {
     Value sum = onnx::ReduceSumOp::create(builder, loc, x, reduced, false);
-    sum = dist::AllReduceOp::create(builder, loc, sum, ranks, "sum").getResult(0);
+    sum = dist::AllReduceOp::create(builder, loc, sum, group, "sum").getResult(0);
     return onnx::MulOp::create(builder, loc, sum, scalarLike(builder, loc, sum, 1 / count));
   }
 
@@ -75,7 +75,7 @@ private:
   }
 
   train::BatchNormOp norm;
-  int64_t ranks;
+  dist::RankGroup group;
   PlacedBuilder builder;
   Location loc;
   SmallVector<int64_t> shape, reduced, broadcast;
@@ -86,12 +86,13 @@ struct SyncBatchNorm : impl::SyncBatchNormBase<SyncBatchNorm> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (ranks < 2)
+    const dist::RankGroup group = dist::rowGroup(getOperation());
+    if (group.isAlone())
       return;
     SmallVector<train::BatchNormOp> norms;
     getOperation().walk([&](train::BatchNormOp norm) { norms.push_back(norm); });
     for (train::BatchNormOp norm : norms)
-      Writer(norm, ranks).write();
+      Writer(norm, group).write();
     addStatistic("kedge-sync-batch-norm", "norms", static_cast<int64_t>(norms.size()));
   }
 };

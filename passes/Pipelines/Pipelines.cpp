@@ -73,6 +73,8 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+  if (!options.mesh.empty() || options.sameBits > 0)
+    manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
   if (options.optimizer == "muon")
     manager.addPass(autodiff::createChooseMatrices({options.muon}));
@@ -88,7 +90,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   loss.posWeight = options.posWeight;
   loss.sampleWeights = options.sampleWeights;
   loss.lossOutput = options.lossOutput;
-  loss.microBatches = options.accumulate * options.ranks;
+  loss.accumulate = options.accumulate;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
   if (options.loss == "cross-entropy")
     manager.addPass(autodiff::createBoundLabels({options.labels}));
@@ -98,21 +100,25 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
   if (options.syncBatchNorm)
-    manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm({options.ranks}));
+    manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm());
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   if (options.isFloat8())
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
   if (!options.gradientType.empty())
     manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
   // From stage 2 on, the gradients of each micro-batch are reduced; in stages 0 and 1, their sum is.
-  const partition::ReduceGradientsOptions reduce{options.ranks, options.bucketBytes, options.zero == 1};
-  if (options.zero >= 2)
-    manager.addPass(partition::createReduceGradients(reduce));
-  manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType}));
-  if (options.zero < 2)
-    manager.addPass(partition::createReduceGradients(reduce));
+  // Parts that micro-batches add up go along `replica` once.
+  const auto reduce = [&](const char *axes) {
+    manager.addPass(partition::createReduceGradients({options.bucketBytes, options.zero == 1, axes}));
+  };
+  // A tree begins with the parts of one rank.
+  const bool early = options.zero >= 2 && options.sameBits == 0, apart = early && options.accumulate > 1;
+  if (early)
+    reduce(apart ? "data" : "all");
+  manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType, options.accumulate}));
+  if (!early || apart)
+    reduce(apart ? "replica" : "all");
   autodiff::AddOptimizerOptions optimizer;
-  optimizer.ranks = options.ranks;
   optimizer.optimizer = options.optimizer;
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
@@ -126,7 +132,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
-  manager.addPass(partition::createPartitionStates({options.zero, options.ranks, options.persistBytes}));
+  manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());

@@ -28,7 +28,9 @@ struct StepOptions {
   double labelSmoothing = 0;
   std::string classWeights, posWeight; ///< numbers joined by /; empty: all the same
   std::string sampleWeights;           ///< the input that has one for each row
-  int64_t accumulate = 1, ranks = 1;
+  int64_t accumulate = 1;
+  std::string mesh;                ///< "replica=2,data=4"; empty: one rank
+  int64_t sameBits = 0;            ///< parts of a step's rows whose sums are a tree; 0: in any order
   int64_t zero = 0;                ///< stage
   int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
   int64_t persistBytes = 0;        ///< parameters that stay whole in stage 3

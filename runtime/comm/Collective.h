@@ -30,18 +30,20 @@ struct CollectiveTensor {
 struct Collective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
+  bool tree = false; ///< a sum of neighbours first, then of these sums; else in the order of ranks
   std::vector<CollectiveTensor> tensors;
   void *workspace = nullptr; ///< of collectiveWorkspace bytes, 64-byte aligned
   /// Runs at the same time as other collectives, but after background ones that were started before.
   bool background = false;
   std::string name; ///< for messages: "dist.reduce_scatter at h.0"
+  std::string axis; ///< along which the ranks of the mesh take part, or several that commas join; empty: all ranks
 
-  /// Transfer only: for each rank, the rank whose tensors it gets; kNobody: zeros.
+  /// Transfer only: for each rank of the group, the one of it whose tensors it gets; kNobody: zeros.
   std::vector<int64_t> givers;
   static constexpr int64_t kNobody = -1;
 };
 
-/// Scratch bytes that each of `ranks` ranks needs. Depends on the
+/// Scratch bytes that each of the `ranks` ranks of the group needs. Depends on the
 /// sizes of the tensors only, and never exceeds kMostWorkspace.
 size_t collectiveWorkspace(const Collective &collective, int64_t ranks);
 

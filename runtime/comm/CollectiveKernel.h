@@ -17,8 +17,11 @@ public:
 
 /// The collective that a call describes, without operands. Throws rt::Error if the call is invalid.
 Collective collectiveOf(const LibraryCall &call);
-/// The number of ranks that a call of this family is for; throws in the same way.
+/// The number of ranks that a call of this family is for, and the axes along which they lie; throws in the same way.
 int64_t ranksOf(const LibraryCall &call);
+std::string axisOf(const nlohmann::json &attrs);
+/// The ranks of the mesh that a call joins. Throws rt::Error if they are not as many as it is for.
+RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank);
 
 /// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for own_part.
 struct Traffic {

@@ -63,14 +63,13 @@ std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
 
 class JointKernel final : public CollectiveKernel {
 public:
-  explicit JointKernel(const LibraryCall &call) : ranks(ranksOf(call)), what(collectiveOf(call)) {}
+  explicit JointKernel(const LibraryCall &call) : call(call), what(collectiveOf(call)) {}
 
-  size_t workspaceBytes() const override { return collectiveWorkspace(what, ranks); }
+  size_t workspaceBytes() const override { return collectiveWorkspace(what, ranksOf(call)); }
 
   std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
                                       void *workspace, bool background, const std::string &place) const override {
-    if (communicator.world().size != ranks)
-      fail("the program is damaged: {} for {} ranks in a job of {}", what.name, ranks, communicator.world().size);
+    groupOf(call, communicator.mesh(), communicator.world().rank); // it exists
     Collective bound = what;
     for (size_t i = 0; i < bound.tensors.size(); ++i) {
       bound.tensors[i].input = inputs[i];
@@ -84,27 +83,26 @@ public:
   }
 
 private:
-  int64_t ranks;
+  LibraryCall call;
   Collective what;
 };
 
 /// A rank's own parts of tensors that it has as a whole.
 class OwnPartKernel final : public CollectiveKernel {
 public:
-  OwnPartKernel(const LibraryCall &call, int64_t ranks) : ranks(ranks), tensors(call.inputs) {
-    checkPairs(call, ranks, false, true);
-  }
+  explicit OwnPartKernel(const LibraryCall &call) : call(call) { checkPairs(call, ranksOf(call), false, true); }
 
   std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
                                       void *, bool, const std::string &) const override {
     auto run = std::make_unique<Run>();
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const int64_t elements = tensors[i].elements();
-      const ElementRange own = shardOf(elements, communicator.world().rank, ranks);
-      const size_t size = dtypeSize(tensors[i].type);
+    const World place = groupOf(call, communicator.mesh(), communicator.world().rank).own;
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const int64_t elements = call.inputs[i].elements();
+      const ElementRange own = shardOf(elements, place.rank, place.size);
+      const size_t size = dtypeSize(call.inputs[i].type);
       run->copies.push_back({static_cast<const char *>(inputs[i]) + static_cast<size_t>(own.first) * size,
                              static_cast<char *>(outputs[i]), static_cast<size_t>(own.count) * size,
-                             static_cast<size_t>(shardSize(elements, ranks)) * size});
+                             static_cast<size_t>(shardSize(elements, place.size)) * size});
     }
     return run;
   }
@@ -126,8 +124,7 @@ private:
     TimeSpan wait() override { return {}; }
   };
 
-  int64_t ranks;
-  std::vector<TensorDesc> tensors;
+  LibraryCall call;
 };
 
 /// Of one rank: every result is its operand.
@@ -151,7 +148,7 @@ std::unique_ptr<LibraryKernel> makeCollective(const LibraryCall &call, int) {
 }
 
 std::unique_ptr<LibraryKernel> makeOwnPart(const LibraryCall &call, int) {
-  auto made = std::make_unique<OwnPartKernel>(call, ranksOf(call));
+  auto made = std::make_unique<OwnPartKernel>(call);
   if (ranksOf(call) == 1)
     return std::make_unique<SingleRankKernel>(call);
   return made;
@@ -166,6 +163,18 @@ int64_t ranksOf(const LibraryCall &call) {
   return ranks;
 }
 
+std::string axisOf(const nlohmann::json &attrs) {
+  return attrs.is_object() ? attrs.value("axis", std::string(Mesh::kData)) : Mesh::kData;
+}
+
+RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank) {
+  RankGroup group = mesh.groupOf(axisOf(call.attrs), rank);
+  if (group.own.size != ranksOf(call))
+    fail("the program is damaged: {} for {} ranks along {}, where a job of {} has {}", call.name, ranksOf(call),
+         axisOf(call.attrs), mesh.size(), group.own.size);
+  return group;
+}
+
 Collective collectiveOf(const LibraryCall &call) {
   const auto found = kKinds.find(call.name);
   if (found == kKinds.end())
@@ -178,6 +187,11 @@ Collective collectiveOf(const LibraryCall &call) {
   what.kind = kind;
   what.reduction = reduction == "max" ? Reduction::Max : Reduction::Sum;
   what.name = call.name;
+  what.axis = axisOf(call.attrs);
+  const std::string order = cpu::stringAttr(call, "order", "ranks");
+  if (order != "ranks" && order != "tree")
+    failCall(call, "attribute 'order' is '{}', expected tree", order);
+  what.tree = order == "tree";
   checkPairs(call, ranksOf(call), kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
   checkType(call, kind, what.reduction);
   if (kind == CollectiveKind::Transfer)

@@ -19,6 +19,12 @@ void sumOverRanks(Communicator *communicator, double *values, size_t count) {
   });
 }
 
+RankGroup ownParts(const Communicator &communicator) {
+  return communicator.mesh().groupOf(Mesh::kData, communicator.world().rank);
+}
+
+RankGroup firstParts(const Communicator &communicator) { return communicator.mesh().groupOf(Mesh::kData, 0); }
+
 int64_t maxOverRanks(Communicator *communicator, int64_t value) {
   if (!communicator)
     return value;

@@ -2,10 +2,11 @@
 #pragma once
 #include "runtime/comm/Collective.h"
 #include "runtime/io/Error.h"
-#include "runtime/program/World.h"
+#include "runtime/program/Mesh.h"
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace kedge::rt {
 
@@ -43,6 +44,9 @@ public:
   virtual ~Communicator() = default;
 
   virtual World world() const = 0;
+  /// How the ranks are arranged: all along `data` until arrange() is called, alike on all of them.
+  Mesh mesh() const { return arranged ? *arranged : Mesh::ofData(world().size); }
+  virtual void arrange(const Mesh &mesh) { arranged = mesh; }
   /// The tensors and the workspace must outlive the result.
   virtual std::unique_ptr<CollectiveRun> prepare(Collective collective) = 0;
 
@@ -69,6 +73,9 @@ public:
 
   /// Bytes that the engine itself allocated when it started.
   virtual uint64_t memoryBytes() const = 0;
+
+private:
+  std::optional<Mesh> arranged;
 };
 
 /// Calls use(values) with the values of all ranks, `count` for each, in the
@@ -87,5 +94,9 @@ void withAllRanks(Communicator &communicator, const T *mine, size_t count, Use &
 void sumOverRanks(Communicator *communicator, double *values, size_t count);
 /// The largest of all ranks' values.
 int64_t maxOverRanks(Communicator *communicator, int64_t value);
+
+/// The ranks that hold the parts of what is cut along `data`, those of this rank or of rank 0.
+RankGroup ownParts(const Communicator &communicator);
+RankGroup firstParts(const Communicator &communicator);
 
 } // namespace kedge::rt

@@ -22,7 +22,7 @@ class CollectiveLaunch final : public LibraryLaunch {
 public:
   CollectiveLaunch(Gpu &gpu, NcclRanks &ranks, const Launch &launch, const LibraryCall &call, const LaunchPlaces &places,
                    CUstream stream)
-      : gpu(gpu), ranks(ranks), launch(launch), stream(stream) {
+      : gpu(gpu), ranks(ranks), group(ranks.groupOf(launch)), launch(launch), stream(stream) {
     const Collective what = collectiveOf(call);
     kind = what.kind;
     givers = what.givers;
@@ -31,7 +31,7 @@ public:
       const CollectiveTensor &tensor = what.tensors[i];
       const size_t elements = static_cast<size_t>(tensor.elements), size = dtypeSize(tensor.type);
       Carried carried{reinterpret_cast<const void *>(places.inputs[i]), reinterpret_cast<void *>(places.outputs[i]), elements,
-                      static_cast<size_t>(shardSize(tensor.elements, ranks.world().size)), nccl::Type::Uint8, size};
+                      static_cast<size_t>(shardSize(tensor.elements, group.own.size)), nccl::Type::Uint8, size};
       if (kind == CollectiveKind::AllGather || kind == CollectiveKind::Transfer) { // bytes are bytes
         carried.elements *= size;
         carried.part *= size;
@@ -48,11 +48,11 @@ public:
       clearPadding();
     if (kind == CollectiveKind::Transfer)
       fillAlone();
-    ranks.begin(launch, stream);
-    for (const Carried &tensor : tensors)
-      if (tensor.elements != 0)
-        add(tensor);
-    ranks.end();
+    ranks.enqueue(launch, stream, [this] {
+      for (const Carried &tensor : tensors)
+        if (tensor.elements != 0)
+          add(tensor);
+    });
   }
 
 private:
@@ -64,13 +64,13 @@ private:
   /// Behind a rank's part of a sum, which NCCL leaves alone.
   void clearPadding() {
     for (const Carried &tensor : tensors)
-      if (const size_t count = countOf(tensor, ranks.world().rank); count < tensor.part)
+      if (const size_t count = countOf(tensor, group.own.rank); count < tensor.part)
         gpu.driver().check(gpu.driver().memsetD8Async(reinterpret_cast<CUdeviceptr>(tensor.output) + count * tensor.size, 0,
                                                       (tensor.part - count) * tensor.size, stream),
                            "padding cannot be cleared");
   }
 
-  int64_t giver() const { return givers[static_cast<size_t>(ranks.world().rank)]; }
+  int64_t giver() const { return givers[static_cast<size_t>(group.own.rank)]; }
   bool isBroadcast() const {
     return givers.front() != Collective::kNobody && std::all_of(givers.begin(), givers.end(), [&](int64_t rank) { return rank == givers.front(); });
   }
@@ -82,62 +82,60 @@ private:
       const auto to = reinterpret_cast<CUdeviceptr>(tensor.output), from = reinterpret_cast<CUdeviceptr>(tensor.input);
       if (tensor.elements != 0 && giver() == Collective::kNobody)
         driver.check(driver.memsetD8Async(to, 0, tensor.elements, stream), "a tensor that no rank gives cannot be cleared");
-      else if (tensor.elements != 0 && giver() == ranks.world().rank && !isBroadcast())
+      else if (tensor.elements != 0 && giver() == group.own.rank && !isBroadcast())
         driver.check(driver.memcpyDtoDAsync(to, from, tensor.elements, stream), "a rank's own tensor cannot be copied");
     }
   }
 
   void addTransfer(const Carried &tensor) {
     const nccl::Library &nccl = ranks.library();
-    const int64_t own = ranks.world().rank;
+    const int64_t own = group.own.rank;
     if (isBroadcast())
       return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()),
-                                   ranks.handle(), stream));
-    for (int64_t rank = 0; rank < ranks.world().size; ++rank)
+                                   group.handle, stream));
+    for (int64_t rank = 0; rank < group.own.size; ++rank)
       if (rank != own && givers[static_cast<size_t>(rank)] == own)
-        expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), ranks.handle(), stream));
+        expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), group.handle, stream));
     if (giver() != own && giver() != Collective::kNobody)
-      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()), ranks.handle(), stream));
+      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()), group.handle, stream));
   }
 
   void add(const Carried &tensor) {
     const nccl::Library &nccl = ranks.library();
-    const size_t size = static_cast<size_t>(ranks.world().size);
+    const size_t size = static_cast<size_t>(group.own.size);
     if (kind == CollectiveKind::Transfer)
       return addTransfer(tensor);
     const bool isEven = tensor.elements == tensor.part * size;
     if (kind == CollectiveKind::AllReduce)
-      expect(nccl.allReduce(tensor.input, tensor.output, tensor.elements, tensor.type, operation, ranks.handle(), stream));
+      expect(nccl.allReduce(tensor.input, tensor.output, tensor.elements, tensor.type, operation, group.handle, stream));
     else if (!isEven)
       addUneven(tensor);
     else if (kind == CollectiveKind::ReduceScatter)
-      expect(nccl.reduceScatter(tensor.input, tensor.output, tensor.part, tensor.type, operation, ranks.handle(), stream));
+      expect(nccl.reduceScatter(tensor.input, tensor.output, tensor.part, tensor.type, operation, group.handle, stream));
     else
-      expect(nccl.allGather(tensor.input, tensor.output, tensor.part, tensor.type, ranks.handle(), stream));
+      expect(nccl.allGather(tensor.input, tensor.output, tensor.part, tensor.type, group.handle, stream));
   }
 
   /// NCCL's own want equal parts, and would write beyond the tensor: a call for each rank's part, in one group.
   void addUneven(const Carried &tensor) {
     const nccl::Library &nccl = ranks.library();
-    for (int64_t rank = 0; rank < ranks.world().size; ++rank) {
+    for (int64_t rank = 0; rank < group.own.size; ++rank) {
       const size_t count = countOf(tensor, rank), offset = static_cast<size_t>(rank) * tensor.part * tensor.size;
       if (count == 0)
         continue;
       const int root = static_cast<int>(rank);
       if (kind == CollectiveKind::ReduceScatter)
-        expect(nccl.reduce(at(tensor.input, offset), tensor.output, count, tensor.type, operation, root, ranks.handle(), stream));
+        expect(nccl.reduce(at(tensor.input, offset), tensor.output, count, tensor.type, operation, root, group.handle, stream));
       else
-        expect(nccl.broadcast(tensor.input, at(tensor.output, offset), count, tensor.type, root, ranks.handle(), stream));
+        expect(nccl.broadcast(tensor.input, at(tensor.output, offset), count, tensor.type, root, group.handle, stream));
     }
   }
 
-  void expect(nccl::Status status) const {
-    if (status != nccl::Status::InProgress)
-      ranks.library().check(status, launch.library.c_str(), ranks.handle());
-  }
+  void expect(nccl::Status status) const { ranks.expect(status, group.handle, launch.library.c_str()); }
 
   Gpu &gpu;
   NcclRanks &ranks;
+  const NcclGroup &group;
   const Launch &launch;
   CUstream stream;
   CollectiveKind kind = CollectiveKind::AllReduce;
@@ -192,11 +190,11 @@ std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const 
   const int64_t wanted = ranksOf(call);
   if (wanted == 1) // every result is its operand
     return makePartLaunch(gpu, {0, 1}, call, places, stream);
-  if (!ranks || ranks->world().size != wanted)
-    fail("the program is damaged: {} at {} for {} ranks in a job of {}", launch.library, launch.loc, wanted,
-         ranks ? ranks->world().size : 1);
+  if (!ranks)
+    fail("the program is damaged: {} at {} for {} ranks in a job of one", launch.library, launch.loc, wanted);
+  const World own = groupOf(call, ranks->mesh(), ranks->world().rank).own;
   if (launch.library == "dist.own_part")
-    return makePartLaunch(gpu, ranks->world(), call, places, stream);
+    return makePartLaunch(gpu, own, call, places, stream);
   return std::make_unique<CollectiveLaunch>(gpu, *ranks, launch, call, places, stream);
 }
 

@@ -38,6 +38,9 @@ std::vector<int> transformingAlgorithms(Kind kind) {
   return {};
 }
 
+/// cuDNN 9 says of a call that it does not support which thing it is: 3001 for the pattern, 3002 for the shape...
+bool isRefusal(cudnnStatus_t status) { return status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000; }
+
 std::string text(const ConvolutionCall &call) {
   const auto sizes = [&](const std::array<int, 5> &shape) {
     return fmt::format("[{}]", fmt::join(shape.begin(), shape.begin() + call.dims + 2, ","));
@@ -194,7 +197,7 @@ void ConvolutionLaunch::enqueue() {
     return;
   const std::string what = "cuDNN does not run " + text(call);
   cudnnStatus_t status = run();
-  for (size_t next = 0; status == CUDNN_STATUS_NOT_SUPPORTED && next < others.size(); ++next) // the first step's, if ever
+  for (size_t next = 0; isRefusal(status) && next < others.size(); ++next) // the first step's, if ever
     status = runs(others[next]) ? run() : status;
   library.check(status, what);
   if (call.bias < 0)

@@ -64,8 +64,12 @@ public:
     ready = gpu.memory();
   }
 
-  /// What waits for other ranks ends before anything is freed, which would wait for it.
-  ~CudaDevice() override { ranks.reset(); }
+  /// NCCL leaves or aborts a group only when no graph holds calls of it any more. What waits for other ranks ends before
+  /// memory is freed, which would wait for it.
+  ~CudaDevice() override {
+    graphs.clear();
+    ranks.reset();
+  }
 
   const char *read(uint64_t offset, uint64_t bytes) override {
     if (const char *result = results.read(arena, offset, bytes))

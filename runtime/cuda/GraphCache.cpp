@@ -2,10 +2,11 @@
 
 namespace kedge::rt::cuda {
 
-GraphCache::~GraphCache() {
+void GraphCache::clear() {
   for (const auto &[key, graph] : graphs)
     if (graph)
       gpu.driver().graphExecDestroy(graph);
+  graphs.clear();
 }
 
 CUgraphExec GraphCache::record(const Key &key, LaunchSequence &launches) {

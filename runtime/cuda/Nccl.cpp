@@ -21,6 +21,7 @@ Library::Library()
   library.bind(getLastError, "ncclGetLastError");
   library.bind(getUniqueId, "ncclGetUniqueId");
   library.bind(commInitRankConfig, "ncclCommInitRankConfig");
+  library.bind(commSplit, "ncclCommSplit");
   library.bind(commGetAsyncError, "ncclCommGetAsyncError");
   library.bind(commFinalize, "ncclCommFinalize");
   library.bind(commDestroy, "ncclCommDestroy");

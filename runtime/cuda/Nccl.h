@@ -44,6 +44,8 @@ public:
   const char *(*getLastError)(Handle) = nullptr;
   Status (*getUniqueId)(Id *) = nullptr;
   Status (*commInitRankConfig)(Handle *, int ranks, Id, int rank, Config *) = nullptr;
+  /// Ranks of one color form a group, numbered by their keys; all ranks of the first group call it.
+  Status (*commSplit)(Handle, int color, int key, Handle *, Config *) = nullptr;
   Status (*commGetAsyncError)(Handle, Status *) = nullptr;
   Status (*commFinalize)(Handle) = nullptr;
   Status (*commDestroy)(Handle) = nullptr;

@@ -1,9 +1,12 @@
 #include "runtime/cuda/NcclRanks.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fmt/ranges.h>
 #include <fstream>
+#include <set>
 #include <thread>
 
 namespace kedge::rt::cuda {
@@ -31,20 +34,31 @@ struct Seat {
 } // namespace
 
 NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gpu(gpu), ranks(ranks) {
-  refuseSharedGpus();
+  if (!mayShareGpus())
+    refuseSharedGpus();
   nameCollectives(program);
   const uint64_t before = gpu.memory().free;
   join();
   gpu.setWatch(this);
-  warmUp();
+  split(program);
+  for (const auto &[axes, group] : groups)
+    warmUp(group);
   const uint64_t after = gpu.memory().free;
   taken = before > after ? before - after : 0;
 }
 
 NcclRanks::~NcclRanks() {
-  if (group && !leave())
-    nccl.commAbort(group);
+  if (!leave())
+    for (const auto &[axes, group] : groups)
+      if (group.handle)
+        nccl.commAbort(group.handle);
   gpu.setWatch(nullptr);
+}
+
+/// --shared-gpu sets it as well.
+bool NcclRanks::mayShareGpus() {
+  const char *value = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return value && std::strcmp(value, "1") == 0;
 }
 
 void NcclRanks::refuseSharedGpus() const {
@@ -58,8 +72,8 @@ void NcclRanks::refuseSharedGpus() const {
     for (size_t b = a + 1; b < seats.size(); ++b)
       if (seats[a].host == seats[b].host && seats[a].bus == seats[b].bus)
         throw AgreedError(fmt::format("ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
-                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), or give each its own by "
-                                      "CUDA_VISIBLE_DEVICES",
+                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), give each its own by "
+                                      "CUDA_VISIBLE_DEVICES, or, for a test, let them share one by --shared-gpu",
                                       a, b, seats[a].bus.data(), gpu.devices()));
 }
 
@@ -69,6 +83,8 @@ void NcclRanks::nameCollectives(const Program &program) {
       if (launch.stream == kRankStream) {
         numbers[&launch] = static_cast<int32_t>(names.size());
         names.push_back(launch.library + " at " + (launch.loc.empty() ? "@" + name : launch.loc + " in @" + name));
+        if (const std::string axes = axisOf(launch.attrs); ranks.mesh().numberOf(axes) != 0)
+          names.back() += fmt::format(" along {} (ranks {})", axes, fmt::join(ranks.mesh().groupOf(axes, world().rank).members, ", "));
       }
   const size_t bytes = std::max<size_t>(names.size(), 1) * sizeof(int32_t);
   table = gpu.allocate(bytes, "the numbers of collectives");
@@ -90,35 +106,62 @@ void NcclRanks::join() {
   nccl::Config config;
   const World world = ranks.world();
   ranks.noteWait("NCCL's making of the group");
-  settle(nccl.commInitRankConfig(&group, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config),
-         "the ranks cannot be joined");
+  NcclGroup &group = groups[""];
+  group.own = world;
+  const nccl::Status status =
+      nccl.commInitRankConfig(&group.handle, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config);
+  settle(status, group.handle,
+         mayShareGpus() ? "the ranks cannot be joined (NCCL before 2.30 may know no ranks that share a GPU)" : "the ranks cannot be joined");
   ranks.noteWait(nullptr);
 }
 
+void NcclRanks::split(const Program &program) {
+  const Mesh mesh = ranks.mesh();
+  std::set<std::string> wanted;
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      if (launch.stream == kRankStream && mesh.numberOf(axisOf(launch.attrs)) != 0)
+        wanted.insert(axisOf(launch.attrs));
+  ranks.noteWait("NCCL's making of the groups of the mesh");
+  for (const std::string &axes : wanted) { // in one order on all ranks
+    const RankGroup members = mesh.groupOf(axes, world().rank);
+    NcclGroup &group = groups[axes];
+    group.own = members.own;
+    nccl::Config config;
+    const nccl::Status status = nccl.commSplit(all().handle, static_cast<int>(members.members.front()),
+                                               static_cast<int>(members.own.rank), &group.handle, &config);
+    settle(status, all().handle, "the ranks cannot be split into groups");
+    settle(nccl::Status::InProgress, group.handle, "the ranks cannot be split into groups");
+  }
+  ranks.noteWait(nullptr);
+}
+
+const NcclGroup &NcclRanks::groupOf(const Launch &launch) const {
+  const auto found = groups.find(axisOf(launch.attrs));
+  return found == groups.end() ? all() : found->second;
+}
+
 /// What NCCL allocates with its first collectives it shall have before the first step, and in the report.
-void NcclRanks::warmUp() {
+void NcclRanks::warmUp(const NcclGroup &group) {
   using namespace nccl;
-  const size_t size = static_cast<size_t>(world().size), most = kWarmUps[1];
+  const char *what = "the first collective";
+  const Handle handle = group.handle;
+  const size_t size = static_cast<size_t>(group.own.size), most = kWarmUps[1];
   const CUdeviceptr whole = gpu.allocate(size * most * sizeof(float), "NCCL's first collectives");
   const CUdeviceptr part = gpu.allocate(most * sizeof(float), "NCCL's first collectives");
   auto *all = reinterpret_cast<void *>(whole), *own = reinterpret_cast<void *>(part);
   for (const size_t count : kWarmUps) {
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
-    settle(nccl.groupStart(), "the first collective");
-    nccl.check(nccl.allGather(own, all, count, Type::Float32, group, gpu.stream()), "the first collective", group);
-    settle(nccl.groupEnd(), "the first collective");
+    const auto first = [&](auto call) { together(handle, what, [&] { expect(call(), handle, what); }); };
+    first([&] { return nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()); });
+    first([&] { return nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()); });
+    first([&] { return nccl.allGather(own, all, count, Type::Float32, handle, gpu.stream()); });
   }
   gpu.synchronize();
   gpu.release(whole);
   gpu.release(part);
 }
 
-void NcclRanks::settle(nccl::Status status, const char *what) {
+void NcclRanks::settle(nccl::Status status, nccl::Handle group, const char *what) {
   while (status == nccl::Status::InProgress) {
     ranks.check();
     std::this_thread::sleep_for(kNcclNap);
@@ -128,33 +171,52 @@ void NcclRanks::settle(nccl::Status status, const char *what) {
   nccl.check(status, what, group);
 }
 
-void NcclRanks::begin(const Launch &launch, CUstream stream) {
+void NcclRanks::expect(nccl::Status status, nccl::Handle group, const char *what) const {
+  if (status != nccl::Status::InProgress)
+    nccl.check(status, what, group);
+}
+
+void NcclRanks::together(nccl::Handle group, const char *what, const std::function<void()> &calls) {
+  nccl.check(nccl.groupStart(), what, group);
+  try {
+    calls();
+  } catch (...) {
+    nccl.groupEnd(); // gives the same error again
+    throw;
+  }
+  settle(nccl.groupEnd(), group, what);
+}
+
+void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls) {
   const auto number = numbers.find(&launch);
   if (number != numbers.end())
     gpu.driver().check(gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
                                                     table + static_cast<size_t>(number->second) * sizeof(int32_t),
                                                     sizeof(int32_t), stream),
                        "the number of a collective cannot be copied from the GPU");
-  nccl.check(nccl.groupStart(), "a collective does not start", group);
+  together(groupOf(launch).handle, "a collective does not start", calls);
 }
-
-void NcclRanks::end() { settle(nccl.groupEnd(), "a collective does not start"); }
 
 void NcclRanks::look() {
   const int32_t number = *current;
   const char *name = number == kNone ? "NCCL's first collectives" : names[static_cast<size_t>(number)].c_str();
   ranks.noteWait(name);
   ranks.check();
-  nccl::Status status = nccl::Status::Success;
-  nccl.check(nccl.commGetAsyncError(group, &status), "the group of ranks cannot be asked", group);
-  if (status != nccl::Status::InProgress)
-    nccl.check(status, name, group);
+  for (const auto &[axes, group] : groups) {
+    nccl::Status status = nccl::Status::Success;
+    if (!group.handle) // being made
+      continue;
+    nccl.check(nccl.commGetAsyncError(group.handle, &status), "the group of ranks cannot be asked", group.handle);
+    expect(status, group.handle, name);
+  }
 }
 
 void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {
-  if (nccl.commRegister && nccl.commDeregister &&
-      nccl.commRegister(group, reinterpret_cast<void *>(arena), bytes, &registered) != nccl::Status::Success)
-    registered = nullptr;
+  if (!nccl.commRegister || !nccl.commDeregister)
+    return;
+  for (const auto &[axes, group] : groups)
+    if (void *handle = nullptr; nccl.commRegister(group.handle, reinterpret_cast<void *>(arena), bytes, &handle) == nccl::Status::Success)
+      registered.emplace_back(group.handle, handle);
 }
 
 /// Whether it went well. Every rank comes here, unless it has failed.
@@ -164,23 +226,32 @@ bool NcclRanks::leave() {
   try {
     if (gpu.waitForStream() != CUDA_SUCCESS) // the last step's end
       return false;
-    if (registered)
-      nccl.commDeregister(group, registered);
-    nccl::Status status = nccl.commFinalize(group);
-    for (const auto end = std::chrono::steady_clock::now() + kLeaving; status == nccl::Status::InProgress;) {
-      ranks.check();
-      std::this_thread::sleep_for(kNcclNap);
-      if (std::chrono::steady_clock::now() > end || nccl.commGetAsyncError(group, &status) != nccl::Status::Success)
+    for (const auto &[group, handle] : registered)
+      nccl.commDeregister(group, handle);
+    for (auto group = groups.rbegin(); group != groups.rend(); ++group) { // all ranks' last: the others were split from it
+      if (group->second.handle && !leave(group->second.handle))
         return false;
+      group->second.handle = nullptr;
     }
-    return status == nccl::Status::Success && nccl.commDestroy(group) == nccl::Status::Success;
+    return true;
   } catch (const Error &) {
     return false;
   }
 }
 
+bool NcclRanks::leave(nccl::Handle group) {
+  nccl::Status status = nccl.commFinalize(group);
+  for (const auto end = std::chrono::steady_clock::now() + kLeaving; status == nccl::Status::InProgress;) {
+    ranks.check();
+    std::this_thread::sleep_for(kNcclNap);
+    if (std::chrono::steady_clock::now() > end || nccl.commGetAsyncError(group, &status) != nccl::Status::Success)
+      return false;
+  }
+  return status == nccl::Status::Success && nccl.commDestroy(group) == nccl::Status::Success;
+}
+
 nlohmann::json NcclRanks::figures() const {
-  return {{"library", nccl.name()}, {"version", nccl.version()}, {"ranks", world().size}, {"arena_registered", registered != nullptr}};
+  return {{"library", nccl.name()}, {"version", nccl.version()}, {"ranks", world().size}, {"arena_registered", !registered.empty()}};
 }
 
 } // namespace kedge::rt::cuda

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unistd.h>
 
 namespace kedge::rt {
@@ -58,20 +59,22 @@ void MemoryMeter::noteStep(int64_t done) {
 
 namespace {
 
-/// Communication of the functions that make up a step: one row for each collective and type, scalars apart.
+/// Communication of the functions that make up a step: one row for each collective, axis of --mesh and type, scalars apart.
 nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) {
   struct Row {
     int64_t calls = 0, elements = 0;
   };
-  std::map<std::pair<std::string, DType>, Row> rows;
+  const bool meshed = !executor.program().options.mesh.empty();
+  std::map<std::tuple<std::string, std::string, DType>, Row> rows;
   for (const char *name : {"step", "micro", "update"}) {
     const Function *function = executor.program().function(name);
     for (size_t i = 0; function && i < function->launches.size(); ++i) {
       const Launch &launch = function->launches[i];
       const int64_t times = executor.device().timesLaunched(*function, static_cast<int>(i));
-      std::set<std::pair<std::string, DType>> called;
+      std::set<std::tuple<std::string, std::string, DType>> called;
       for (const Traffic &traffic : trafficOf(launch.library, launch.inputs, launch.outputs)) {
-        const auto key = std::pair(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, traffic.type);
+        const std::string axis = meshed ? axisOf(launch.attrs) : "";
+        const auto key = std::tuple(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, axis, traffic.type);
         rows[key].elements += traffic.elements * times;
         rows[key].calls += called.insert(key).second ? times : 0;
       }
@@ -79,12 +82,15 @@ nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) 
   }
   auto list = nlohmann::ordered_json::array();
   for (const auto &[key, row] : rows) {
+    const auto &[collective, axis, type] = key;
     const int64_t elements = row.elements / steps;
-    list.push_back({{"collective", key.first},
-                    {"type", dtypeName(key.second)},
+    list.push_back({{"collective", collective},
+                    {"type", dtypeName(type)},
                     {"calls", row.calls / steps},
                     {"elements", elements},
-                    {"bytes", elements * static_cast<int64_t>(dtypeSize(key.second))}});
+                    {"bytes", elements * static_cast<int64_t>(dtypeSize(type))}});
+    if (meshed)
+      list.back()["axis"] = axis;
   }
   return list;
 }

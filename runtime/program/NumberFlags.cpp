@@ -55,6 +55,7 @@ constexpr NumberRange kRanges[] = {
     // Machines.
     {"--threads", true, 1, 4096},
     {"--ranks", true, 1, 1e6},
+    {"--same-bits", true, 1, 1 << 20},
     {"--zero", true, 0, 3},
     {"--effort", true, 0, kSteps},
     {"--comm-timeout", false, 0, 1e9, RangeEnds::Above},

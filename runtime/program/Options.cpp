@@ -146,6 +146,7 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_flag("--plan", o.plan, "print the plan and exit");
   app.add_option("--threads", o.threads, "threads (physical cores)");
   app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)");
+  app.add_flag("--shared-gpu", o.sharedGpu, "several ranks on one GPU, for tests: by an NCCL that can (2.30 does)");
   app.add_option("--on-nan", t.onNan, "when loss or gradients are not finite: stop, or continue without that step's update")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");

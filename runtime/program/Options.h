@@ -54,6 +54,7 @@ struct Options {
   bool plan = false;
   int threads = 0; ///< 0: the number of physical cores
   double commTimeout = 30; ///< seconds
+  bool sharedGpu = false;
   bool continueOnNan = false;
   std::string dumpGradients;
   int64_t dumpStep = 0;

@@ -4,8 +4,8 @@
 #include "runtime/format/FewBits.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
+#include "runtime/program/Mesh.h"
 #include "runtime/program/Options.h"
-#include "runtime/program/World.h"
 #include <array>
 #include <functional>
 #include <map>
@@ -217,7 +217,9 @@ enum class LossKind : uint8_t { Items, Mean, None };
 struct CompileOptions {
   LossKind loss = LossKind::Items;
   int64_t batch = 1, accumulate = 1;
+  int64_t parts = 1; ///< --same-bits: each `accumulate / parts` micro-batches are of one part of a rank's rows
   std::vector<int> ranks{1};
+  std::string mesh; ///< of --mesh; empty: all ranks along `data`
   double nominalItems = 0, itemsPerBatch = 0;
   std::optional<int64_t> ignoreIndex;
   std::string lossName = "none"; ///< --loss
@@ -256,13 +258,15 @@ struct Program {
   CompileOptions options;
   nlohmann::json plan, exportSkeleton;
 
+  Mesh mesh; ///< of this run, once its ranks are known
+
   const Function *function(const std::string &name) const; ///< null when absent
   const State *state(const std::string &name) const;
   const InputSpec *input(const std::string &name) const;
   const ResultSlot *result(const std::string &function, const std::string &name) const;
 };
 
-/// Sets the view of every shard for this rank. Throws rt::Error if a shard is for another number of ranks.
+/// Arranges the ranks and sets the view of every shard for this one. Throws rt::Error if the program is for other ranks.
 void placeShards(Program &program, const World &world);
 
 /// Throws rt::Error if the text is not a program, has another format, or contains offsets outside the arena.

@@ -249,7 +249,9 @@ CompileOptions optionsOf(const json &value) {
   options.loss = lossOf(value.value("loss_kind", "items"));
   options.batch = value.value("batch", int64_t(1));
   options.accumulate = value.value("accumulate", int64_t(1));
+  options.parts = value.value("parts", int64_t(1));
   options.ranks = value.value("ranks", std::vector<int>{1});
+  options.mesh = value.value("mesh", "");
   options.nominalItems = value.value("nominal_items", 0.0);
   options.itemsPerBatch = value.value("items_per_batch", 0.0);
   if (value.contains("ignore_index"))

@@ -21,7 +21,8 @@ ProgramImage partOf(const ProgramImage &image, const json &entry) {
   part.json = bytesAt(image, entry.at("text"));
   part.data = reinterpret_cast<const unsigned char *>(data.data());
   part.dataSize = data.size();
-  part.kernel = [all = image.kernel, prefix = fmt::format("r{}.", entry.at("ranks").get<int64_t>())](const std::string &name) {
+  const std::string prefix = entry.value("kernels", fmt::format("r{}.", entry.at("ranks").get<int64_t>()));
+  part.kernel = [all = image.kernel, prefix](const std::string &name) {
     return all(prefix + name);
   };
   return part;
@@ -29,14 +30,22 @@ ProgramImage partOf(const ProgramImage &image, const json &entry) {
 
 } // namespace
 
-ProgramImage imageFor(const ProgramImage &image, int64_t ranks) {
+ProgramImage imageFor(const ProgramImage &image, int64_t ranks, int64_t onMachine) {
   if (image.json.substr(0, 10) != R"({"worlds":)")
     return image;
   try {
     const json worlds = json::parse(image.json).at("worlds");
-    for (const json &entry : worlds)
-      if (entry.at("ranks") == ranks)
+    const bool meshed = worlds.at(0).contains("mesh");
+    bool known = false;
+    for (const json &entry : worlds) {
+      known |= entry.at("ranks") == ranks;
+      if (entry.at("ranks") == ranks && (!meshed || Mesh::parse(entry.at("mesh")).sizeOf(Mesh::kData) == onMachine))
         return partOf(image, entry);
+    }
+    if (meshed && known)
+      fail("{} ranks, {} of them on this machine: --replicas node needs as many ranks on each machine, and a number that divides "
+           "all; start them so, or compile with --mesh",
+           ranks, onMachine);
     return partOf(image, worlds.at(0));
   } catch (const json::exception &error) {
     fail("the program is damaged: its table of worlds: {}", error.what());

@@ -119,8 +119,9 @@ std::vector<TensorOut> ownParts(const Executor &executor, const std::vector<Name
 /// Every rank writes; rank 0 notes the files of all.
 void writeParts(const std::string &folder, const Executor &executor, ordered_json &manifest) {
   Communicator &ranks = *executor.communicator();
-  const World world = ranks.world();
-  manifest["parts"] = {{"ranks", world.size}, {"tensors", ordered_json::object()}};
+  const RankGroup writers = firstParts(ranks), own = ownParts(ranks);
+  const bool writes = own.members == writers.members; // the others hold the same
+  manifest["parts"] = {{"ranks", writers.own.size}, {"tensors", ordered_json::object()}};
   ranks.barrier(); // the folder is there
   forEachFile(executor.program(), [&](const char *file, const std::vector<NamedState> &states) {
     const std::vector<TensorOut> tensors = ownParts(executor, states);
@@ -130,10 +131,12 @@ void writeParts(const std::string &folder, const Executor &executor, ordered_jso
       if (entry.state->shard)
         manifest["parts"]["tensors"][file][entry.name] = {{"shape", *entry.state->shard},
                                                           {"perm", layoutOf(executor.program(), *entry.state)}};
-    const FileFacts mine = writeTensorFile(folder + "/" + partFile(file, world.rank), tensors);
+    FileFacts mine;
+    if (writes)
+      mine = writeTensorFile(folder + "/" + partFile(file, own.own.rank), tensors);
     withAllRanks(ranks, &mine, 1, [&](const FileFacts *all) {
-      for (int64_t rank = 0; rank < world.size; ++rank)
-        addFile(manifest, partFile(file, rank), all[rank]);
+      for (int64_t part = 0; part < writers.own.size; ++part)
+        addFile(manifest, partFile(file, part), all[writers.members[static_cast<size_t>(part)]]);
     });
   });
 }

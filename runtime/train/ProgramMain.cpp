@@ -43,18 +43,26 @@ int withOutput(int code) {
   return code;
 }
 
-/// 0 where that cannot be told: then there is an error to come.
-int64_t startedRanks(bool withTorchrun) {
+/// No ranks where that cannot be told: then there is an error to come.
+Launched startedAs(bool withTorchrun) {
   try {
-    return launchedAs(withTorchrun).world.size;
+    return launchedAs(withTorchrun);
   } catch (const Error &) {
-    return 0;
+    return {{0, 0}, 0, 0, {}};
   }
+}
+
+/// NCCL's own switch; who sets it needs no flag.
+void shareGpus(const ProgramImage &image) {
+  if (!image.device)
+    fail("--shared-gpu: this program is for CPUs, whose ranks share a machine without it");
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
 }
 
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   const std::unique_ptr<RollCall> roll = RollCall::begin();
-  const ProgramImage image = imageFor(whole, startedRanks(whole.device != nullptr));
+  const Launched started = startedAs(whole.device != nullptr);
+  const ProgramImage image = imageFor(whole, started.world.size, started.localSize);
   Program program = parseProgram(image.json);
   Options options;
   const bool speaks = rankForMessages() == 0;
@@ -70,6 +78,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
       std::puts(program.plan.dump(1).c_str());
     return withOutput(0);
   }
+  if (options.sharedGpu && !wrong)
+    shareGpus(image);
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
   // A rank that waits for others in MPI_Init is told to end as in training; one that meets by TCP could not be told twice.
@@ -84,6 +94,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
     std::rethrow_exception(wrong);
   checkSameProgram(ranks.get(), image, options);
   placeShards(program, launched.world);
+  if (ranks)
+    ranks->arrange(program.mesh);
   catchSignals();
   const int code = withOutput(Session(image, program, options, launched, ranks.get()).run());
   if (ranks && roll)

@@ -122,8 +122,9 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
 
 /// `micro` may be the number of micro-batches: then of the next step's first.
 RowRange StepRunner::rowsOf(const Progress &progress, int64_t micro) const {
-  RowRange rows = rowsOfStep(world, program.options.batch, micro);
-  rows.first += progress.samples;
+  const CompileOptions &o = program.options;
+  RowRange rows = rowsOfStep(world, o.batch, micro % o.accumulate, o.parts, o.accumulate / o.parts);
+  rows.first += progress.samples + micro / o.accumulate * rowsInStep(world, o.batch, o.accumulate);
   return rows;
 }
 

@@ -13,16 +13,17 @@ WholeStates::WholeStates(const Executor &executor) : executor(executor) {}
 void WholeStates::gather(const State &state) {
   Communicator &ranks = *executor.communicator();
   const World world = ranks.world();
+  const RankGroup holders = firstParts(ranks);
   const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements();
   const size_t size = dtypeSize(state.desc.type);
   if (world.isFirst()) {
     whole.resize(static_cast<size_t>(elements) * size);
-    std::memcpy(whole.data(), executor.read(state), static_cast<size_t>(shardOf(elements, 0, world.size).count) * size);
+    std::memcpy(whole.data(), executor.read(state), static_cast<size_t>(shardOf(elements, 0, holders.own.size).count) * size);
   }
-  for (int64_t rank = 1; rank < world.size; ++rank) {
-    const ElementRange part = shardOf(elements, rank, world.size);
+  for (int64_t holder = 1; holder < holders.own.size; ++holder) {
+    const ElementRange part = shardOf(elements, holder, holders.own.size);
     char *to = world.isFirst() ? whole.data() + static_cast<size_t>(part.first) * size : nullptr;
-    ranks.sendToFirst(rank, executor.read(state), to, static_cast<size_t>(part.count) * size);
+    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], executor.read(state), to, static_cast<size_t>(part.count) * size);
   }
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whether ranks train as one does: matrix.py FOLDER TEMP CASE...
 
-FOLDER holds a golden model (model.onnx, its data, trace.json). A CASE is words: `ranks=3 rows=4 zero=2`, and if wanted
+FOLDER holds a golden model (model.onnx, its data, trace.json). A CASE is words: `ranks=3 rows=4 zero=2` (or, for a mesh,
+`ranks=2x3`: 2 along replica, 3 along data), and if wanted
 `accumulate=A`, `precision=bf16`, and further options of compile after `--`. `--all` stands for every stage over 1 x 12,
 2 x 6, 3 x 4 and 4 x 3 rows in fp32, bf16 and fp16, plain, with two micro-batches, with a recomputation budget and with
 offload; `--table` prints a row a case.
@@ -30,7 +31,9 @@ class Case:
     def __init__(self, text):
         head, _, tail = text.partition(" -- ")
         facts = dict(word.split("=", 1) for word in head.split())
-        self.ranks, self.rows, self.stage = int(facts["ranks"]), int(facts["rows"]), int(facts["zero"])
+        replicas, _, data = facts["ranks"].rpartition("x")
+        self.mesh = ["--mesh", f"replica={replicas},data={data}"] if replicas else ["--ranks", data]
+        self.ranks, self.rows, self.stage = int(replicas or 1) * int(data), int(facts["rows"]), int(facts["zero"])
         self.accumulate = int(facts.get("accumulate", 1))
         self.precision = facts.get("precision", "fp32")
         self.options = shlex.split(tail)
@@ -43,7 +46,7 @@ class Case:
     def kin(self):
         """Cases with which this one agrees to the bit."""
         pair = (0 if self.stage < 2 else 2) if self.accumulate > 1 else 0
-        return self.ranks, self.rows, self.accumulate, self.precision, pair
+        return *self.mesh, self.rows, self.accumulate, self.precision, pair
 
     def key(self):
         return self.name
@@ -71,7 +74,7 @@ class Golden:
             return self.runs[case.key()]
         base = f"{self.temp}.{len(self.runs)}"
         command = ["kedge", "compile", f"{self.folder}/model.onnx", *self.shapes(case.rows), "--accumulate",
-                   str(case.accumulate), "--precision", case.precision, "--ranks", str(case.ranks), "--zero",
+                   str(case.accumulate), "--precision", case.precision, *case.mesh, "--zero",
                    str(case.stage), "--bucket-bytes", BUCKET, *case.options, "-o", base]
         check(command)
         launcher = [] if case.ranks == 1 else ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(case.ranks)]

@@ -22,6 +22,15 @@ struct PendingCopy {
   char *to;
   const char *from;
   int32_t bytes, given;
+  bool isThere = false;
+
+  void land() {
+    if (isThere)
+      return;
+    isThere = true;
+    std::memcpy(to, from, given);
+    std::memset(to + given, 0, bytes - given);
+  }
 };
 
 /// Where a stack goes on. Only the compiler's own jumps write and read it: those of libc make a system call each under a
@@ -47,6 +56,10 @@ struct Fiber {
   int32_t *words = nullptr; ///< of a meeting for matrices, whose kind is `mode`
   std::vector<std::vector<PendingCopy>> groups; ///< copies that are committed
   std::vector<PendingCopy> copies;              ///< those that are not yet
+
+  bool hasCopies() const {
+    return !copies.empty() || std::any_of(groups.begin(), groups.end(), [](const auto &group) { return !group.empty(); });
+  }
 };
 
 struct Scheduler {
@@ -90,7 +103,7 @@ void waitForMatrices(GpuThread *thread, int32_t kind, int32_t *words) {
   wait(thread, State::Matrices);
 }
 
-/// Copies as late as may be, and what lay there goes at once: who reads too early finds garbage.
+/// What lay there goes at once: who reads too early finds garbage.
 void beginCopy(GpuThread *thread, char *to, const char *from, int32_t bytes, int32_t given) {
   std::memset(to, 0xff, bytes);
   current->fibers[thread->number].copies.push_back({to, from, bytes, given});
@@ -105,10 +118,8 @@ void commitCopies(GpuThread *thread) {
 void waitForCopies(GpuThread *thread, int32_t groups) {
   Fiber &fiber = current->fibers[thread->number];
   for (; fiber.groups.size() > static_cast<size_t>(groups); fiber.groups.erase(fiber.groups.begin()))
-    for (const PendingCopy &copy : fiber.groups.front()) {
-      std::memcpy(copy.to, copy.from, copy.given);
-      std::memset(copy.to + copy.given, 0, copy.bytes - copy.given);
-    }
+    for (PendingCopy &copy : fiber.groups.front())
+      copy.land();
 }
 
 /// Subnormal numbers count as zero.
@@ -169,6 +180,25 @@ int64_t partner(const Fiber &fiber, int64_t lane) {
   case 2: return lane + fiber.offset >= kWarp ? lane : lane + fiber.offset;
   default: return fiber.offset % kWarp;
   }
+}
+
+/// A copy comes at any moment until it is waited for: who writes where one is on its way finds it over what it wrote.
+void landSome(std::vector<Fiber> &fibers, std::mt19937 &random) {
+  const auto land = [&](std::vector<PendingCopy> &copies) {
+    for (PendingCopy &copy : copies)
+      if (random() % 4 == 0)
+        copy.land();
+  };
+  for (Fiber &fiber : fibers) {
+    std::for_each(fiber.groups.begin(), fiber.groups.end(), land);
+    land(fiber.copies);
+  }
+}
+
+void expectNoCopies(const std::vector<Fiber> &fibers) {
+  for (const Fiber &fiber : fibers)
+    if (fiber.hasCopies())
+      fail("thread {} ends before its copies to shared memory are waited for", fiber.self.number);
 }
 
 /// All lanes of a warp have come: hands the values over.
@@ -258,8 +288,9 @@ void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<voi
       if (scheduler.fibers[number].state == State::Ready)
         resume(scheduler, number);
     std::rotate(order.begin(), order.begin() + random() % order.size(), order.end());
+    landSome(scheduler.fibers, random);
     if (all(scheduler.fibers, 0, order.size(), State::Done))
-      return;
+      return expectNoCopies(scheduler.fibers);
   } while (release(scheduler.fibers));
   fail("threads of a block wait for each other in different places");
 }

@@ -63,7 +63,7 @@ int runCompile(const CompileOptions &options) {
     checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
-  if (options.model.ranks.size() > 1 && !options.printPipeline)
+  if ((options.model.ranks.size() > 1 || !options.replicas.empty()) && !options.printPipeline)
     return compileWorlds(options);
   Compilation compilation(options);
   if (options.printPipeline)

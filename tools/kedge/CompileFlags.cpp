@@ -1,5 +1,6 @@
 #include "CompileFlags.h"
 #include "AdapterFlags.h"
+#include "MeshFlags.h"
 #include "OptionEffects.h"
 #include "driver/GpuTarget.h"
 #include "driver/SavedIr.h"
@@ -44,6 +45,7 @@ int64_t bytesGiven(const std::string &flag, const std::string &text) {
 
 void addRankOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Ranks";
+  addMeshOptions(command, o);
   command.add_option("--zero", o.zero, "what is partitioned over the ranks: 0 nothing, 1 the optimizer's state, 2 also gradients, 3 also parameters")
       ->group(group)->capture_default_str();
   auto bytes = [&](const std::string &flag, int64_t &value, const std::string &text) {
@@ -133,6 +135,7 @@ void checkLossScale(const CLI::App &command, CompileOptions &o) {
 void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
     checkLossScale(command, o);
+    resolveMesh(command, o);
     if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
       checkEffects(command, o);
     checkAdapterOptions(command, o.model.adapters);

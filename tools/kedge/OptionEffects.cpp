@@ -53,7 +53,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
 /// A script that tries several worlds and stages says --ranks 1 and --zero 0 itself.
 std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
   std::string given;
-  const bool several = givenAny(command, {"--ranks"}, given);
+  const bool several = givenAny(command, {"--ranks", "--mesh"}, given);
   return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm"}, several, "it is for several ranks; give --ranks N with it"},
           {{"--persist-bytes"}, o.zero == 3 || givenAny(command, {"--zero"}, given), "parameters are in parts with --zero 3 alone; give that with it"}};
 }

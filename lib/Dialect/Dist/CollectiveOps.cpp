@@ -95,37 +95,47 @@ bool kedge::dist::isCollective(Operation *op) {
   return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp>(op);
 }
 
-void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, int64_t ranks) {
-  build(builder, state, shardsOf(inputs, ranks), inputs, ranks, dataAxis);
+void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
+  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis, StringAttr());
 }
-void OwnPartOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, int64_t ranks) {
-  build(builder, state, shardsOf(inputs, ranks), inputs, ranks, dataAxis);
+void OwnPartOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
+  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
 }
-void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs, int64_t ranks) {
-  build(builder, state, wholes, inputs, ranks, dataAxis);
+void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs, RankGroup group) {
+  build(builder, state, wholes, inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
 }
-void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, ArrayRef<int64_t> from) {
-  build(builder, state, input.getType(), input, from.size(), dataAxis, from);
+void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group, ArrayRef<int64_t> from) {
+  build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis,
+        builder.getDenseI64ArrayAttr(from));
 }
-void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, int64_t ranks, StringRef kind) {
-  build(builder, state, input.getType(), input, ranks, dataAxis, kind);
+void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group, StringRef kind) {
+  build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis, builder.getStringAttr(kind), StringAttr());
 }
 
-LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
+/// Of a sum.
+template <typename OpType> static LogicalResult verifyOrder(OpType op) {
+  if (op.getOrder().value_or("tree") != "tree")
+    return op.emitOpError("sums in the order '") << *op.getOrder() << "', expected tree, or none for that of ranks";
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return failed(verifyOrder(*this)) ? failure() : verifyParts(*this, getInputs(), getOutputs());
+}
 LogicalResult OwnPartOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
 LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOutputs(), getInputs()); }
 
 LogicalResult AllReduceOp::verify() {
   if (getKind() != "sum" && getKind() != "max")
     return emitOpError("is of kind '") << getKind() << "', expected sum or max";
-  return verifySame(*this);
+  return failed(verifyOrder(*this)) ? failure() : verifySame(*this);
 }
 
 LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
   if (getKind() != "sum")
     return emitOpError("of kind '") << getKind() << "' has no gradient: only sums have";
   for (Value grad : resultGrads)
-    operandGrads.push_back(grad ? AllReduceOp::create(builder, getLoc(), grad, getRanks(), "sum").getResult(0) : Value());
+    operandGrads.push_back(grad ? AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0) : Value());
   return success();
 }
 
@@ -141,8 +151,8 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGr
   rootAlone[getRoot()] = getRoot();
   for (Value grad : resultGrads) {
     if (grad)
-      grad = AllReduceOp::create(builder, getLoc(), grad, getRanks(), "sum").getResult(0);
-    operandGrads.push_back(grad ? SendRecvOp::create(builder, getLoc(), grad, rootAlone).getResult(0) : Value());
+      grad = AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0);
+    operandGrads.push_back(grad ? SendRecvOp::create(builder, getLoc(), grad, group(), rootAlone).getResult(0) : Value());
   }
   return success();
 }
@@ -164,8 +174,7 @@ LogicalResult SendRecvOp::buildGradient(OpBuilder &builder, ValueRange resultGra
     if (sender >= 0 && std::exchange(back[sender], receiver) != -1)
       return emitOpError("has no gradient: rank ") << sender << " sends to several ranks";
   for (Value grad : resultGrads)
-    operandGrads.push_back(grad ? create(builder, getLoc(), grad, back).getResult(0)
-                                : Value());
+    operandGrads.push_back(grad ? create(builder, getLoc(), grad, group(), back).getResult(0) : Value());
   return success();
 }
 

@@ -22,12 +22,18 @@ void DistDialect::initialize() {
       >();
 }
 
-int64_t MeshAttr::sizeOf(StringRef axis) const {
-  for (auto [name, size] : llvm::zip(getAxes(), getSizes()))
-    if (name.getValue() == axis)
-      return size;
-  return 0;
+int64_t MeshAttr::sizeOf(StringRef axes) const {
+  int64_t product = 1;
+  for (StringRef axis : llvm::split(axes, ',')) {
+    int64_t own = 0;
+    for (auto [name, size] : llvm::zip(getAxes(), getSizes()))
+      own = name.getValue() == axis ? size : own;
+    product *= own;
+  }
+  return product;
 }
+
+int64_t MeshAttr::ranks() const { return llvm::product_of(getSizes()); }
 
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> axes,
                                ArrayRef<int64_t> sizes) {
@@ -51,10 +57,14 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
-  if (attribute.getName() == stageName && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
+  const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
+  if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
+    return success();
+  if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
     return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
-                                  << ": expected '" << meshName << "' (a #dist.mesh) or '" << stageName << "' (a number), on a module";
+                                  << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName << "' or '" << partsName << "' (a number) or '" << ranksName
+                                  << "' (an array of numbers), on a module";
 }
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
@@ -64,10 +74,41 @@ RankedTensorType kedge::dist::shardOf(Type whole, int64_t ranks) {
   return RankedTensorType::get(shardElements(type.getNumElements(), ranks), type.getElementType());
 }
 
-int64_t kedge::dist::dataRanks(Operation *module) {
-  auto mesh = module->getAttrOfType<MeshAttr>(meshName);
-  return mesh ? std::max<int64_t>(mesh.sizeOf(dataAxis), 1) : 1;
+static ModuleOp moduleOf(Operation *op) { return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>(); }
+
+static MeshAttr meshOf(Operation *op) {
+  ModuleOp module = moduleOf(op);
+  return module ? module->getAttrOfType<MeshAttr>(meshName) : MeshAttr();
 }
+
+/// Those of `axes` that the mesh has with more than one rank; none: one rank along the last.
+static RankGroup groupAlong(Operation *op, ArrayRef<StringRef> axes) {
+  MeshAttr mesh = meshOf(op);
+  std::string joined;
+  for (StringRef axis : axes)
+    if (mesh && mesh.sizeOf(axis) > 1)
+      joined += (joined.empty() ? "" : ",") + axis.str();
+  if (joined.empty())
+    return {StringAttr::get(op->getContext(), axes.back()), 1};
+  return {StringAttr::get(op->getContext(), joined), mesh.sizeOf(joined)};
+}
+
+RankGroup kedge::dist::dataGroup(Operation *op) { return groupAlong(op, {dataAxis}); }
+RankGroup kedge::dist::replicaGroup(Operation *op) { return groupAlong(op, {replicaAxis}); }
+RankGroup kedge::dist::rowGroup(Operation *op) { return groupAlong(op, {replicaAxis, dataAxis}); }
+
+int64_t kedge::dist::meshRanks(Operation *op) {
+  MeshAttr mesh = meshOf(op);
+  return mesh ? mesh.ranks() : 1;
+}
+
+int64_t kedge::dist::partsOf(Operation *op) {
+  ModuleOp module = moduleOf(op);
+  auto parts = module ? module->getAttrOfType<IntegerAttr>(partsName) : IntegerAttr();
+  return parts ? parts.getInt() : 0;
+}
+
+int64_t kedge::dist::ownPartsOf(Operation *op) { return partsOf(op) / rowGroup(op).ranks; }
 
 int64_t kedge::dist::stageOf(Operation *module) {
   auto stage = module->getAttrOfType<IntegerAttr>(stageName);

@@ -2,7 +2,7 @@
 #include "kedge/Export/Plan/PlanReport.h"
 #include "kedge/Export/Plan/PlanView.h"
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 using namespace mlir;
 using namespace kedge;
@@ -90,19 +90,34 @@ std::string frontier(const json &report) {
   return text;
 }
 
+/// "4 ranks", or for a mesh "4 ranks (replica=2,data=2)".
+std::string ranksOf(const json &report) {
+  if (!report.contains("mesh"))
+    return fmt::format("{} ranks", report["ranks"].get<int64_t>());
+  int64_t ranks = 1;
+  std::vector<std::string> axes;
+  for (const json &axis : report["mesh"]["axes"]) {
+    ranks *= axis["size"].get<int64_t>();
+    axes.push_back(fmt::format("{}={}", axis["name"].get<std::string>(), axis["size"].get<int64_t>()));
+  }
+  return fmt::format("{} ranks ({})", ranks, fmt::join(axes, ","));
+}
+
 /// What the state takes on each rank, and what it sends.
 std::string ranks(const json &report) {
   if (!report.contains("ranks"))
     return "";
-  std::string text = fmt::format("\nstate of each of {} ranks, --zero {}\n", report["ranks"].get<int64_t>(), report["zero"].get<int64_t>());
+  const bool meshed = report.contains("mesh");
+  std::string text = fmt::format("\nstate of each of {}, --zero {}\n", ranksOf(report), report["zero"].get<int64_t>());
   for (const auto &[name, bytes] : report["state_bytes"].items())
     if (bytes.get<int64_t>() != 0)
       text += fmt::format("  {:<16}{:>12}\n", name, formatAmount(bytes));
   int64_t sent = 0;
-  text += fmt::format("\nsent a step, by each rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}\n", "", "type", "calls", "elements", "bytes");
+  text += fmt::format("\nsent a step, by each rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", "", "type", "calls", "elements", "bytes", meshed ? "  along" : "");
   for (const json &row : report["communication"]) {
-    text += fmt::format("  {:<18}{:<6}{:>8}{:>16}{:>12}\n", row["collective"].get<std::string>(), row["type"].get<std::string>(),
-                        row["calls"].get<int64_t>(), row["elements"].get<int64_t>(), formatAmount(row["bytes"]));
+    text += fmt::format("  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", row["collective"].get<std::string>(), row["type"].get<std::string>(),
+                        row["calls"].get<int64_t>(), row["elements"].get<int64_t>(), formatAmount(row["bytes"]),
+                        meshed ? "  " + row["axis"].get<std::string>() : "");
     sent += row["bytes"].get<int64_t>();
   }
   const double seconds = report["communication_seconds"], hidden = report["communication_hidden_seconds"];

@@ -23,8 +23,10 @@ constexpr int64_t kManyThreads = 1 << 17, kManyBlocks = 264;
 constexpr int64_t kStoringBlocks = 4 * kManyBlocks;
 /// A fold this long per thread is worth a second kernel.
 constexpr int64_t kLongFold = 32;
-/// Elements of a row that are worth a block.
-constexpr int64_t kLongRow = 512;
+/// Elements of a row that are worth a block, and those of a thread of it.
+constexpr int64_t kLongRow = 512, kWalkedSlots = 4;
+/// CUDA's limit on blocks of a grid in its second dimension.
+constexpr int64_t kMostSecondBlocks = 65535;
 /// Across a fold: threads of a warp beside each other, and of a block above each other at most.
 constexpr int64_t kColumns = 32, kMostRows = 64;
 
@@ -119,6 +121,12 @@ void planSums(const ClusterNest &nest, GpuPlan &plan) {
     plan.groupsPerBlock /= 2;
 }
 
+/// Whether it is worth it to walk rows of single elements, and a grid can have as many blocks in its second dimension.
+bool canWalkRows(const ClusterNest &nest, const GpuPlan &plan) {
+  int64_t row = nest.sizes[plan.lanesDim];
+  return plan.width == 1 && nest.rank() > 1 && row >= kLongRow && row <= kMostSecondBlocks * kBlockThreads * kWalkedSlots;
+}
+
 /// Long rows of single elements, without folds.
 void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
   plan.walksRows = plan.lanesReduced = true;
@@ -127,7 +135,7 @@ void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
   plan.parallel.pop_back();
   plan.reduced = {plan.lanesDim};
   plan.team = kBlockThreads;
-  plan.slots = 4;
+  plan.slots = kWalkedSlots;
   plan.chunk = plan.team * plan.slots;
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
 }
@@ -298,7 +306,7 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
     planColumns(nest, plan);
   else if (plan.tileDim)
     planTiles(nest, plan);
-  else if (plan.width == 1 && nest.rank() > 1 && nest.sizes[plan.lanesDim] >= kLongRow)
+  else if (canWalkRows(nest, plan))
     planRowWalk(nest, plan);
   else
     plan.groupsPerBlock = kBlockThreads;

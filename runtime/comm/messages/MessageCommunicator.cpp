@@ -1,18 +1,18 @@
 #include "runtime/comm/messages/MessageCommunicator.h"
 #include "runtime/comm/messages/Progress.h"
 #include "runtime/exec/Memory.h"
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 namespace kedge::rt::messages {
 namespace {
 
 class MessageRun final : public CollectiveRun {
 public:
-  MessageRun(Progress &progress, Collective collective) : progress(progress) {
+  MessageRun(Progress &progress, const Party &party, Collective collective) : progress(progress) {
     if (collective.kind == CollectiveKind::Transfer)
-      make<TransferOperation>(std::move(collective));
+      make<TransferOperation>(party, std::move(collective));
     else
-      make<TensorOperation>(std::move(collective));
+      make<TensorOperation>(party, std::move(collective));
   }
   void start() override { progress.start(*operation); }
   TimeSpan wait() override {
@@ -21,8 +21,8 @@ public:
   }
 
 private:
-  template <typename Kind> void make(Collective collective) {
-    auto made = std::make_unique<Kind>(progress.messages(), progress.world());
+  template <typename Kind> void make(const Party &party, Collective collective) {
+    auto made = std::make_unique<Kind>(progress.messages(), party);
     made->configure(std::move(collective));
     operation = std::move(made);
   }
@@ -34,8 +34,8 @@ private:
 class MessageCommunicator final : public Communicator {
 public:
   MessageCommunicator(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds)
-      : before(residentBytes()), progress(std::move(transport), world, timeoutSeconds), agreement(progress.messages(), world),
-        transfer(progress.messages(), world) {
+      : before(residentBytes()), progress(std::move(transport), world, timeoutSeconds), agreement(progress.messages(), Party{world, {}}),
+        transfer(progress.messages(), Party{world, {}}) {
     Collective bytes;
     bytes.kind = CollectiveKind::AllGather; // one tensor, so that it needs no workspace
     bytes.tensors.resize(1);
@@ -51,7 +51,21 @@ public:
 
   World world() const override { return progress.world(); }
   std::unique_ptr<CollectiveRun> prepare(Collective collective) override {
-    return std::make_unique<MessageRun>(progress, std::move(collective));
+    const Mesh ranks = mesh();
+    const unsigned number = collective.axis.empty() ? 0 : ranks.numberOf(collective.axis);
+    if (number == 0)
+      return std::make_unique<MessageRun>(progress, Party{world(), {}}, std::move(collective));
+    const RankGroup group = ranks.groupOf(collective.axis, world().rank);
+    collective.name += fmt::format(" along {} (ranks {})", collective.axis, fmt::join(group.members, ", "));
+    return std::make_unique<MessageRun>(progress, Party{group.own, group.members, number}, std::move(collective));
+  }
+
+  void arrange(const Mesh &mesh) override {
+    Communicator::arrange(mesh);
+    std::vector<std::string> names;
+    for (int64_t rank = 0; rank < world().size; ++rank)
+      names.push_back(mesh.placeOf(rank));
+    progress.nameRanks(std::move(names));
   }
 
   void exchange(const void *mine, size_t bytes, void *all) override {

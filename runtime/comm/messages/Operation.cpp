@@ -3,18 +3,19 @@
 namespace kedge::rt::messages {
 namespace {
 
-/// Tags below are control messages'. Two operations with the same tag are further apart than any are under way.
+/// Tags below are control messages'. Two operations with the same tag are further apart than any are under way. Each party has its
+/// own: ranks that meet in several need not have done as much in each.
 constexpr int kFirstTag = 16, kTags = 1 << 14;
 
 } // namespace
 
-Operation::Operation(Messages &transport, const World &world) : transport(transport), world(world) {
+Operation::Operation(Messages &transport, const Party &party) : transport(transport), party(party), world(party.own) {
   for (Requests &list : requests)
     list.open.resize(static_cast<size_t>(2 * world.size), nullptr);
 }
 
 void Operation::begin(uint64_t sequence) {
-  tag = kFirstTag + static_cast<int>(sequence % kTags);
+  tag = kFirstTag + static_cast<int>(party.number) * kTags + static_cast<int>(sequence % kTags);
   exhausted = false;
   ran = {};
   rewind();
@@ -23,12 +24,12 @@ void Operation::begin(uint64_t sequence) {
 
 void Operation::send(int slot, int64_t peer, const void *bytes, size_t count) {
   Requests &list = requests[static_cast<size_t>(slot)];
-  list.open[list.count++] = transport.send(peer, tag, bytes, count);
+  list.open[list.count++] = transport.send(party.rankOf(peer), tag, bytes, count);
 }
 
 void Operation::receive(int slot, int64_t peer, void *bytes, size_t count) {
   Requests &list = requests[static_cast<size_t>(slot)];
-  list.open[list.count++] = transport.receive(peer, tag, bytes, count);
+  list.open[list.count++] = transport.receive(party.rankOf(peer), tag, bytes, count);
 }
 
 bool Operation::finish(int slot) {

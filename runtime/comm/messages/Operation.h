@@ -15,14 +15,25 @@ struct Requests {
   size_t count = 0;
 };
 
+/// The ranks that an operation is of. `number` tells apart the groups that a rank is in, so that messages of one are not taken
+/// for those of another.
+struct Party {
+  World own;
+  std::vector<int64_t> members; ///< numbers of the ranks; empty: all, in their order
+  unsigned number = 0;
+
+  int64_t rankOf(int64_t member) const { return members.empty() ? member : members[static_cast<size_t>(member)]; }
+};
+
+/// Peers are numbered as in its party.
 class Operation {
 public:
-  Operation(Messages &transport, const World &world);
+  Operation(Messages &transport, const Party &party);
   virtual ~Operation() = default;
   Operation(const Operation &) = delete;
   Operation &operator=(const Operation &) = delete;
 
-  /// Starts again; `sequence` must be the same number on all ranks.
+  /// Starts again; `sequence` must be the same number on all ranks of the party.
   void begin(uint64_t sequence);
   enum class Step { Waiting, Moved, Ended };
   /// Advances by one step if possible.
@@ -34,6 +45,7 @@ public:
   TimeSpan span() const { return ran; } ///< valid once done
   bool isBackground() const { return background; }
   const std::string &name() const { return shown; }
+  unsigned partyNumber() const { return party.number; }
 
 protected:
   /// Starts the next round in slot `slot` by calls of send and receive; false if no round is left.
@@ -46,7 +58,8 @@ protected:
   void receive(int slot, int64_t peer, void *bytes, size_t count);
 
   Messages &transport;
-  const World world;
+  const Party party;
+  const World world; ///< within the party
   std::string shown;
   bool background = false;
 

@@ -137,7 +137,7 @@ void Progress::watchOthers(const std::vector<Watch::Place> &places) {
 }
 
 void Progress::start(Operation &operation) {
-  operation.begin(sequence++);
+  operation.begin(sequences[operation.partyNumber()]++);
   {
     const std::lock_guard lock(mutex);
     started.push_back(&operation);

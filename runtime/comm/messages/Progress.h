@@ -22,6 +22,8 @@ public:
   const World &world() const { return ranks; }
   /// Watches the heartbeats of the others from now on.
   void watchOthers(const std::vector<Watch::Place> &places);
+  /// Messages name a rank so, beside its number; by rank.
+  void nameRanks(std::vector<std::string> names) { watch.nameRanks(std::move(names)); }
 
   // Called from one thread.
   void start(Operation &operation);
@@ -49,7 +51,7 @@ private:
   const World ranks;
   const std::chrono::nanoseconds timeout;
   Watch watch;
-  uint64_t sequence = 0;
+  std::array<uint64_t, Mesh::kGroups> sequences{}; ///< by party
 
   std::mutex mutex;
   std::condition_variable wake;

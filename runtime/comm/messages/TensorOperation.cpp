@@ -122,7 +122,7 @@ void TensorOperation::combinePieces(int slot) {
           rank == world.rank ? static_cast<const char *>(tensor.input) + bytesOf(piece.first, tensor.type)
                              : receiveBuffer(slot, rank) + at;
     char *output = static_cast<char *>(tensor.output) + bytesOf(round.isPacked() ? 0 : round.offset, tensor.type);
-    combine(collective.reduction, tensor.type, sources.data(), sources.size(), output, piece.count);
+    combine(collective.reduction, collective.tree, tensor.type, sources.data(), sources.size(), output, piece.count);
     if (scatters) {
       const int64_t room = round.isPacked() ? shardSize(tensor.elements, world.size) : round.length;
       std::memset(output + bytesOf(piece.count, tensor.type), 0, bytesOf(room - piece.count, tensor.type));

@@ -96,8 +96,8 @@ void Watch::hear(int64_t now) {
     if (((isLoss || isFailure) && !due) || (isFailure && peers[from].dead)) {
       const bool own = incoming.text[0] == 0;
       reason = isLoss ? std::string(incoming.text)
-               : own  ? fmt::format("rank {} has ended", from)
-                      : fmt::format("rank {}: {}", from, incoming.text);
+               : own  ? fmt::format("{} has ended", nameOf(incoming.rank))
+                      : fmt::format("{}: {}", nameOf(incoming.rank), incoming.text);
       due = now + (own ? kPatience : kOwnWords);
     }
   }
@@ -135,12 +135,23 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
     if (due && speaker() == world.rank) // the one that would have spoken for this rank is gone as well
       due = std::min(*due, now + kOwnWords);
     const std::string what =
-        died   ? fmt::format("rank {} is gone: its process {} has ended", rank, peer.process)
-        : lost ? fmt::format("rank {} is gone: its connection has ended", rank)
-             : fmt::format("rank {} has not been heard of for {} s (--comm-timeout)", rank, static_cast<double>(timeout) / 1e9);
+        died   ? fmt::format("{} is gone: its process {} has ended", nameOf(rank), peer.process)
+        : lost ? fmt::format("{} is gone: its connection has ended", nameOf(rank))
+             : fmt::format("{} has not been heard of for {} s (--comm-timeout)", nameOf(rank), static_cast<double>(timeout) / 1e9);
     const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
-    report(Control::Kind::Loss, fmt::format("{}; rank {} was {}; the last checkpoint is whole", what, world.rank, where), now);
+    report(Control::Kind::Loss, fmt::format("{}; {} was {}; the last checkpoint is whole", what, nameOf(world.rank), where), now);
   }
+}
+
+void Watch::nameRanks(std::vector<std::string> texts) {
+  const std::lock_guard lock(mutex);
+  names = std::move(texts);
+}
+
+std::string Watch::nameOf(int64_t rank) {
+  const std::lock_guard lock(mutex);
+  const std::string place = names.empty() ? "" : names[static_cast<size_t>(rank)];
+  return place.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, place);
 }
 
 void Watch::announce(const std::string &text) {

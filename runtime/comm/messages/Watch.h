@@ -46,6 +46,8 @@ public:
   /// The longest time between two calls of tick(), in nanoseconds.
   int64_t interval() const;
 
+  /// From any thread: what a rank is called beside its number; by rank.
+  void nameRanks(std::vector<std::string> texts);
   /// From any thread: this rank ends, for the reason `text` (empty: the rank that prints it knows). tick() sends it.
   void announce(const std::string &text);
   /// From any thread: the job has ended, and the reason was printed.
@@ -73,6 +75,7 @@ private:
   void sayAndStop();
   void tell(int64_t rank, Control::Kind kind, const std::string &text);
   int64_t speaker() const;
+  std::string nameOf(int64_t rank);
   bool isTested(Request &request) const;
 
   Messages &transport;
@@ -89,6 +92,7 @@ private:
   std::atomic<bool> stopped{false};
   std::mutex mutex;
   std::optional<std::string> announced; ///< guarded by mutex
+  std::vector<std::string> names;       ///< the same
 };
 
 } // namespace kedge::rt::messages

@@ -25,3 +25,13 @@ func.func @other_ranks(%a: tensor<2xf32>) -> tensor<1xf32> {
   %1 = dist.own_part %0 {ranks = 3 : i64} : (tensor<3xf32>) -> tensor<1xf32>
   return %1 : tensor<1xf32>
 }
+
+// Nor are parts along another axis.
+// CHECK-LABEL: func.func @other_axis
+// CHECK: dist.all_gather
+// CHECK: dist.own_part
+func.func @other_axis(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = dist.all_gather %a {axis = "replica", ranks = 2 : i64} : (tensor<2xf32>) -> tensor<3xf32>
+  %1 = dist.own_part %0 {ranks = 2 : i64} : (tensor<3xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

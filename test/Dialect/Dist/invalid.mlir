@@ -24,6 +24,14 @@ func.func @kind(%a: tensor<f32>) -> tensor<f32> {
 
 // -----
 
+func.func @order(%a: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{sums in the order 'ring', expected tree, or none for that of ranks}}
+  %0 = dist.all_reduce %a {kind = "sum", order = "ring", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
 func.func @type(%a: tensor<f32>) -> tensor<f64> {
   // expected-error @+1 {{gives 'tensor<f64>' for 'tensor<f32>', expected the same type}}
   %0 = dist.all_reduce %a {kind = "sum", ranks = 2 : i64} : (tensor<f32>) -> tensor<f64>
@@ -50,6 +58,17 @@ module attributes {dist.mesh = #dist.mesh<["data"] = [4]>} {
 
 // -----
 
+module attributes {dist.mesh = #dist.mesh<["replica", "data"] = [2, 4]>} {
+  func.func @axes(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %0 = dist.all_reduce %a {axis = "replica,data", kind = "sum", ranks = 8 : i64} : (tensor<f32>) -> tensor<f32>
+    // expected-error @+1 {{is over 2 ranks along 'tensor', where the module's mesh has 0}}
+    %1 = dist.all_reduce %a {axis = "tensor", kind = "sum", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+    return %0, %1 : tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
 func.func @receivers(%a: tensor<f32>) -> tensor<f32> {
   // expected-error @+1 {{says for 3 ranks from whom they receive, expected 2}}
   %0 = dist.send_recv %a {from = array<i64: 1, 0, 2>, ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
@@ -66,7 +85,7 @@ func.func @sender(%a: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh) or 'dist.stage' (a number), on a module}}
+// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number) or 'dist.ranks' (an array of numbers), on a module}}
 module attributes {dist.mesh = 4 : i64} {}
 
 // -----

@@ -1,6 +1,28 @@
 // RUN: kedge-opt %s --kedge-accumulate-gradients | FileCheck %s
 // RUN: kedge-opt %s --kedge-accumulate-gradients=type=bf16 | FileCheck %s --check-prefix=NARROW
 // RUN: not kedge-opt %s --kedge-accumulate-gradients=type=fp8 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: kedge-opt %s --kedge-set-mesh=parts=4 --kedge-accumulate-gradients=accumulate=4 | FileCheck %s --check-prefix=TREE
+// RUN: kedge-opt %s --kedge-set-mesh=parts=4 --kedge-accumulate-gradients=accumulate=8 | FileCheck %s --check-prefix=ROUNDS
+// RUN: kedge-opt %s --kedge-set-mesh="mesh=data=4 parts=4" --kedge-accumulate-gradients | FileCheck %s
+
+// Four parts in a tree: the first of two waits, then the sum of the first two, where the total will be.
+// TREE: train.state accumulator @w.accumulator0 tensor<3xf32>
+// TREE-LABEL: func.func @micro
+// TREE-SAME: %[[MICRO:[a-z0-9]+]]: tensor<i64>
+// TREE: %[[G:.*]] = onnx.Cast
+// TREE: %[[TWO:.*]] = onnx.Add %[[WAITS:[a-z0-9]+]], %[[G]]
+// TREE: %[[FIRST:.*]] = onnx.Where %{{.*}}, %[[G]], %[[WAITS]]
+// TREE: %[[FOUR:.*]] = onnx.Add %[[HALF:[a-z0-9]+]], %[[TWO]]
+// TREE: %[[REST:.*]] = onnx.Where %{{.*}}, %[[FOUR]], %[[HALF]]
+// TREE: %[[TOTAL:.*]] = onnx.Where %{{.*}}, %[[TWO]], %[[REST]]
+// TREE: return %{{.*}}
+// The micro-batches of a part are added in their order, then the parts.
+// ROUNDS-DAG: train.state accumulator @w.accumulator.part tensor<3xf32>
+// ROUNDS-DAG: train.state accumulator @w.accumulator0 tensor<3xf32>
+// ROUNDS: %[[G:.*]] = onnx.Cast
+// ROUNDS: %[[MORE:.*]] = onnx.Add %[[PART:[a-z0-9]+]], %[[G]]
+// ROUNDS: %[[SUM:.*]] = onnx.Where %{{.*}}, %[[G]], %[[MORE]]
+// ROUNDS: onnx.Add %{{.*}}, %[[SUM]]
 // TYPE: error: unknown type 'fp8' of accumulators: expected fp32, bf16 or fp16
 // NARROW: train.state accumulator @w.accumulator tensor<3xbf16> from unit {of = @w}
 // NARROW: train.accumulate {{.*}} : (tensor<3xbf16>, tensor<3xbf16>, tensor<i64>) -> tensor<3xbf16>

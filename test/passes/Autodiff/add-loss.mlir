@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-add-loss{kind=cross-entropy micro-batches=2}))' | FileCheck %s
+// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-add-loss{kind=cross-entropy accumulate=2}))' | FileCheck %s
 
 // 2 x 3 items, two micro-batches: backward starts from 1 / 12.
 // CHECK-LABEL: func.func @model

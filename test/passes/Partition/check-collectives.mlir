@@ -12,7 +12,7 @@ module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
 
 module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
   func.func @step(%a: tensor<2xf32>) -> tensor<4xf32> {
-    // expected-error @+1 {{(dist.all_gather) is over 3 ranks, the module's mesh has 2}}
+    // expected-error @+1 {{(dist.all_gather) is over 3 ranks along 'data', the module's mesh has 2}}
     %w = sched.library "dist.all_gather"(%a) {ranks = 3 : i64} {collective} : (tensor<2xf32>) -> tensor<4xf32>
     return %w : tensor<4xf32>
   }
@@ -76,5 +76,17 @@ module {
     func.func @step(%a: tensor<f32>) -> tensor<f32> {
       return %a : tensor<f32>
     }
+  }
+}
+
+// -----
+
+// A mesh of two axes, one program for all: nothing to compare.
+module attributes {dist.mesh = #dist.mesh<["replica", "data"] = [2, 2]>} {
+  func.func @step(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = sched.library "dist.reduce_scatter"(%a) {axis = "data", ranks = 2 : i64} {collective} : (tensor<4xf32>) -> tensor<2xf32>
+    %1 = sched.library "dist.all_reduce"(%0) {axis = "replica", kind = "sum", ranks = 2 : i64} {collective} : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = sched.library "dist.all_gather"(%1) {axis = "data", ranks = 2 : i64} {collective} : (tensor<2xf32>) -> tensor<4xf32>
+    return %2 : tensor<4xf32>
   }
 }

@@ -1,10 +1,11 @@
-// RUN: kedge-opt %s --kedge-partition-states="stage=1 ranks=3" --canonicalize | FileCheck %s --check-prefix=ONE
-// RUN: kedge-opt %s --kedge-partition-states="stage=3 ranks=3" --canonicalize | FileCheck %s --check-prefix=THREE
-// RUN: kedge-opt %s --kedge-partition-states="stage=3 ranks=3 persist-bytes=32" --canonicalize | FileCheck %s --check-prefix=PERSIST
-// RUN: kedge-opt %s --kedge-partition-states="stage=0 ranks=3" | FileCheck %s --check-prefix=NONE
-// RUN: not kedge-opt %s --kedge-partition-states="stage=4 ranks=3" 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=3 --kedge-partition-states="stage=1" --canonicalize | FileCheck %s --check-prefix=ONE
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=3 --kedge-partition-states="stage=3" --canonicalize | FileCheck %s --check-prefix=THREE
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=3 --kedge-partition-states="stage=3 persist-bytes=32" --canonicalize | FileCheck %s --check-prefix=PERSIST
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=3 --kedge-partition-states="stage=0" | FileCheck %s --check-prefix=NONE
+// RUN: not kedge-opt %s --kedge-set-mesh=mesh=data=3 --kedge-partition-states="stage=4" 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=replica=2,data=3 --kedge-partition-states=stage=1 --canonicalize | FileCheck %s --check-prefix=ONE
 
-// RUN: kedge-opt %s --kedge-partition-states="stage=1 ranks=2" --canonicalize | FileCheck %s --check-prefix=BLOCKS
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=2 --kedge-partition-states="stage=1" --canonicalize | FileCheck %s --check-prefix=BLOCKS
 
 // Stage 1: the momentum is sharded, the parameter is updated in parts and gathered.
 // ONE: train.state parameter @w tensor<2x4xf32>
@@ -40,8 +41,8 @@
 
 // PERSIST: train.state parameter @w tensor<2x4xf32>
 // PERSIST: train.state momentum @m tensor<3xf32>
-// NONE-NOT: dist.
-// STAGE: error: stage 4 over 3 ranks: expected a stage from 0 to 3 and 1 or more ranks
+// NONE-NOT: dist.{{[a-z_]+}} %
+// STAGE: error: stage 4 over 3 ranks, persist-bytes = 0: expected a stage from 0 to 3, and bytes that are not negative
 // Moments in 8 bits are cut between blocks, and a rank updates its own; where three ranks would cut a block, they stay whole.
 // BLOCKS: train.state moment1 @q.moment1 tensor<512xui8> {{.*}}sharding = #dist.sharding<[4, 256] over "data" = 2>}
 // BLOCKS: train.state state @q.absmax1 tensor<2xf32> {{.*}}sharding = #dist.sharding<[4] over "data" = 2>}

@@ -1,8 +1,12 @@
-// RUN: kedge-opt %s --kedge-sync-batch-norm=ranks=2 --kedge-differentiate | FileCheck %s
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=2 --kedge-sync-batch-norm --kedge-differentiate | FileCheck %s
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=replica=2 --kedge-sync-batch-norm --kedge-differentiate | FileCheck %s
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=replica=2,data=2 --kedge-sync-batch-norm --kedge-differentiate | FileCheck %s --check-prefix=MESH
 // RUN: kedge-opt %s --kedge-sync-batch-norm | FileCheck %s --check-prefix=ALONE
 
 // Mean and variance over 2 x 4 values a channel; the running variance is unbiased (8/7). Gradients pass through the sums.
 // ALONE: train.batch_norm
+// Gradients of sums go along the axes of the sums.
+// MESH-COUNT-4: dist.all_reduce %{{.*}} {axis = "replica,data", {{.*}}ranks = 4 : i64}
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: train.batch_norm
 // CHECK: %[[SUM:.*]] = onnx.ReduceSum {{.*}}axes = array<i64: 0, 2>{{.*}} -> tensor<3xf32>

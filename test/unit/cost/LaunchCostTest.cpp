@@ -119,6 +119,21 @@ TEST_F(LaunchCostTest, FewerMultiplicationsAreAProcessorsAlone) {
   EXPECT_EQ(secondsOf(plain, loadDevice("h100")), secondsOf(cost, loadDevice("h100")));
 }
 
+TEST_F(LaunchCostTest, ConvolutionsOfSixteenBitsHaveNoTensorCores) {
+  LaunchCost cost;
+  cost.kind = WorkKind::Convolution;
+  cost.flops = 1e12;
+  cost.extent = 256;
+  const auto seconds = [&](ProductType type, const char *device) {
+    cost.type = type;
+    return secondsOf(cost, loadDevice(device));
+  };
+  for (ProductType type : {ProductType::BF16, ProductType::F16})
+    for (const char *device : {"h100", "a100"})
+      EXPECT_DOUBLE_EQ(seconds(type, device), seconds(ProductType::F32, device)) << device;
+  EXPECT_LT(seconds(ProductType::BF16, "cpu"), seconds(ProductType::F32, "cpu")) << "processors have 16-bit tiles for them";
+}
+
 TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {
   LaunchCost cost = costOfLast("func.func @f(%x: tensor<2x8x5x5xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> {"
                                "%y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1], group = 8 : i64} : "

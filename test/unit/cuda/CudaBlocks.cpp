@@ -19,12 +19,12 @@ void copyKernel(char *const *operands, int64_t, int64_t) {
 }
 
 /// Runs it once on the GPU device; the figures of its memory report.
-json run() {
+json run(const json &grid = {1, 1, 1}, const json &block = {1, 1, 1}) {
   const json x = {{"name", "x"}, {"dtype", "f32"}, {"shape", {6}}, {"offset", 0}};
   const json y = {{"name", "y"}, {"dtype", "f32"}, {"shape", {6}}, {"offset", 256}};
   const json buffers = {{{"id", 0}, {"offset", 0}, {"bytes", 24}, {"first", -1}, {"last", 1}, {"name", "x"}},
                         {{"id", 1}, {"offset", 256}, {"bytes", 24}, {"first", 0}, {"last", 1}, {"name", "y"}}};
-  const json kernel = {{"name", "copy_six"}, {"grid", {1, 1, 1}}, {"block", {1, 1, 1}}, {"operands", {0, 1}}};
+  const json kernel = {{"name", "copy_six"}, {"grid", grid}, {"block", block}, {"operands", {0, 1}}};
   const json launch = {{"kernel", "copy_six"}, {"args", {0, 256}}, {"reads", 1}, {"outputs", {y}}, {"kernels", {kernel}},
                        {"loc", "the.copy"}};
   const json function = {{"inputs", {x}}, {"outputs", {y}}, {"buffers", buffers}, {"launches", {launch}}};
@@ -70,6 +70,13 @@ TEST_F(CudaBlocks, AWriteBeyondAnOperandIsOneBeyondAnAllocation) {
   run(); // in the arena nobody sees it
   const ScopedVariable blocks("KEDGE_CUDA_BLOCKS", "1");
   EXPECT_DEATH(run(), "bytes beside an allocation of 24 bytes were written");
+}
+
+TEST_F(CudaBlocks, LaunchesThatNoGpuTakesAreRefused) {
+  for (const auto &[grid, block] : {std::pair<json, json>{{1, 65536, 1}, {1, 1, 1}}, {{1, 1, 1}, {2048, 1, 1}}, {{1, 1, 1}, {32, 64, 1}},
+                                    {{1, 1, 65536}, {1, 1, 1}}, {{0, 1, 1}, {1, 1, 1}}})
+    EXPECT_THROW(run(grid, block), rt::Error) << grid << block;
+  run({1, 65535, 1}, {32, 32, 1});
 }
 
 } // namespace

@@ -155,11 +155,16 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
   const json image = callProgram("train.ConvGradInput", "f32", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided);
   const json filter = callProgram("train.ConvGradWeight", "f32", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided);
-  for (const char *when : {"query", "run"}) {
-    const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", when);
-    expectSameOnBoth(image);
-    EXPECT_EQ(stubCalls().back().rfind("cuDevicePrimaryCtxRelease", 0), 0u);
-    expectSameOnBoth(filter);
+  for (const char *when : {"query", "run"})
+    for (const char *status : {"3000", "3002", "3007", "3014"}) {
+      const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", when), refusal("KEDGE_STUB_REFUSAL", status);
+      expectSameOnBoth(image);
+      EXPECT_EQ(stubCalls().back().rfind("cuDevicePrimaryCtxRelease", 0), 0u);
+      expectSameOnBoth(filter);
+    }
+  {
+    const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", "run"), refusal("KEDGE_STUB_REFUSAL", "5000");
+    EXPECT_THROW(expectSameOnBoth(image), rt::Error) << "what fails is no refusal";
   }
   const auto plain = [](const std::string &line) { return line.rfind("cudnnConvolutionBackwardData algorithm 1", 0) == 0; };
   const std::vector<std::string> calls = stubCalls();

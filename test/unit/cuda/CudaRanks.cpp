@@ -89,6 +89,7 @@ TEST_F(CudaRanks, CollectivesAreRecordedInGraphsOfTheirOwnStream) {
   EXPECT_EQ(counts["ncclReduceScatter count 3"], 2);
   EXPECT_EQ(counts["ncclAllGather count 12"], 2);
   EXPECT_EQ(counts["ncclAllReduce count 2"], 2);
+  EXPECT_GE(counts["cuGraphExecDestroy"], 1); // NCCL waits for that
   EXPECT_EQ(counts["ncclCommDestroy"], 1);
   EXPECT_EQ(counts["ncclCommAbort"], 0);
 }
@@ -124,14 +125,25 @@ TEST_F(CudaRanks, WhatNcclRefusesIsTold) {
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclCommInitRankConfig:1:5"),
                  {"NCCL 2.28.9: the ranks cannot be joined", "the last words of NCCL", "NCCL_DEBUG=WARN"});
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclGroupEnd:9:3"), {"a collective does not start"});
-  // While a GPU is waited for.
-  expectOneError(three("--steps 5", "KEDGE_STUB_NCCL_LOST=8"), {"NCCL 2.28.9: "});
+  expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclAllGather:4:3"), {"dist.all_gather"}); // within a group
+  // While a GPU is waited for, in the first step and in a graph.
+  for (const char *call : {"8", "25"})
+    expectOneError(three("--steps 9", std::string("KEDGE_STUB_NCCL_LOST=") + call), {"NCCL 2.28.9: "});
   EXPECT_EQ(three("--steps 5", "KEDGE_STUB_FAIL=ncclCommRegister:1:1").code, 0); // it does without
 }
 
 TEST_F(CudaRanks, RanksOnOneGpuAreRefused) {
   expectOneError(three("--steps 5", "KEDGE_STUB_GPUS=2"),
                  {"ranks 0 and 2 both have the GPU 0000:01:00.0", "one rank a GPU", "rank 0 sees 2", "CUDA_VISIBLE_DEVICES"});
+}
+
+TEST_F(CudaRanks, RanksShareAGpuWhereNcclLetsThem) {
+  const std::string one = "KEDGE_STUB_GPUS=1 ";
+  const RunResult result = three("--steps 6 --shared-gpu --log shared.jsonl", one + "KEDGE_STUB_NCCL_VERSION=23007");
+  ASSERT_EQ(result.code, 0) << result.err;
+  ASSERT_EQ(three("--steps 6 --log own.jsonl").code, 0);
+  EXPECT_EQ(withoutTimes(readLog("shared.jsonl")), withoutTimes(readLog("own.jsonl")));
+  expectOneError(three("--steps 5 --shared-gpu", one), {"the ranks cannot be joined", "no ranks that share a GPU"});
 }
 
 TEST_F(CudaRanks, AProgramForOthersIsRefusedOnce) {

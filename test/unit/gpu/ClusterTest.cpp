@@ -170,6 +170,24 @@ TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {
       }
 }
 
+/// The second dimension of a grid has 65,535 blocks at most: longer rows are cut along the first.
+TEST(GpuCluster, GridsOfLongRowsAreThoseThatGpusTake) {
+  for (int64_t columns : {int64_t(67107839), int64_t(67107841)}) {
+    Case c = overTwo(3, columns, "");
+    c.inputs += " tensor<3xf32>";
+    c.inputMaps = fmt::format("{}, {}", kSame, kRow);
+    c.arguments = "%x: f32, %s: f32";
+    c.body = " %y = arith.mulf %x, %s : f32";
+    c.yield = "%y";
+    MLIRContext context;
+    auto module = parseClusters(context, textOf(c));
+    KernelPair pair(*module);
+    const auto &grid = pair.code(0).kernels.front().grid;
+    EXPECT_LE(grid[1], 65535) << columns;
+    EXPECT_EQ(grid[1], columns < 67107840 ? 65535 : 1) << "rows that fit are walked";
+  }
+}
+
 TEST(GpuCluster, MiddleIsFolded) {
   // Per-channel statistics: dims 0 and 2 are reduced, every point is normalised.
   for (auto [batch, channels, pixels] : {std::tuple(2, 3, 5), {4, 8, 64}, {3, 2, 20001}}) {

@@ -272,6 +272,27 @@ TEST(GpuAttention, HalfWidthsWithEveryOption) {
       .check();
 }
 
+// Blocks of keys that no query sees, and blocks of queries that see no key: what is on its way to them is waited for.
+TEST(GpuAttention, HalfWidthsOfBlocksThatNobodySees) {
+  struct {
+    int64_t queries, keys, depth, offset;
+    std::string type;
+  } const cases[] = {{32, 256, 128, 0, "bf16"}, {20, 200, 96, 0, "f16"}, {32, 100, 64, 0, "bf16"}, {17, 80, 80, -10, "f16"},
+                     {33, 100, 256, 0, "bf16"}, {100, 20, 96, -80, "bf16"}, {150, 20, 256, -130, "f16"}};
+  for (const auto &[queries, keys, depth, offset, type] : cases)
+    Attention{.batch = 1,
+              .queryHeads = 2,
+              .keyHeads = 1,
+              .queries = queries,
+              .keys = keys,
+              .depth = depth,
+              .valueDepth = depth,
+              .causal = true,
+              .causalOffset = offset,
+              .type = type}
+        .check();
+}
+
 // Four query heads and two of keys and values, 16 deep, side by side in one operand.
 TEST(GpuAttention, HalfWidthsOfOneProjection) {
   std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, causal = true, o_layout = \"bthd\"} : (";

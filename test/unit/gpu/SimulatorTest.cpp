@@ -165,8 +165,11 @@ TEST(GpuSimulator, LoadedMatricesHaveTheDocumentedLayout) {
   EXPECT_EQ(transposed.of[14][1], 143 | 153 << 16);
 }
 
+/// When a thread waits for its copies.
+enum class Waits { InTime, TooLate, Never };
+
 /// Each thread copies four words of the input to shared memory, asynchronously, and reads those of its neighbour.
-std::vector<int32_t> copied(bool waits) {
+std::vector<int32_t> copied(Waits waits) {
   return run([&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel, Value thread) {
     Location loc = kernel.getLoc();
     Value shared = lower::gpu::sharedMemory(b, kernel, 64 * 16), four = constant(b, loc, 4);
@@ -175,7 +178,7 @@ std::vector<int32_t> copied(bool waits) {
     NVVM::CpAsyncOp::create(b, loc, at(b, loc, shared, own), input, 16, NVVM::LoadCacheModifierKind::CG,
                             constant(b, loc, 8));
     NVVM::CpAsyncCommitGroupOp::create(b, loc);
-    if (waits)
+    if (waits == Waits::InTime)
       NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
     mlir::gpu::BarrierOp::create(b, loc);
     Value other = arith::XOrIOp::create(b, loc, own, four);
@@ -185,6 +188,8 @@ std::vector<int32_t> copied(bool waits) {
     number = arith::AddIOp::create(b, loc, number, constant(b, loc, 2));
     mlir::gpu::BarrierOp::create(b, loc);
     LLVM::StoreOp::create(b, loc, number, at(b, loc, input, thread));
+    if (waits == Waits::TooLate)
+      NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
   });
 }
 
@@ -192,8 +197,9 @@ TEST(GpuSimulator, CopiesAreThereWhenTheyAreWaitedFor) {
   std::vector<int32_t> expected;
   for (int32_t thread = 0; thread < 64; ++thread)
     expected.push_back(thread & 2 ? 2 : 1);
-  EXPECT_EQ(copied(true), expected);
-  EXPECT_NE(copied(false), expected) << "a copy that is not waited for does not show";
+  EXPECT_EQ(copied(Waits::InTime), expected);
+  EXPECT_NE(copied(Waits::TooLate), expected) << "a copy that is not waited for does not show";
+  EXPECT_THROW(copied(Waits::Never), Error);
 }
 
 } // namespace

@@ -38,7 +38,7 @@ protected:
 };
 
 TEST_P(RuntimeRanks, EveryCollectiveAtEverySize) {
-  for (int ranks : {2, 3, 4}) {
+  for (int ranks : {2, 3, 4, 6}) {
     const RunResult result = check(ranks, "collectives");
     EXPECT_EQ(result.code, 0) << ranks << " ranks\n" << result.err;
     EXPECT_EQ(result.out, "all is well\n");
@@ -61,6 +61,18 @@ TEST_P(RuntimeRanks, ARankThatIsKilled) { expectLoss("kill", "rank 2 is gone"); 
 TEST_P(RuntimeRanks, ARankThatIsStopped) { expectLoss("stop", "rank 2 has not been heard of for 1.5 s"); }
 TEST_P(RuntimeRanks, ARankThatLeavesEarly) { expectLoss("leave", "rank 2 is gone"); }
 
+/// Its place along both axes, and where another was.
+TEST_P(RuntimeRanks, ARankOfAMeshThatIsKilled) {
+  const RunResult result = check(4, "mesh");
+  EXPECT_NE(result.code, 0);
+  EXPECT_LT(seconds, 20);
+  EXPECT_NE(result.err.find("rank 3 (replica 1, data 1) is gone"), std::string::npos) << result.err;
+  const bool along = result.err.find("rank 1 (replica 0, data 1) was in dist.reduce_scatter at a check along replica (ranks 1, 3)") != std::string::npos ||
+                     result.err.find("rank 2 (replica 1, data 0) was in dist.reduce_scatter at a check along data (ranks 2, 3)") != std::string::npos ||
+                     result.err.find("rank 0 (replica 0, data 0) was in an agreement of all ranks") != std::string::npos;
+  EXPECT_TRUE(along) << result.err;
+}
+
 INSTANTIATE_TEST_SUITE_P(By, RuntimeRanks, ::testing::Values("mpirun", "torchrun"),
                          [](const auto &info) { return std::string(info.param); });
 
@@ -68,7 +80,7 @@ TEST(RuntimeRounds, EveryElementIsInOneRound) {
   for (int64_t ranks : {2, 3, 7, 64})
     for (rt::CollectiveKind kind :
          {rt::CollectiveKind::ReduceScatter, rt::CollectiveKind::AllGather, rt::CollectiveKind::AllReduce}) {
-      rt::Collective collective{kind, rt::Reduction::Sum, {}, nullptr, false, ""};
+      rt::Collective collective{kind, rt::Reduction::Sum, false, {}, nullptr, false, ""};
       for (int64_t n : {5, 1, 300007, 0, 17, 2000003, 3, 3})
         collective.tensors.push_back({nullptr, nullptr, n, rt::DType::F32});
       EXPECT_LE(rt::collectiveWorkspace(collective, ranks), rt::kMostWorkspace);

@@ -76,5 +76,19 @@ TEST_F(RuntimeWorld, RowsAreTheContracts) {
       }
 }
 
+/// --same-bits: a rank's rows of each round in as many parts, and all rounds of a part before the next.
+TEST_F(RuntimeWorld, PartsOfARankFollowEachOther) {
+  constexpr int64_t kRounds = 3, kRows = 24; // of a step, in all
+  for (int64_t ranks : {1, 2, 4}) {
+    const int64_t parts = 4 / ranks, batch = kRows / kRounds / 4;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (int64_t micro = 0; micro < parts * kRounds; ++micro) {
+        const int64_t part = rank * parts + micro / kRounds, round = micro % kRounds; // of four
+        const rt::RowRange rows = rt::rowsOfStep({rank, ranks}, batch, micro, parts, kRounds);
+        EXPECT_EQ(rows.first, (round * 4 + part) * batch) << ranks << " ranks, rank " << rank << ", micro-batch " << micro;
+      }
+  }
+}
+
 } // namespace
 } // namespace kedge::test

@@ -1,4 +1,5 @@
 // What ranks exchange, as pure values. Operand i and result i belong together: one collective carries several tensors.
+// The ranks along `axis` take part, `ranks` of them: along one axis of the mesh, or along several ("replica,data").
 #ifndef KEDGE_DIST_COLLECTIVE_OPS
 #define KEDGE_DIST_COLLECTIVE_OPS
 include "kedge/Dialect/ONNX/OnnxBase.td"
@@ -11,19 +12,22 @@ class Dist_Op<string mnemonic, list<Trait> traits = []>
   let results = (outs Variadic<ONNX_Tensor>:$outputs);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  /// The ranks that take part, by their places along the axis: `root` and `from` are such places.
+  let extraClassDeclaration = [{ ::kedge::dist::RankGroup group() { return {getAxisAttr(), static_cast<int64_t>(getRanks())}; } }];
 }
 
 /// Builds from whole tensors to their shards.
-class Dist_ToShards<string mnemonic> : Dist_Op<mnemonic> {
-  let arguments = tensors;
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "int64_t":$ranks)>];
+class Dist_ToShards<string mnemonic, dag more = (ins)> : Dist_Op<mnemonic> {
+  let arguments = !con(tensors, more);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "::kedge::dist::RankGroup":$group)>];
   let hasCanonicalizer = 1;
 }
 
-def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter"> {
+def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter", (ins OptionalAttr<StrAttr>:$order)> {
   let summary = "Each rank's part of the sum over ranks";
   let description = [{
-    Sums in the order of ranks, in f32 (f64 of f64), and rounds once to the tensor's type. The result is a shard.
+    Sums in the order of ranks, in f32 (f64 of f64), and rounds once to the tensor's type. The result is a shard. With `order`
+    "tree" neighbours are summed first, then these sums, and so on.
 
     ```mlir
     %part = dist.reduce_scatter %g {ranks = 4 : i64} : (tensor<48x144xf32>) -> tensor<1728xf32>
@@ -34,7 +38,7 @@ def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter"> {
 def Dist_AllGatherOp : Dist_Op<"all_gather"> {
   let summary = "The whole tensors out of all ranks' shards";
   let arguments = tensors;
-  let builders = [OpBuilder<(ins "::mlir::TypeRange":$wholes, "::mlir::ValueRange":$inputs, "int64_t":$ranks)>];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$wholes, "::mlir::ValueRange":$inputs, "::kedge::dist::RankGroup":$group)>];
   let hasCanonicalizer = 1;
 }
 
@@ -45,12 +49,12 @@ def Dist_OwnPartOp : Dist_ToShards<"own_part"> {
 def Dist_AllReduceOp : Dist_Op<"all_reduce", [Differentiable]> {
   let summary = "The sum or the maximum over ranks, alike on all of them";
   let description = [{
-    `kind` is "sum", in the order of ranks, or "max", which propagates NaN. For scalars and other small tensors: a large
+    `kind` is "sum", in the order of ranks or, with `order` "tree", as dist.reduce_scatter, or "max", which propagates NaN. For scalars and other small tensors: a large
     sum is a dist.reduce_scatter and a dist.all_gather. The loss is that of all ranks, so the gradient of a sum is the sum
     over ranks of its result's gradients.
   }];
-  let arguments = !con(tensors, (ins StrAttr:$kind));
-  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$ranks, "::llvm::StringRef":$kind)>];
+  let arguments = !con(tensors, (ins StrAttr:$kind, OptionalAttr<StrAttr>:$order));
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::kedge::dist::RankGroup":$group, "::llvm::StringRef":$kind)>];
 }
 
 def Dist_BroadcastOp : Dist_Op<"broadcast", [Differentiable]> {
@@ -72,6 +76,6 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [Differentiable]> {
     Where no rank sends to two, the gradient goes back the way the tensors came.
   }];
   let arguments = !con(tensors, (ins DenseI64ArrayAttr:$from));
-  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$from)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::kedge::dist::RankGroup":$group, "::llvm::ArrayRef<int64_t>":$from)>];
 }
 #endif

@@ -6,12 +6,16 @@ include "kedge/Dialect/Dist/DistDialect.td"
 def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let mnemonic = "mesh";
   let summary = "How the ranks of a run are arranged: named axes and the ranks along each";
-  let description = [{ `module attributes {dist.mesh = #dist.mesh<["data"] = [4]>}` }];
+  let description = [{
+    `module attributes {dist.mesh = #dist.mesh<["replica", "data"] = [2, 4]>}`. Ranks are numbered with the first axis outermost.
+  }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes, ArrayRefParameter<"int64_t">:$sizes);
   let assemblyFormat = "`<` `[` $axes `]` `=` `[` $sizes `]` `>`";
   let extraClassDeclaration = [{
-    /// Ranks along an axis; 0 when there is none of that name.
-    int64_t sizeOf(::llvm::StringRef axis) const;
+    /// Ranks along an axis, or along several that commas join; 0 when there is none of that name.
+    int64_t sizeOf(::llvm::StringRef axes) const;
+    /// All ranks.
+    int64_t ranks() const;
   }];
   let genVerifyDecl = 1;
 }

@@ -8,9 +8,10 @@ def Dist_Dialect : Dialect {
   let summary = "What ranks send each other";
   let description = [{
     One program runs on all ranks, which form a mesh with named axes: the module's `dist.mesh`. A collective joins the
-    ranks along one axis; each of them issues the same collectives in the same order.
+    ranks along one axis, or along several: those that have the same place along all other axes. Each of them issues the same
+    collectives in the same order.
 
-    A shard is a tensor cut into equal parts, one per rank: its elements in row-major order, ceil(elements / ranks) of them
+    A shard is a tensor cut into equal parts, one per rank along the axis: its elements in row-major order, ceil(elements / ranks) of them
     each. The last parts end in padding, which is zero and is never sent; a tensor of fewer elements than ranks leaves
     some ranks with nothing but padding.
 

@@ -84,7 +84,14 @@ Num NarrowKernel::maximum(Num a, Num b) {
   return {*a.kernel, arith::MaxNumFOp::create(a.kernel->b, a.kernel->loc, a.value, b.value)};
 }
 
-Nums NarrowKernel::walk(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
+Nums NarrowKernel::walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
+  Nums results = walkBlocks(count, stageNumbers, std::move(carried), begin, body);
+  if (mayBeNone && !tiling.isHeld)
+    waitForFills(k);
+  return results;
+}
+
+Nums NarrowKernel::walkBlocks(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
   Num none = k.index(0), one = k.index(1);
   if (tiling.stages == 1)
     return k.loop(none, count, one, carried, [&](Num n, Nums carried) {

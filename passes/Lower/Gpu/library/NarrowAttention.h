@@ -72,10 +72,11 @@ protected:
   Nums dropFactors();
 
   /// Loads of block number n begin in `begin`, at a place in shared memory that lies `shift` behind the first; then
-  /// `body` computes with them.
+  /// `body` computes with them. All that the kernel loaded is there at the end. `mayBeNone`: some count is 0, and what was
+  /// begun before the walk is waited for by nobody in it.
   using Begin = Fn<void(Num n, Num shift)>;
   using Body = Fn<Nums(Num n, Num shift, Nums carried)>;
-  Nums walk(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body);
+  Nums walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin, Body body);
 
   static Num maximum(Num a, Num b); ///< of two that compare
   /// The warp's sums, rounded, to global memory, by way of shared memory.
@@ -96,6 +97,7 @@ protected:
 
 private:
   std::optional<Num> hasHidden();
+  Nums walkBlocks(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body);
 };
 
 } // namespace kedge::lower::gpu::attention

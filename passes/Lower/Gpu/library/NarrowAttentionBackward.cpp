@@ -149,7 +149,8 @@ private:
       fill(keyTile, keys(keyHead, n * tiling.columns), shift);
       fill(valueTile, values(keyHead, n * tiling.columns), shift);
     };
-    Nums sums = walk(count, plan.stageNumbers(tiling), zeros(sumsOf(plan.depth).size()), begin,
+    bool mayBeNone = shape.visibleKeys(std::min(tiling.rows(), shape.queries) - 1) == 0;
+    Nums sums = walk(count, mayBeNone, plan.stageNumbers(tiling), zeros(sumsOf(plan.depth).size()), begin,
                      [&](Num n, Num shift, Nums sums) {
                        place.key = n * tiling.columns;
                        return keyBlock(shift, sums);
@@ -243,11 +244,19 @@ private:
       fill(queryTile, queries(place.query), shift);
       fill(gradientTile, gradients(place.query), shift);
     };
-    sums = walk(blocks * shape.group(), plan.stageNumbers(tiling), sums, begin, [&](Num n, Num shift, Nums sums) {
+    auto body = [&](Num n, Num shift, Nums sums) {
       moveTo(n);
       return queryBlock(shift, sums);
-    });
+    };
+    sums = walk(blocks * shape.group(), hasUnseenBlocks(), plan.stageNumbers(tiling), sums, begin, body);
     write(sums);
+  }
+
+  /// Whether no block of queries sees the last block of keys.
+  bool hasUnseenBlocks() const {
+    int64_t lastKey = (ceilDiv(shape.keys, tiling.rows()) - 1) * tiling.rows();
+    return shape.causal &&
+           std::max<int64_t>(lastKey - shape.causalOffset, 0) / tiling.columns >= ceilDiv(shape.queries, tiling.columns);
   }
 
   void write(const Nums &sums) {

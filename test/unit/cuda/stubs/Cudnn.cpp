@@ -1,6 +1,7 @@
 // libcudnn.so.9 as tests have it: convolutions on the host, from the descriptors alone. Workspaces are as large as
 // KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing. With KEDGE_STUB_REFUSES_PLAIN
-// it has no gradients by plain sums: =query says so when it is asked, =run when it is to run them.
+// it has no gradients by plain sums: =query says so when it is asked, =run when it is to run them, by the status of
+// KEDGE_STUB_REFUSAL (3000).
 #include "Stub.h"
 #include <cudnn.h>
 #include <vector>
@@ -69,13 +70,15 @@ bool refusesPlain(int algorithm, const char *when) {
   return algorithm == 1 && wanted && std::strcmp(wanted, when) == 0;
 }
 
+cudnnStatus_t refusal() { return static_cast<cudnnStatus_t>(setting("KEDGE_STUB_REFUSAL", CUDNN_STATUS_NOT_SUPPORTED)); }
+
 /// result[target] += one[..] * other[..] after clearing; fp32 only.
 enum class Target { X, W, Y };
 cudnnStatus_t convolve(Target target, const char *name, const void *x, const void *w, const void *y, const void *c,
                        void *xData, void *wData, void *yData, size_t workspace, int algorithm) {
   record("%s algorithm %d workspace %zu", name, algorithm, workspace);
   if (target != Target::Y && refusesPlain(algorithm, "run"))
-    return CUDNN_STATUS_NOT_SUPPORTED;
+    return refusal();
   if (convolutionOf(c).math != CUDNN_FMA_MATH || shapeOf(x).type != CUDNN_DATA_FLOAT)
     return CUDNN_STATUS_BAD_PARAM;
   float *images = static_cast<float *>(xData), *filters = static_cast<float *>(wData);
@@ -101,7 +104,7 @@ cudnnStatus_t workspace(int algorithm, size_t *bytes) {
 }
 
 cudnnStatus_t gradientWorkspace(int algorithm, size_t *bytes) {
-  return refusesPlain(algorithm, "query") ? CUDNN_STATUS_NOT_SUPPORTED : workspace(algorithm, bytes);
+  return refusesPlain(algorithm, "query") ? refusal() : workspace(algorithm, bytes);
 }
 
 template <typename Handle> cudnnStatus_t makeShape(Handle *handle) {

@@ -8,6 +8,7 @@
 #include "Streams.h"
 #include "Worker.h"
 #include "runtime/abi/kedge_abi.h"
+#include <array>
 #include <cuda.h>
 #include <map>
 #include <vector>
@@ -57,6 +58,15 @@ void awaitWorker() {
   if (hasWorker())
     for (CUstream stream : streams())
       Worker::one().await(stream->pending);
+}
+
+/// What the driver takes of a launch without attributes, on every GPU from sm_80 on.
+bool isLaunchable(std::array<unsigned, 3> grid, std::array<unsigned, 3> block, int64_t sharedBytes) {
+  constexpr unsigned kMostBlocks[] = {2147483647, 65535, 65535}, kMostThreads[] = {1024, 1024, 64};
+  for (size_t dim = 0; dim < 3; ++dim)
+    if (grid[dim] == 0 || grid[dim] > kMostBlocks[dim] || block[dim] == 0 || block[dim] > kMostThreads[dim])
+      return false;
+  return block[0] * block[1] * block[2] <= 1024 && sharedBytes <= 48 * 1024;
 }
 
 /// What no thread may do while it records a graph.
@@ -111,6 +121,12 @@ extern "C" {
 
 /// For the other stand-ins.
 void kedge_stub_enqueue(std::function<void()> *work, CUstream stream) { put(*stream, *work); }
+/// Keeps `what` as long as there is a graph that the stream is recorded in, or a run of it; drops it if there is none.
+void kedge_stub_hold(std::shared_ptr<void> *what, CUstream stream) {
+  const std::lock_guard lock(guard());
+  if (stream->graph)
+    stream->graph->held.push_back(std::move(*what));
+}
 /// From now on work is done while the program goes on.
 void kedge_stub_work_aside() { Worker::one(); }
 
@@ -320,25 +336,29 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   return result("cuStreamEndCapture");
 }
 CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long) {
-  *made = new CUgraphExec_st{*graph};
+  *made = new CUgraphExec_st{std::make_shared<const CUgraph_st>(*graph)};
   return result("cuGraphInstantiate");
 }
 CUresult cuGraphDestroy(CUgraph graph) {
   delete graph;
   return CUDA_SUCCESS;
 }
+/// Waits for nothing: what still runs is freed when it has come to its end.
 CUresult cuGraphExecDestroy(CUgraphExec graph) {
-  awaitWorker();
+  record("cuGraphExecDestroy");
   delete graph;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
-  record("cuGraphLaunch %zu", graph->work);
+  record("cuGraphLaunch %zu", graph->graph->work);
   if (broken)
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   if (const CUresult code = result("cuGraphLaunch"); code != CUDA_SUCCESS)
     return code;
-  put(*stream, [=] { replay(*graph); });
+  if (isPlain(*stream))
+    replay(*graph->graph);
+  else
+    put(*stream, [shared = graph->graph] { replay(*shared); });
   return CUDA_SUCCESS;
 }
 
@@ -379,8 +399,10 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned, CUstream stream, void **arguments, void **) {
+                        unsigned bz, unsigned dynamic, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
+  if (!isLaunchable({gx, gy, gz}, {bx, by, bz}, dynamic + (function->simulated ? function->simulated->sharedBytes : 0)))
+    return CUDA_ERROR_INVALID_VALUE;
   if (isForbidden() && !function->loaded)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   function->loaded = true;

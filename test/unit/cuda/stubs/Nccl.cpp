@@ -1,6 +1,6 @@
 // libnccl.so.2 as tests have it: ranks are processes of one machine and meet in a file of shared memory; sums are made from the
 // last rank to the first, rounded at each. Groups do not block: what is asked is accepted a call later, and who asks more
-// before that is stopped.
+// before that is stopped. A group neither leaves nor is aborted while there are graphs with calls of it.
 //   KEDGE_STUB_NCCL_VERSION (22809)
 //   KEDGE_STUB_NCCL_LOST=N: the GPU never comes through its N-th call; whoever asks is told of ncclRemoteError
 #include "Stub.h"
@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <cuda.h>
 #include <nccl.h>
 #include <random>
 #include <sys/mman.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace kedge::stub;
@@ -44,6 +46,8 @@ struct Mail {
 struct Shared {
   std::atomic<uint32_t> attached;
   std::atomic<uint64_t> arrived[kMostRanks];
+  std::atomic<uint32_t> split[kMostRanks], counted[kMostRanks]; ///< by rank: splits that it has begun, and whose colors it has read
+  std::atomic<int> colors[kMostRanks];
   struct Facts {
     int kind, type, op, root;
     size_t count;
@@ -113,8 +117,11 @@ struct ncclComm {
   Shared *shared = nullptr;
   std::string path;
   bool joined = false;
+  uint32_t splits = 0;
   int unsettled = 0; ///< polls until what was asked last is accepted
+  bool leaving = false;
   std::atomic<bool> aborted{false}, lost{false};
+  std::atomic<int> recorded{0}; ///< groups of calls that graphs hold
   int64_t performed = 0;
   uint64_t barriers = 0; ///< of the thread that works
 
@@ -221,6 +228,7 @@ namespace {
 
 bool grouped = false;
 std::vector<Call> calls;
+int groupCode = 0; ///< of the first call that failed
 ncclComm_t groupComm = nullptr;
 cudaStream_t groupStream = nullptr;
 
@@ -231,7 +239,27 @@ ncclResult_t add(ncclComm_t comm, cudaStream_t stream, Call call) {
   groupComm = comm;
   groupStream = stream;
   calls.push_back(call);
-  return static_cast<ncclResult_t>(failure(call.name));
+  const int code = failure(call.name);
+  groupCode = groupCode ? groupCode : code;
+  return static_cast<ncclResult_t>(code);
+}
+
+/// The graph that is being recorded, if one is, refers to the group from now on.
+void noteGraph() {
+  ++groupComm->recorded;
+  std::shared_ptr<void> reference(groupComm, [](void *comm) { --static_cast<ncclComm_t>(comm)->recorded; });
+  using Hold = void (*)(std::shared_ptr<void> *, void *);
+  reinterpret_cast<Hold>(dlsym(RTLD_DEFAULT, "kedge_stub_hold"))(&reference, groupStream);
+}
+
+/// What NCCL waits for without end, and tests for a while.
+void awaitGraphs(const ncclComm &comm) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+  while (comm.recorded != 0) {
+    if (std::chrono::steady_clock::now() > end)
+      stop("a group is aborted while graphs hold calls of it, and waits for ever");
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
 }
 
 Shared *map(const std::string &path) {
@@ -266,6 +294,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     stop("a configuration of a group that does not block was expected");
   if (const int code = failure("ncclCommInitRankConfig"))
     return static_cast<ncclResult_t>(code);
+  const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  if (ranks > setting("KEDGE_STUB_GPUS", 1) && (!shares || std::strcmp(shares, "1") != 0 || setting("KEDGE_STUB_NCCL_VERSION", 22809) < 23000))
+    return ncclInvalidUsage;
   *comm = new ncclComm;
   (*comm)->ranks = ranks;
   (*comm)->rank = rank;
@@ -273,6 +304,37 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
   (*comm)->shared = map((*comm)->path);
   ++(*comm)->shared->attached;
   reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "kedge_stub_work_aside"))();
+  return ncclInProgress;
+}
+
+/// Ranks of a color meet in a file of their own.
+ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *comm, ncclConfig_t *config) {
+  record("ncclCommSplit color %d key %d", color, key);
+  if (config->magic != 0xcafebeef || config->blocking != 0 || parent->unsettled != 0 || !parent->joined)
+    stop("a split of a group that is settled, without blocking, was expected");
+  if (const int code = failure("ncclCommSplit"))
+    return static_cast<ncclResult_t>(code);
+  Shared *shared = parent->shared;
+  const uint32_t splits = ++parent->splits;
+  shared->colors[parent->rank] = color;
+  shared->split[parent->rank] = splits;
+  int ranks = 0;
+  for (int other = 0; other < parent->ranks; ++other) {
+    while (shared->split[other] < splits)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    ranks += shared->colors[other] == color;
+  }
+  shared->counted[parent->rank] = splits;
+  for (int other = 0; other < parent->ranks; ++other)
+    while (shared->counted[other] < splits)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  *comm = new ncclComm;
+  (*comm)->ranks = ranks;
+  (*comm)->rank = key;
+  (*comm)->path = parent->path + "-" + std::to_string(splits) + "-" + std::to_string(color);
+  (*comm)->shared = map((*comm)->path);
+  ++(*comm)->shared->attached;
+  parent->unsettled = 1;
   return ncclInProgress;
 }
 
@@ -284,7 +346,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *status) {
     comm->joined = true;
     unlink(comm->path.c_str());
   }
-  if (!comm->joined || comm->unsettled > 0)
+  if (!comm->joined || comm->unsettled > 0 || (comm->leaving && comm->recorded != 0))
     *status = ncclInProgress;
   comm->unsettled = std::max(comm->unsettled - 1, 0);
   return ncclSuccess;
@@ -292,11 +354,16 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *status) {
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   record("ncclCommFinalize");
+  if (grouped)
+    stop("a group leaves between ncclGroupStart and ncclGroupEnd");
+  comm->leaving = true;
   comm->unsettled = 1;
   return ncclInProgress;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   record("ncclCommDestroy");
+  if (comm->recorded != 0)
+    stop("a group is destroyed while graphs hold calls of it");
   munmap(comm->shared, sizeof(Shared));
   delete comm;
   return ncclSuccess;
@@ -304,8 +371,11 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 /// What the GPU is in ends; the group is not used again.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   record("ncclCommAbort");
+  if (grouped)
+    stop("a group is aborted between ncclGroupStart and ncclGroupEnd");
   unlink(comm->path.c_str());
   comm->aborted = true;
+  awaitGraphs(*comm);
   return ncclSuccess;
 }
 ncclResult_t ncclCommRegister(const ncclComm_t, void *, size_t bytes, void **handle) {
@@ -324,10 +394,12 @@ ncclResult_t ncclGroupStart() {
 }
 ncclResult_t ncclGroupEnd() {
   grouped = false;
-  if (const int code = failure("ncclGroupEnd"))
+  const int failed = std::exchange(groupCode, 0), code = failed ? failed : failure("ncclGroupEnd");
+  if (code != 0)
+    calls.clear();
+  if (code != 0 || calls.empty())
     return static_cast<ncclResult_t>(code);
-  if (calls.empty())
-    return ncclSuccess;
+  noteGraph();
   enqueue([comm = groupComm, list = std::move(calls)] {
     std::vector<Call> mail;
     for (const Call &call : list)

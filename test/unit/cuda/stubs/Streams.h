@@ -48,11 +48,15 @@ inline std::atomic<bool> &hasWorker() {
   return has;
 }
 
+/// What has been done holds nothing any more, nor does what came before: an event may still know of it.
 inline void forget(const NodePlace &node) {
-  if (node && node->done) {
-    node->before.clear();
-    node->work = nullptr;
-  }
+  if (!node || !node->done)
+    return;
+  const std::vector<NodePlace> before = std::move(node->before);
+  node->before.clear();
+  node->work = nullptr;
+  for (const NodePlace &earlier : before)
+    forget(earlier);
 }
 
 inline bool isEarly() {
@@ -65,8 +69,12 @@ inline bool isEarly() {
 struct CUgraph_st {
   std::vector<kedge::stub::NodePlace> nodes; ///< in the order they were recorded
   size_t work = 0;                           ///< nodes that do something
+  std::vector<std::shared_ptr<void>> held;   ///< what libraries gave away until the graph is gone
 };
-struct CUgraphExec_st : CUgraph_st {};
+/// Shared with the runs that have not come to their end.
+struct CUgraphExec_st {
+  std::shared_ptr<const CUgraph_st> graph;
+};
 struct CUevent_st {
   double milliseconds = 0;
   bool recorded = false;

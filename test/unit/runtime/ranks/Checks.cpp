@@ -31,14 +31,15 @@ struct Case {
   std::vector<int64_t> elements; ///< of whole tensors
   Reduction reduction = Reduction::Sum;
   bool background = false;
+  std::string axis = Mesh::kData;
 };
 
 /// A collective with operands of its own.
 class Bound {
 public:
   Bound(Communicator &communicator, const Case &what, int64_t seed)
-      : what(what), world(communicator.world()), seed(seed) {
-    LibraryCall call{names[static_cast<size_t>(what.kind)], {{"ranks", world.size}}, {}, {}};
+      : what(what), group(communicator.mesh().groupOf(what.axis, communicator.world().rank)), world(group.own), seed(seed) {
+    LibraryCall call{names[static_cast<size_t>(what.kind)], {{"ranks", world.size}, {"axis", what.axis}}, {}, {}};
     if (what.reduction == Reduction::Max)
       call.attrs["kind"] = "max";
     for (int64_t n : what.elements) {
@@ -75,7 +76,7 @@ public:
       for (int64_t i = 0; i < count; ++i) // padding is 1000: it must come nowhere
         storeDouble(what.type, inputs[t].data(), i,
                     gathers ? (i < own.count ? valueOf(seed, 0, t, own.first + i) : 1000)
-                            : valueOf(seed, world.rank, t, i));
+                            : valueOf(seed, group.members[static_cast<size_t>(world.rank)], t, i));
     }
   }
 
@@ -119,9 +120,9 @@ private:
     if (what.kind == CollectiveKind::AllGather)
       return given(0);
     const bool narrow = what.type == DType::F32 || what.type == DType::F16 || what.type == DType::BF16;
-    double sum = given(0);
+    double sum = given(group.members.front());
     for (int64_t rank = 1; rank < world.size; ++rank) {
-      const double next = given(rank);
+      const double next = given(group.members[static_cast<size_t>(rank)]);
       if (what.reduction == Reduction::Max)
         sum = std::max(sum, next);
       else
@@ -132,7 +133,8 @@ private:
   }
 
   Case what;
-  World world;
+  RankGroup group;
+  World world; ///< in the group
   int64_t seed;
   std::unique_ptr<LibraryKernel> kernel;
   std::vector<char> workspace;
@@ -274,6 +276,40 @@ void checkSeveralInFlight(Communicator &communicator) {
   }
 }
 
+/// Groups of a mesh one after the other and at the same time, some more often than others: none takes what is another's.
+void checkGroups(Communicator &communicator) {
+  if (communicator.world().size != 4 && communicator.world().size != 6)
+    return;
+  const Mesh before = communicator.mesh();
+  const int64_t data = communicator.world().size / 2;
+  communicator.arrange(Mesh::parse(fmt::format("replica=2,data={}", data)));
+  const bool firstCopy = communicator.world().rank < data;
+  Bound large(communicator, {CollectiveKind::ReduceScatter, DType::F32, {300007}, Reduction::Sum, true, "data"}, 1);
+  Bound copies(communicator, {CollectiveKind::AllGather, DType::BF16, {70001, 3}, Reduction::Sum, true, "replica"}, 2);
+  Bound all(communicator, {CollectiveKind::AllReduce, DType::F32, {3}, Reduction::Sum, false, "replica,data"}, 3);
+  Bound maximum(communicator, {CollectiveKind::AllReduce, DType::F32, {5}, Reduction::Max, false, "replica"}, 4);
+  Bound own(communicator, {CollectiveKind::AllReduce, DType::F64, {2}, Reduction::Sum, false, "data"}, 5);
+  for (int again = 0; again < 5; ++again) {
+    large.run->start();
+    copies.run->start();
+    for (int more = 0; more < (firstCopy ? 3 : 1); ++more) { // the other copy's ranks do not wait for these
+      own.run->start();
+      own.run->wait();
+      own.check();
+    }
+    for (Bound *small : {&maximum, &all}) {
+      small->run->start();
+      small->run->wait();
+      small->check();
+    }
+    copies.run->wait();
+    large.run->wait();
+    large.check();
+    copies.check();
+  }
+  communicator.arrange(before);
+}
+
 void checkHostCalls(Communicator &communicator) {
   const World world = communicator.world();
   double values[] = {static_cast<double>(world.rank), 1};
@@ -302,6 +338,24 @@ void awaitOthers(const World &world, const std::string &marks) {
   for (int64_t rank = 0; rank < world.size - 1; ++rank)
     while (access(fmt::format("{}.{}", marks, rank).c_str(), F_OK) != 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// Rank 3 goes, for which rank 1 waits along replica and rank 2 along data; rank 0 comes to a barrier.
+void loseOfMesh(Communicator &communicator, const std::string &marks) {
+  communicator.arrange(Mesh::parse("replica=2,data=2"));
+  const World world = communicator.world();
+  communicator.barrier();
+  if (world.rank == world.size - 1) {
+    awaitOthers(world, marks);
+    raise(SIGKILL);
+  }
+  Bound bound(communicator, {CollectiveKind::ReduceScatter, DType::F32, {1000}, Reduction::Sum, false, world.rank == 1 ? "replica" : "data"}, 1);
+  std::ofstream(fmt::format("{}.{}", marks, world.rank));
+  if (world.rank == 0)
+    communicator.barrier();
+  bound.run->start();
+  bound.run->wait();
+  fail("the collective ended without the rank that is gone");
 }
 
 /// One rank goes, in one way or another, while the others wait for it in a collective.
@@ -340,7 +394,10 @@ void runCheck(Communicator &communicator, const std::string &check, const std::s
     checkNan(communicator);
     checkOneRounding(communicator);
     checkSeveralInFlight(communicator);
+    checkGroups(communicator);
     checkHostCalls(communicator);
+  } else if (check == "mesh") {
+    loseOfMesh(communicator, marks);
   } else if (check == "pause") {
     pause(communicator);
   } else {

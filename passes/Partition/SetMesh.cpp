@@ -1,0 +1,49 @@
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Support/Statistics.h"
+#include "passes/Partition/Passes.h"
+#include "runtime/io/Error.h"
+#include "runtime/program/Mesh.h"
+
+namespace kedge::partition {
+#define GEN_PASS_DEF_SETMESH
+#include "passes/Partition/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct SetMesh : impl::SetMeshBase<SetMesh> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    try {
+      if (parts != 0)
+        setParts(rt::Mesh::parse(mesh).sizeOf("replica,data"));
+      set(rt::Mesh::parse(mesh));
+    } catch (const rt::Error &error) {
+      getOperation().emitError() << "mesh " << mesh.getValue() << ": " << error.what();
+      signalPassFailure();
+    }
+  }
+
+  void setParts(int64_t ranks) {
+    if (parts < 0 || !llvm::isPowerOf2_64(static_cast<uint64_t>(parts)) || parts % ranks != 0)
+      throw rt::Error("sums over " + std::to_string(parts) + " parts: expected a power of two that " + std::to_string(ranks) +
+                      " ranks with rows of their own divide");
+    getOperation()->setAttr(dist::partsName, Builder(&getContext()).getI64IntegerAttr(parts));
+  }
+
+  void set(const rt::Mesh &ranks) {
+    addStatistic("kedge-set-mesh", "ranks", ranks.size());
+    if (ranks.size() == 1)
+      return;
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    for (const rt::MeshAxis &axis : ranks.axes()) {
+      names.push_back(StringAttr::get(&getContext(), axis.name));
+      sizes.push_back(axis.size);
+    }
+    getOperation()->setAttr(dist::meshName, dist::MeshAttr::get(&getContext(), names, sizes));
+  }
+};
+} // namespace
+} // namespace kedge::partition

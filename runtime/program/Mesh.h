@@ -1,0 +1,55 @@
+// How the ranks of a run are arranged: along named axes. Ranks that differ along some axes only form a group.
+#pragma once
+#include "runtime/program/World.h"
+#include <string>
+#include <vector>
+
+namespace kedge::rt {
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+};
+
+/// The ranks of a group, in the order of their numbers, and a rank's place among them.
+struct RankGroup {
+  std::vector<int64_t> members;
+  World own;
+};
+
+class Mesh {
+public:
+  static constexpr const char *kReplica = "replica", *kData = "data";
+
+  /// One rank.
+  Mesh() = default;
+  /// All along `data`.
+  static Mesh ofData(int64_t ranks);
+  /// "replica=2,data=4", in any order; empty: one rank. Throws rt::Error.
+  static Mesh parse(const std::string &text);
+  /// Whether `axis` is the name of one.
+  static bool knows(const std::string &axis);
+
+  /// Those with several ranks, the outermost first: ranks are numbered in this order.
+  const std::vector<MeshAxis> &axes() const { return all; }
+  int64_t size() const;
+  /// Ranks along an axis, or along several that commas join; 1 for one that the mesh lacks.
+  int64_t sizeOf(const std::string &axes) const;
+  /// The ranks that have the same place as `rank` along all axes but these.
+  RankGroup groupOf(const std::string &axes, int64_t rank) const;
+  /// Tells apart the axes of groups that a rank is in: 0 for those of all ranks, less than kGroups for any.
+  unsigned numberOf(const std::string &axes) const;
+  static constexpr unsigned kGroups = 16;
+
+  /// "replica=2,data=4"
+  std::string text() const;
+  /// "replica 1, data 0"; empty for a mesh of less than two axes.
+  std::string placeOf(int64_t rank) const;
+
+private:
+  std::vector<int64_t> strides() const;
+
+  std::vector<MeshAxis> all;
+};
+
+} // namespace kedge::rt

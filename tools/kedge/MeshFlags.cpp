@@ -1,0 +1,133 @@
+#include "MeshFlags.h"
+#include "kedge/Support/Error.h"
+#include "runtime/io/Error.h"
+#include <fmt/ranges.h>
+
+namespace kedge::tool {
+
+using driver::CompileOptions;
+
+namespace {
+
+struct Axis {
+  const char *flag, *name;
+};
+constexpr Axis kShort[] = {{"--tensor", "tensor"}, {"--pipeline", "pipeline"}};
+
+bool isGiven(const CLI::App &command, const char *flag) { return command.get_option(flag)->count() > 0; }
+
+/// As it was given, for messages: "--mesh replica=2 --tensor 2".
+std::string wordsOf(const CLI::App &command) {
+  std::vector<std::string> words;
+  for (const char *flag : {"--mesh", "--tensor", "--pipeline", "--ranks"})
+    if (isGiven(command, flag))
+      words.push_back(fmt::format("{} {}", flag, fmt::join(command.get_option(flag)->results(), ",")));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t size = 1; size <= number; ++size)
+    if (number % size == 0)
+      divisors.push_back(size);
+  return divisors;
+}
+
+rt::Mesh parsed(const CLI::App &command, const std::string &text) {
+  try {
+    return rt::Mesh::parse(text);
+  } catch (const rt::Error &error) {
+    fail("{}: {}", wordsOf(command), error.what());
+  }
+}
+
+/// What was given, without `data` where --ranks is to tell it.
+std::string givenAxes(const CLI::App &command, const CompileOptions &o) {
+  std::string text = o.model.mesh;
+  for (const Axis &axis : kShort) {
+    if (!isGiven(command, axis.flag))
+      continue;
+    if (text.find(std::string(axis.name) + "=") != std::string::npos)
+      fail("{}: {} ranks are named twice; name them in one of both", wordsOf(command), axis.name);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, command.get_option(axis.flag)->as<std::string>());
+  }
+  return text;
+}
+
+/// The ranks that other axes leave are along `data`.
+void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
+  const int64_t ranks = o.model.ranks.front(), others = parsed(command, text).size();
+  const bool hasData = ("," + text).find(",data=") != std::string::npos;
+  if (hasData && others != ranks)
+    fail("{}: the mesh has {} ranks; leave --ranks out, or give --ranks {}", wordsOf(command), others, others);
+  if (hasData)
+    return;
+  if (ranks % others != 0)
+    fail("{}: {} does not divide {} ranks; sizes that do are {}", wordsOf(command), others, ranks, fmt::join(divisorsOf(ranks), ", "));
+  text += fmt::format("{}data={}", text.empty() ? "" : ",", ranks / others);
+}
+
+} // namespace
+
+void addMeshOptions(CLI::App &command, CompileOptions &o) {
+  const char *group = "Ranks";
+  command.add_option("--same-bits", o.sameBits, "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes whose ranks divide N have equal losses, norms and weights to the bit")->group(group);
+  command.add_option("--mesh", o.model.mesh, "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state) and data (what --zero cuts)")->group(group);
+  command.add_option("--tensor", "N: short for an axis tensor=N of --mesh; not available yet")->group(group);
+  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh; not available yet")->group(group);
+  command.add_option("--replicas", o.replicas, "node: each machine has whole copies of the state, which --zero cuts over its own ranks; decided at start, for --ranks N")
+      ->check(CLI::IsMember({"node"}))->group(group);
+}
+
+namespace {
+
+/// A rank's parts are micro-batches.
+void resolveParts(const CLI::App &command, CompileOptions &o) {
+  if (!isGiven(command, "--same-bits"))
+    return;
+  const int64_t parts = o.sameBits;
+  if (parts < 1 || parts > (1 << 20) || (parts & (parts - 1)) != 0)
+    fail("--same-bits {}: expected a power of two from 1 to 1048576", parts);
+  if (o.model.ranks.size() != 1 || !o.replicas.empty())
+    fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
+  if (parts % o.model.ranks.front() != 0)
+    fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts, o.model.ranks.front(), parts,
+         fmt::join(divisorsOf(parts), ", "));
+  if (o.onGpu())
+    fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu", parts, o.target);
+  if (o.syncBatchNorm)
+    fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of all ranks", parts);
+  if (!o.maxBatchInput.empty())
+    fail("--same-bits {}: not available with --max-batch; give --shape", parts);
+  o.parts = parts / o.model.ranks.front();
+  o.accumulate *= o.parts;
+}
+
+void resolveAxes(const CLI::App &command, CompileOptions &o) {
+  const bool meshed = isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
+  if (!o.replicas.empty() && (meshed || o.model.ranks.size() != 1 || o.model.ranks.front() == 1))
+    fail("--replicas {}: expected one number of ranks, --ranks N, and no --mesh, which says itself which ranks are copies", o.replicas);
+  if (!meshed)
+    return;
+  if (o.model.ranks.size() != 1)
+    fail("{}: a mesh is of one number of ranks; give one", wordsOf(command));
+  std::string text = givenAxes(command, o);
+  parsed(command, text); // before what follows from it
+  if (isGiven(command, "--ranks"))
+    fillData(command, o, text);
+  const rt::Mesh mesh = parsed(command, text);
+  for (const Axis &axis : kShort)
+    if (mesh.sizeOf(axis.name) > 1)
+      fail("{}: an axis '{}' is not available yet; expected replica and data", wordsOf(command), axis.name);
+  o.model.mesh = mesh.text();
+  o.model.ranks = {mesh.size()};
+}
+
+} // namespace
+
+void resolveMesh(const CLI::App &command, CompileOptions &o) {
+  resolveAxes(command, o);
+  resolveParts(command, o);
+}
+
+} // namespace kedge::tool
