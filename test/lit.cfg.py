@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`, `zsh`, `fish`; say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `release`, `dpkg`, `zsh`, `fish`, `localedef`; say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -103,9 +103,9 @@ except OSError:
 # libraries it needs is not told by one with sanitizers.
 if not config.kedge_sanitizers:
     config.available_features.add("release")
-for shell in ("zsh", "fish"):
-    if shutil.which(shell):
-        config.available_features.add(shell)
+for tool in ("zsh", "fish", "localedef"):
+    if shutil.which(tool):
+        config.available_features.add(tool)
 if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which("cpack"):
     config.available_features.add("dpkg")
 

@@ -41,6 +41,9 @@ DeepSpeedFile::DeepSpeedFile(std::string path) : path(std::move(path)) {
     json = Json::parse(stream, std::ref(twice));
   } catch (const Json::parse_error &error) {
     refuse(fmt::format("expected JSON, found something else at byte {}; mend the file", error.byte));
+  } catch (const Json::exception &error) { // 1e999 is JSON, and no number that a program could hold
+    const std::string_view what = error.what();
+    refuse(fmt::format("{}; mend the file", what.substr(what.find("] ") + 2)));
   }
   if (!json.is_object())
     refuse(fmt::format("expected a JSON object of DeepSpeed's keys, found {}", json.type_name()));

@@ -171,6 +171,10 @@ void DeepSpeedMapping::rate(DeepSpeedSection &params) {
     apply(params, "lr", "--lr", fmt::format("{}", *lr));
 }
 
+/// DeepSpeed's defaults. Its schedulers do not ask for the optimizer's rate.
+constexpr int64_t kWarmUpSteps = 1000;
+constexpr double kWarmUpRate = 0.001, kLeastShare = 0.0001;
+
 /// Defaults of the program: its own flags win.
 void DeepSpeedMapping::scheduler() {
   DeepSpeedSection section = top.section("scheduler"), params = section.section("params");
@@ -204,11 +208,13 @@ void DeepSpeedMapping::schedule(DeepSpeedSection &params, const std::string &typ
     return;
   if (std::optional<double> ratio = params.number("cos_min_ratio"))
     apply(params, "cos_min_ratio", "--min-lr", fmt::format("{}", *ratio * optimizerRate()));
+  applyDefault(params, "cos_min_ratio", "--min-lr", fmt::format("{}", kLeastShare * optimizerRate()));
 }
 
 void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type) {
   if (std::optional<int64_t> steps = params.count("warmup_num_steps"))
     apply(params, "warmup_num_steps", "--warmup", std::to_string(*steps));
+  applyDefault(params, "warmup_num_steps", "--warmup", std::to_string(kWarmUpSteps));
   if (std::optional<std::string> shape = params.word("warmup_type")) {
     if (*shape != "linear" && *shape != "log")
       params.refuse("warmup_type", "\"linear\" or \"log\"");
@@ -223,8 +229,12 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
     return;
   }
   scheduledRate = params.number("warmup_max_lr");
-  if (scheduledRate)
+  if (scheduledRate) {
     apply(params, "warmup_max_lr", "--lr", fmt::format("{}", *scheduledRate));
+  } else if (!params.has("warmup_max_lr") && !givenValue("--lr")) {
+    scheduledRate = kWarmUpRate;
+    applyDefault(params, "warmup_max_lr", "--lr", fmt::format("{}", kWarmUpRate));
+  }
   std::optional<double> least = params.number("warmup_min_lr");
   if (least && scheduledRate.value_or(0) > 0)
     warmUpFrom(params, "warmup_min_lr", *least / *scheduledRate);
@@ -236,7 +246,7 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
 void DeepSpeedMapping::warmUpFrom(DeepSpeedSection &params, const char *key, double share) {
   if (share < 0 || share > 1)
     params.refuse(key, "a rate that warm-up rises from: at most the rate that it reaches");
-  if (params.count("warmup_num_steps").value_or(0) == 0 && !givenValue("--warmup"))
+  if (params.has("warmup_num_steps") && params.count("warmup_num_steps").value_or(0) == 0 && !givenValue("--warmup"))
     return params.say(key, "without effect: there is no warm-up");
   apply(params, key, "--warmup-start", fmt::format("{}", share));
 }

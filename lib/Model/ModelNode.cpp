@@ -2,6 +2,7 @@
 #include "lib/Model/Model.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace kedge::model {
@@ -51,8 +52,11 @@ int64_t Node::attrInt(std::string_view n, int64_t otherwise) const {
 }
 
 float Node::attrFloat(std::string_view n) const { return need(*this, n, Attribute::Kind::Float).f; }
+/// A number that changes an operator; infinity stands for no bound, but NaN for nothing.
 float Node::attrFloat(std::string_view n, float otherwise) const {
   const Attribute *a = findOfKind(*this, n, Attribute::Kind::Float);
+  if (a && std::isnan(a->f))
+    fail("{}: attribute '{}' is NaN; expected a number", describe(), n);
   return a ? a->f : otherwise;
 }
 

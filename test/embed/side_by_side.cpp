@@ -74,16 +74,22 @@ template <typename Call> void wrong(const char *what, Call &&call) {
   }
 }
 
-/// A second half from a checkpoint is the second half of the whole.
-void resumes(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
+/// A second half from a checkpoint is the second half of the whole. One session at a time has a folder.
+void resumesAlone(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
   kedge::Session first = perceptron::open({{"--lr", "0.1"}, {"--threads", "2"}});
   losses(first, input, labels, kSteps / 2);
   first.checkpoint(folder);
   first.checkpoint(folder);
+  kedge::Session beside = perceptron::open();
+  wrong("two sessions in a folder", [&] { beside.checkpoint(folder); });
   kedge::Session second = perceptron::open({{"--lr", "0.1"}, {"--threads", "2"}});
   second.resume(folder);
   const std::vector<double> rest = losses(second, input, labels, kSteps / 2);
   same(std::equal(rest.begin(), rest.end(), whole.begin() + kSteps / 2), "resumed losses");
+}
+
+void resumes(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
+  resumesAlone(whole, input, labels, folder);
   wrong("a folder of other checkpoints", [&] { perceptron::open().checkpoint(folder); });
 }
 
@@ -110,6 +116,7 @@ void wrongCalls(kedge::Session &session, const Rows &input) {
   wrong("model", [] { perceptron::open({{"--model", "nowhere.onnx"}}); });
   wrong("input", [&] { session.setInput("inputs", input.data(), 1); });
   wrong("no rows", [&] { session.setInput("input", input.data(), 0); });
+  wrong("many rows", [&] { session.setInput("input", input.data(), int64_t(1) << 62); });
   session.setInput("input", input.data(), 8);
   wrong("no labels", [&] { session.step(); });
   session.setInput("labels", input.data(), 7);

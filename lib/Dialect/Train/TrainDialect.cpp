@@ -82,6 +82,8 @@ LogicalResult StateOp::verify() {
     return emitOpError("is read from ") << weight << ": a place in a file is not negative";
   if (getRole() == Role::WorkingCopy && !getOfAttr())
     return emitOpError("is a working copy of nothing: expected 'of' with the state that it copies");
+  if (getRole() == Role::WorkingCopy && !SymbolTable::lookupNearestSymbolFrom<StateOp>(getOperation()->getParentOp(), getOfAttr()))
+    return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
   if (!getSharding())
     return success();
   Type expected = dist::shardOf(wholeType(), getSharding()->getRanks());

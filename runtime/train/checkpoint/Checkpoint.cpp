@@ -34,17 +34,6 @@ std::optional<int64_t> stepOf(const std::string &name) {
 /// Not what is nested, which may be deep.
 std::string shown(const ordered_json &value) { return value.is_structured() ? value.type_name() : value.dump(); }
 
-/// A manifest is read as its writer meant it: 1.5 is no number of steps, and neither is -1.
-int64_t countIn(const ordered_json &json, const char *key) {
-  constexpr int64_t kMost = int64_t(1) << 53;
-  const ordered_json &value = json.at(key);
-  const bool whole = value.is_number_unsigned() ? value.get<uint64_t>() <= kMost
-                                                : value.is_number_integer() && value.get<int64_t>() >= 0;
-  if (!whole)
-    fail("'{}' is {}, expected a whole number from 0 to 2^53", key, shown(value));
-  return value.get<int64_t>();
-}
-
 void get(const ordered_json &json, const char *key, std::optional<double> &value) {
   if (auto found = json.find(key); found != json.end() && !found->is_null())
     checkRange(key, *(value = found->get<double>()));
@@ -148,19 +137,35 @@ CheckpointParts partsOf(const ordered_json &manifest) {
   return parts;
 }
 
-BestSoFar bestOf(const ordered_json &manifest) {
+/// At most one evaluation follows a step.
+BestSoFar bestOf(const ordered_json &manifest, int64_t step) {
   const auto found = manifest.find("best");
   if (found == manifest.end())
     return {};
-  return {found->at("metric"), found->at("value"), countIn(*found, "step"), countIn(*found, "since")};
+  const BestSoFar best{found->at("metric"), found->at("value"), countIn(*found, "step"), countIn(*found, "since")};
+  if (best.step > step)
+    fail("'best' is of step {}, expected at most 'step', which is {}", best.step, step);
+  if (best.since > step - best.step)
+    fail("'since' of 'best' is {}, expected at most {}, the steps since then", best.since, step - best.step);
+  return best;
+}
+
+LogLine unevaluatedIn(const ordered_json &json, const Progress &progress) {
+  if (progress.step == 0)
+    fail("'unevaluated' is the line of a step, and 'step' is 0");
+  const LogLine line = lineIn(json, progress.step - 1);
+  if (line.optimizerSteps > progress.optimizerSteps)
+    fail("'optimizer_steps' of 'unevaluated' is {}, expected at most {}", line.optimizerSteps, progress.optimizerSteps);
+  return line;
 }
 
 Progress progressOf(const ordered_json &manifest) {
-  Progress progress{countIn(manifest, "step"), countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest), {}};
+  const int64_t step = countIn(manifest, "step");
+  Progress progress{step, countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest, step), {}};
   if (progress.optimizerSteps > progress.step)
     fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps, progress.step);
   if (const auto found = manifest.find("unevaluated"); found != manifest.end())
-    progress.unevaluated = lineIn(*found, progress.step - 1);
+    progress.unevaluated = unevaluatedIn(*found, progress);
   return progress;
 }
 

@@ -16,9 +16,9 @@ value = h.make_tensor_value_info
 failures = []
 
 
-def model(name, nodes, inputs, outputs, tensors):
+def model(name, nodes, inputs, outputs, tensors, opset=18):
     graph = h.make_graph(nodes, "g", inputs, outputs, [nh.from_array(array, key) for key, array in tensors])
-    made = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)])
+    made = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)])
     made.ir_version = 9
     path = os.path.join(folder, name + ".onnx")
     with open(path, "wb") as file:
@@ -55,6 +55,11 @@ check(linear("f64", value("labels", T.DOUBLE, [8, 4])), ["--loss", "mse"], "expe
 check(linear("few", value("labels", T.INT64, [7])), ["--loss", "cross-entropy"], "expected 'tensor<8xi64>'")
 check(linear("truth", value("labels", T.BOOL, [8])), ["--loss", "cross-entropy"], "takes int64 or int32 labels, but input labels is bool")
 check(linear("integers", product="z"), ["--loss", "mse", "--logits", "z"], "nothing trains")
+# Numbers of operators that are none.
+for op, key in (("Elu", "alpha"), ("LeakyRelu", "alpha"), ("HardSigmoid", "beta"), ("Swish", "alpha")):
+    path = model(f"nan-{op}", [h.make_node("MatMul", ["x", "w"], ["z"]), h.make_node(op, ["z"], ["y"], name="bent", **{key: float("nan")})],
+                 [value("x", T.FLOAT, [8, 10]), value("labels", T.FLOAT, [8, 4])], [value("y", T.FLOAT, [8, 4])], [("w", weight)], 24)
+    check(path, ["--loss", "mse"], f"attribute '{key}' is NaN; expected a number")
 for op in ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"):
     for number, (kind, shape) in enumerate([(T.INT64, [7]), (T.FLOAT, [8]), (T.INT64, [8, 4]), (T.INT64, [])]):
         check(with_loss(f"{op}{number}", op, kind, shape), ["--loss-output", "loss"], "'theloss'")

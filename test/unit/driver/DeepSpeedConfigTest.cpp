@@ -166,16 +166,22 @@ TEST(DeepSpeedConfig, Scheduler) {
   expectAll({
       {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5, "warmup_max_lr": 1e-3, "warmup_num_steps": 10, "warmup_type": "linear"}}})", "", "--schedule constant --warmup 10 --lr 0.001 --warmup-start 0.01",
        "warmup_min_lr 1e-05: applied: --warmup-start 0.01"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 10}}})", "", "--schedule constant --warmup 10", "scheduler.params.warmup_num_steps 10: applied: --warmup 10"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {}}})", "", "--schedule constant", "scheduler.type \"WarmupLR\": applied: --schedule constant"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5, "warmup_num_steps": 10}}})", "", "--schedule constant --warmup 10 --warmup-start 0.01", "warmup_min_lr 1e-05: applied: --warmup-start 0.01"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "log"}}})", "", "--schedule constant", "not to be had: the program's warm-up is linear"},
-      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 2e-3}}, "optimizer": {"type": "SGD", "params": {"lr": 1}}})", "", "--schedule constant --lr 0.002 --optimizer sgd",
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 10}}})", "", "--schedule constant --warmup 10 --lr 0.001", "scheduler.params.warmup_num_steps 10: applied: --warmup 10"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {}}})", "", "--schedule constant --warmup 1000 --lr 0.001", "scheduler.params.warmup_num_steps: not in the file: DeepSpeed's default is applied: --warmup 1000"},
+      {R"({"scheduler": {"type": "WarmupLR"}, "optimizer": {"type": "SGD", "params": {"lr": 1}}})", "", "--schedule constant --warmup 1000 --lr 0.001 --optimizer sgd",
        "optimizer.params.lr 1: without effect: the scheduler's warmup_max_lr takes its place"},
-      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 500}}})", "", "--schedule linear --decay-steps 500", "total_num_steps 500: applied: --decay-steps 500"},
-      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto"}}})", "", "--schedule linear", "applied: --schedule linear"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": "auto", "warmup_max_lr": "auto"}}})", "", "--schedule constant", "decided by Kedge's flag"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5}}})", "--lr 0.1 --warmup 7", "--schedule constant --warmup-start 0.0001", "applied: --warmup-start 0.0001"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-5, "warmup_num_steps": 10}}})", "", "--schedule constant --warmup 10 --lr 0.001 --warmup-start 0.01", "warmup_min_lr 1e-05: applied: --warmup-start 0.01"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "log"}}})", "", "--schedule constant --warmup 1000 --lr 0.001", "not to be had: the program's warm-up is linear"},
+      {R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 2e-3}}, "optimizer": {"type": "SGD", "params": {"lr": 1}}})", "", "--schedule constant --warmup 1000 --lr 0.002 --optimizer sgd",
+       "optimizer.params.lr 1: without effect: the scheduler's warmup_max_lr takes its place"},
+      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 500}}})", "", "--schedule linear --warmup 1000 --lr 0.001 --decay-steps 500", "total_num_steps 500: applied: --decay-steps 500"},
+      {R"({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto"}}})", "", "--schedule linear --warmup 1000 --lr 0.001", "applied: --schedule linear"},
       {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "warmup_num_steps": 5, "warmup_min_ratio": 0.25, "cos_min_ratio": 0.5}}})", "", "--schedule cosine --warmup 5 --warmup-start 0.25 --decay-steps 500 --min-lr 0.0005", "applied: --warmup-start 0.25"},
-      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "cos_min_ratio": 0.5}}, "optimizer": {"type": "SGD", "params": {"lr": 0.5}}})", "", "--schedule cosine --decay-steps 500 --min-lr 0.25 --optimizer sgd --lr 0.5", "cos_min_ratio 0.5: applied: --min-lr 0.25"},
+      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "warmup_num_steps": 5}}, "optimizer": {"type": "SGD", "params": {"lr": 0.5}}})", "", "--schedule cosine --warmup 5 --decay-steps 500 --min-lr 5e-05 --optimizer sgd --lr 0.5",
+       "scheduler.params.cos_min_ratio: not in the file: DeepSpeed's default is applied: --min-lr 5e-05"},
+      {R"({"scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, "cos_min_ratio": 0.5}}, "optimizer": {"type": "SGD", "params": {"lr": 0.5}}})", "", "--schedule cosine --warmup 1000 --decay-steps 500 --min-lr 0.25 --optimizer sgd --lr 0.5", "cos_min_ratio 0.5: applied: --min-lr 0.25"},
       {R"({"scheduler": {"type": "auto", "params": {"warmup_max_lr": "auto"}}})", "", "", "scheduler.type \"auto\": decided by Kedge's flag"},
   });
 }
@@ -255,6 +261,7 @@ TEST(DeepSpeedConfig, Contradictions) {
   expectError(R"({"optimizer": {"type": "AdamW", "params": {"betas": [0.9, 0.95]}}})", "--betas 0.9,0.99", "means --betas 0.9,0.95, but --betas 0.9,0.99 was given");
   expectError(R"({"optimizer": {"type": "SGD", "params": {"dampening": 0.1}}})", "", "expected 0: Kedge's momentum is not dampened");
   expectError(R"({"optimizer": {"type": "SGD", "params": {"nesterov": false}}})", "--nesterov", "expected true, as --nesterov was given");
+  expectError(R"({"gradient_clipping": 1e999})", "", "ds.json: number overflow parsing '1e999'; mend the file");
   expectError(R"({"scheduler": {"type": "OneCycle"}})", "", "'scheduler.type' is \"OneCycle\", expected \"WarmupLR\"");
   expectError(R"({"scheduler": {"params": {}}})", "", "'scheduler.type' is missing");
   expectError(R"({"scheduler": {"type": "WarmupDecayLR", "params": {}}})", "", "'scheduler.params.total_num_steps' is missing, which WarmupDecayLR needs");

@@ -88,6 +88,33 @@ TEST_F(RuntimeHostile, Manifests) {
   scaled("growth_counter", 2e12);
   scaled("growth_counter", 2'000'000'000'000);
   scaled("hysteresis", 0);
+  const nlohmann::ordered_json best = {{"metric", "loss"}, {"value", 0.5}, {"step", 1}, {"since", 1}};
+  const auto otherBest = [&](const char *key, const nlohmann::ordered_json &value, const char *part) {
+    auto changed = best;
+    changed[key] = value;
+    refused("best", changed, part);
+  };
+  otherBest("step", 3, "'best' is of step 3, expected at most 'step', which is 2");
+  otherBest("step", -1, "'step' is -1");
+  otherBest("since", 2, "'since' of 'best' is 2, expected at most 1");
+  otherBest("since", 0.5, "'since' is 0.5");
+  otherBest("value", nullptr, "damaged");
+  const nlohmann::ordered_json line = {{"loss", 0.5}, {"lr", 0.1}, {"grad_norm", nullptr}, {"loss_scale", 1.0}, {"skipped", false}, {"growth_counter", 0},
+                                       {"optimizer_steps", 2}, {"seconds", 0.1}, {"samples_per_second", 40.0}, {"memory_bytes", 100}};
+  const auto otherLine = [&](const char *key, const nlohmann::ordered_json &value, const char *part) {
+    auto changed = line;
+    changed[key] = value;
+    refused("unevaluated", changed, part);
+  };
+  otherLine("lr", -1, "'lr' is -1");
+  otherLine("grad_norm", -0.5, "'grad_norm' is -0.5");
+  otherLine("loss_scale", 0, "'loss_scale' is 0");
+  otherLine("skipped", 1, "damaged");
+  otherLine("growth_counter", 1.5, "'growth_counter' is 1.5");
+  otherLine("optimizer_steps", 3, "'optimizer_steps' of 'unevaluated' is 3, expected at most 2");
+  otherLine("seconds", -1, "'seconds' is -1");
+  otherLine("samples_per_second", -1, "'samples_per_second' is -1");
+  otherLine("memory_bytes", -5, "'memory_bytes' is -5");
   refused("files", nlohmann::ordered_json::array(), "'model.safetensors' does not stand in its list of files");
   auto outside = good["files"];
   outside[0]["name"] = "../../x.npy";
