@@ -10,9 +10,9 @@
 
 namespace kedge::rt::test {
 
-using calls::LibraryCall;
-using calls::LibraryKernel;
-using calls::makeKernel;
+using rt::calls::LibraryCall;
+using rt::calls::LibraryKernel;
+using rt::calls::makeKernel;
 using Shape = std::vector<int64_t>;
 using json = nlohmann::json;
 
