@@ -25,6 +25,7 @@ import sys
 import tarfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert", "llama", "vit", "resnet", "unet", "segment",
           "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe")
 SAME_BITS = {"gpt2": ["--recompute full", "--recompute sqrt", "--memory-budget activations=60%"],
@@ -170,7 +171,7 @@ class Pack:
         for name, (model, words, inputs) in TIMED.items():
             onnx = self.out / f"{model}.onnx"
             if not onnx.exists():
-                subprocess.run([sys.executable, HERE / "make_shapes.py", model, onnx], check=True)
+                subprocess.run([sys.executable, ROOT / "scripts/make/make_shapes.py", model, onnx], check=True)
             self.timed(name, onnx, words, inputs)
 
     def tiny(self):
@@ -181,7 +182,7 @@ class Pack:
         for name, more in (("gpt2", []), ("gpt2-whole-logits", WHOLE_LOGITS), ("gpt2-bf16", ["--precision", "bf16"])):
             self.timed(name, folder / "model.onnx", [*run["compile"], *more], {"input_ids": rows, "labels": rows}, True)
         onnx = self.out / "wide-rows.onnx"
-        subprocess.run([sys.executable, HERE / "make_shapes.py", "wide-rows", onnx], check=True)
+        subprocess.run([sys.executable, ROOT / "scripts/make/make_shapes.py", "wide-rows", onnx], check=True)
         self.timed("wide-rows", onnx, ["--shape", "x=16x1024", "--loss", "mse"], {"x": reals(16, 1024), "labels": reals(16, 8)})
 
     def finish(self):
@@ -211,7 +212,7 @@ class Pack:
             shutil.copy(HERE / name, self.out)
         if self.o.llm_c:
             self.llm_c(pathlib.Path(self.o.llm_c))
-        shutil.copy(HERE.parent / "test/tools/gradients.py", self.out)
+        shutil.copy(ROOT / "test/tools/gradients.py", self.out)
         tools = pathlib.Path(self.o.shared) / "tools"
         for name in ("check_trace.py", "pytorch_step.py"):
             if (tools / name).exists():
@@ -246,13 +247,13 @@ def tree_bytes():
     """Of files that git does not ignore; nothing outside a repository."""
     listed = subprocess.run(["git", "-C", HERE, "ls-files", "-co", "--exclude-standard", "--full-name", ":/"],
                             capture_output=True, text=True)
-    files = [HERE.parent / name for name in listed.stdout.splitlines()]
+    files = [ROOT / name for name in listed.stdout.splitlines()]
     return sum(file.stat().st_size for file in files if file.is_file()) if listed.returncode == 0 else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", nargs="?", default=HERE.parent / "gpu-day/pack")
+    parser.add_argument("out", nargs="?", default=ROOT / "gpu-day/pack")
     parser.add_argument("--kedge", default="build/release/bin/kedge")
     parser.add_argument("--shared", default="../shared")
     parser.add_argument("--arch", default="sm_90")

@@ -35,6 +35,7 @@ def pytorch(o):
     import torch
     import torch.nn.functional as F
 
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "make"))
     import make_convnets
 
     torch.set_num_threads(o.threads)

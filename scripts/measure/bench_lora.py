@@ -75,6 +75,7 @@ class Peft:
 def serve_peft(o):
     """Reads numbers of steps, answers with a list of their seconds."""
     import torch
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "make"))
     from make_gpt2 import GPT2
     from peft import LoraConfig, get_peft_model
     torch.manual_seed(0)
@@ -108,7 +109,7 @@ def table(o, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=pathlib.Path, required=True)
-    parser.add_argument("--kedge", type=pathlib.Path, default=HERE.parent / "build/release/bin/kedge")
+    parser.add_argument("--kedge", type=pathlib.Path, default=HERE.parents[1] / "build/release/bin/kedge")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--shape", default="4x64")
     parser.add_argument("--contenders", default="kedge,nf4,eager,compile")

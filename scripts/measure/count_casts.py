@@ -63,7 +63,7 @@ def kedge_casts(kedge, options, here):
     with tempfile.TemporaryDirectory() as folder:
         model = pathlib.Path(folder) / "gpt2.onnx"
         sizes = [word for key in ("layers", "width", "heads", "vocab") for word in (f"--{key}", str(getattr(options, key)))]
-        subprocess.run([sys.executable, here / "make_gpt2.py", model, *sizes], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, here.parent / "make/make_gpt2.py", model, *sizes], check=True, stdout=subprocess.DEVNULL)
         plan = [kedge, "plan", model, "--shape", f"input_ids={BATCH}x{LENGTH}", "--loss", "cross-entropy", "--json"]
         report = lambda policy: json.loads(subprocess.run([*plan, "--precision", options.precision, "--precision-policy", policy],
                                                           check=True, capture_output=True, text=True).stdout)["casts"]
@@ -80,7 +80,7 @@ def main():
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     here = pathlib.Path(__file__).resolve().parent
-    golden, make = load("golden", options.lists), load("make_gpt2", here / "make_gpt2.py")
+    golden, make = load("golden", options.lists), load("make_gpt2", here.parent / "make/make_gpt2.py")
     low = {"bf16": torch.bfloat16, "fp16": torch.float16}[options.precision]
     casts = count_casts(joint_graph(make.GPT2(options), golden.AutocastLists(low)))
     kedge = kedge_casts(options.kedge, options, here)

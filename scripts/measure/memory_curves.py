@@ -19,6 +19,7 @@ import sys
 import tempfile
 import textwrap
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "make"))
 import make_shapes
 from memory_plot import plot
 

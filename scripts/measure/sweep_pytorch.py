@@ -106,6 +106,7 @@ def judge(kedge, build, folder):
 
 
 def cases():
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     found = dict(importlib.import_module("sweep.modules").CASES)
     try:
         found.update(importlib.import_module("sweep.families").CASES)

@@ -27,3 +27,10 @@ func.func @rotary_interleaved(%x: tensor<2x3x4xf64>, %c: tensor<3x4xf64> {check.
   %0 = train.rotary %x, %x, %c, %s {interleaved = true} : (tensor<2x3x4xf64>, tensor<2x3x4xf64>, tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<2x3x4xf64>
   return %0 : tensor<2x3x4xf64>
 }
+// Between two steps of the quotient, by the sign of either operand.
+func.func @mod(%x0: tensor<3x2xf64> {check.range = [2.1, 2.8]}, %y0: tensor<2xf64> {check.range = [0.95, 1.0]}, %x1: tensor<3xf64> {check.range = [-2.8, -2.1]}, %y1: tensor<3xf64> {check.range = [0.95, 1.0]}, %x2: tensor<3xf64> {check.range = [-2.8, -2.1]}, %y2: tensor<3xf64> {check.range = [0.95, 1.0]}) -> (tensor<3x2xf64>, tensor<3xf64>, tensor<3xf64>) {
+  %0 = onnx.Mod %x0, %y0 {fmod = true} : (tensor<3x2xf64>, tensor<2xf64>) -> tensor<3x2xf64>
+  %1 = onnx.Mod %x1, %y1 {fmod = true} : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+  %2 = onnx.Mod %x2, %y2 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+  return %0, %1, %2 : tensor<3x2xf64>, tensor<3xf64>, tensor<3xf64>
+}
