@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Formats the sources of the project, or says which are not formatted: format.sh [--check | --version]. Its clang-format is version 22, from
-# PyPI (scripts/test.sh puts it into the environment for tests), LLVM's packages or the search path.
+# PyPI, LLVM's packages or the search path.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=22

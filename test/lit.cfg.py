@@ -45,8 +45,6 @@ if has_packages(test_python, "onnx", "onnxruntime"):
 torch_python = os.environ.get("KEDGE_TORCH_PYTHON", test_python)  # for the recipes of the guide alone
 if has_packages(torch_python, "torch", "onnxscript"):
     config.available_features.add("python-torch")
-if subprocess.run([os.path.join(os.path.dirname(__file__), "../scripts/format.sh"), "--version"], capture_output=True).returncode == 0:
-    config.available_features.add("clang-format")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 cuda_folders = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]

@@ -20,10 +20,10 @@ std::string replaceable(const std::string &path) {
 } // namespace
 
 AtomicFile::AtomicFile(const std::string &path)
-    : target(replaceable(path)), file(fmt::format("{}.tmp.{}", target, getpid()), path) {}
+    : target(replaceable(path)), file(fmt::format("{}.tmp.{}", target, getpid()), path), unfinished(file.path()) {}
 
 AtomicFile::~AtomicFile() {
-  if (!committed)
+  if (unfinished)
     unlink(file.path().c_str());
 }
 
@@ -31,7 +31,7 @@ void AtomicFile::commit() {
   file.finish();
   if (std::rename(file.path().c_str(), target.c_str()) != 0)
     fail("cannot put '{}' in its place: {}", target, std::strerror(errno));
-  committed = true;
+  unfinished.reset();
   syncFolder(folderOf(target));
 }
 

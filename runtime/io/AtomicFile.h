@@ -1,6 +1,8 @@
 // A file that is written completely or not at all.
 #pragma once
 #include "runtime/io/FileWriter.h"
+#include "runtime/io/Unfinished.h"
+#include <optional>
 
 namespace kedge::rt {
 
@@ -23,7 +25,7 @@ public:
 private:
   std::string target;
   FileWriter file;
-  bool committed = false;
+  std::optional<Unfinished> unfinished; ///< until commit()
 };
 
 } // namespace kedge::rt

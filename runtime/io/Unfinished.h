@@ -5,24 +5,33 @@
 
 namespace kedge::rt {
 
-/// While it exists, remove() deletes `path` (a file or folder that this thread writes). Scopes must not nest.
+/// While it exists, remove() deletes `path`, a file or folder that this thread writes. Makes no allocation.
 class Unfinished {
 public:
-  explicit Unfinished(const std::string &path) { current = &path; }
-  ~Unfinished() { current = nullptr; }
+  explicit Unfinished(const std::string &path) : path(path), older(newest) {
+    if (older)
+      older->newer = this;
+    newest = this;
+  }
+  ~Unfinished() {
+    (newer ? newer->older : newest) = older;
+    if (older)
+      older->newer = newer;
+  }
   Unfinished(const Unfinished &) = delete;
   Unfinished &operator=(const Unfinished &) = delete;
 
   /// Called by a terminate handler.
   static void remove() {
     std::error_code ignored;
-    if (current)
-      std::filesystem::remove_all(*current, ignored);
-    current = nullptr;
+    for (; newest; newest = newest->older)
+      std::filesystem::remove_all(newest->path, ignored);
   }
 
 private:
-  inline static thread_local const std::string *current = nullptr;
+  const std::string &path;
+  Unfinished *older, *newer = nullptr;
+  inline static thread_local Unfinished *newest = nullptr;
 };
 
 } // namespace kedge::rt

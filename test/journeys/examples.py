@@ -9,7 +9,7 @@ import numpy
 import onnxruntime
 
 OUT, ROOT = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "scripts/make"))
 from guide_examples import BLOCK, commands, run  # noqa: E402
 
 

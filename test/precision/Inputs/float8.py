@@ -106,17 +106,19 @@ def zeros(folder):
 
 
 def not_finite(folder):
-    """One number that is not finite in a gradient, which a product turns into 8 bits, makes the step a skipped one; without a
-    scaled loss it ends the run."""
+    """One number that is not finite in a gradient, which a product turns into 8 bits, makes the step a skipped one: a number of the
+    data that the scale carries beyond fp32. What is not finite in the data ends the run."""
     x, w, c = numpy.eye(16, dtype=F32), numpy.ones((16, 16), F32), numpy.ones((32, 16), F32)
     case = model(folder, x, w, c[:16])
     case.add_data("x", numpy.concatenate([x, x]))
-    c[17, 3] = numpy.inf
+    c[17, 3] = 3e38
     case.add_data("c", c)
     program = case.compile("scaled", *SGD, "--freeze", "eye", "--loss-scale", "dynamic", "--loss-scale-init", "1024")
     lines, weights = case.trained(program, "--steps", "2", "--lr", "0.5", "--weight-decay", "0")
     assert [line["skipped"] for line in lines] == [False, True] and lines[1]["loss_scale"] == 1024, lines
     assert numpy.array_equal(weights["w"], w - F32(0.5)), weights
+    c[17, 3] = numpy.inf
+    case.add_data("c", c)
     data = [word for name, path in case.data.items() for word in ("--data", f"{name}={path}")]
     done = subprocess.run([case.compile("plain", *SGD), *data, "--steps", "2"], capture_output=True, text=True)
     assert done.returncode == 1 and "step 1" in done.stderr and "not finite" in done.stderr, done.stderr

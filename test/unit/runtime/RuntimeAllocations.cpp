@@ -25,7 +25,7 @@ TEST_F(RuntimeAllocations, EveryOneMayFail) {
     ASSERT_TRUE(result.code == 0 || result.code == 1) << "allocation " << every << ": " << result.code << "\n" << result.err;
     errors += result.code;
     for (const auto &entry : fs::recursive_directory_iterator(path("")))
-      EXPECT_EQ(entry.path().filename().string().find(".tmp"), std::string::npos) << entry.path() << " of allocation " << every;
+      EXPECT_EQ(entry.path().filename().string().find(".tmp"), std::string::npos) << entry.path() << " of allocation " << every << ", code " << result.code << ": " << result.err;
     EXPECT_TRUE(result.code == 1 || fs::exists(path("o.safetensors"))) << every;
   }
   EXPECT_GT(errors, 20);
