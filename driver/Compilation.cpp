@@ -14,7 +14,7 @@
 #include "lib/Link/Link.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Program/ProgramJson.h"
-#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
 #include "lib/Support/Error.h"
@@ -424,7 +424,7 @@ ProgramParts Compilation::programParts() {
   program.labels = facts.value("labels", "");
   std::vector<uint8_t> data;
   program.skeleton = edited ? nlohmann::json::object({{"refused", options.resumedFrom}})
-                            : exportSkeletons(*ir, findings, options.embedWeights, data);
+                            : exportTemplates(*ir, findings, options.embedWeights, data);
   program.target = options.onGpu() ? gpuTargetJson(data) : levels.target();
   exporter::ProgramImageParts parts = exporter::programJson(*ir, program, std::move(data));
   if (!options.algorithms.empty())

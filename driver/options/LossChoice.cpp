@@ -49,10 +49,10 @@ void checkScalars(const std::vector<Output> &outputs) {
 
 /// Probabilities are none of the numbers that cross-entropy makes probabilities of.
 void checkNotNormalised(const Output &output) {
-  Operation *maker = output.value.getDefiningOp();
-  if (!maker)
+  Operation *producer = output.value.getDefiningOp();
+  if (!producer)
     return;
-  StringRef op = maker->getName().stripDialect();
+  StringRef op = producer->getName().stripDialect();
   if (op == "Sigmoid" || op == "Softmax")
     refuse(fmt::format("the output {} comes from a {}, which the loss applies itself; export the value before it as an output and "
                        "name it by --logits, or name a loss by --loss",

@@ -7,8 +7,8 @@
 #include "lib/Dialect/Train/Loss/LossOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Export/Skeleton/ModelDiff.h"
-#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Export/Template/ModelDiff.h"
+#include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Support/Error.h"
 #include "runtime/program/NumberFlags.h"
 #include "mlir/IR/AsmState.h"
@@ -188,23 +188,23 @@ static exporter::Edits inferenceEdits(ModuleOp module, const lint::Report &repor
 }
 
 /// With the adapters as nodes; null where the model's form does not allow it.
-static json adapterSkeleton(ModuleOp module, const lint::Report &report, const exporter::SkeletonOptions &options,
+static json adapterExportTemplate(ModuleOp module, const lint::Report &report, const exporter::ExportTemplateOptions &options,
                             std::vector<uint8_t> &data) {
   const model::Model &original = *report.loaded;
   const model::Model changed = withAdapterNodes(report.inference ? *report.inference : *report.exported, module);
   try {
     const exporter::Edits edits = inferenceEdits(module, report, changed);
-    return exporter::buildSkeleton(original, edits, options).toJson(original, data);
+    return exporter::buildExportTemplate(original, edits, options).toJson(original, data);
   } catch (const Error &) { // products in functions that several nodes call
     return nullptr;
   }
 }
 
-json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
+json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
   const model::Model &original = *report.loaded;
   exporter::Edits edits = exporter::editsBetween(original, *report.exported);
   takeFromStates(module, *report.exported, edits);
-  exporter::SkeletonOptions options;
+  exporter::ExportTemplateOptions options;
   options.embed = embed;
   std::vector<std::string> notes = report.changes;
   std::erase_if(notes, [&](const std::string &note) { return llvm::is_contained(report.modes, note); });
@@ -215,11 +215,11 @@ json exportSkeletons(ModuleOp module, const lint::Report &report, bool embed, st
   json result = {{"notes", notes}};
   if (!modes.empty())
     result["training_notes"] = modes;
-  result["training"] = exporter::buildSkeleton(original, inTraining, options).toJson(original, data);
+  result["training"] = exporter::buildExportTemplate(original, inTraining, options).toJson(original, data);
   edits = inferenceEdits(module, report, report.inference ? *report.inference : *report.exported);
-  result["inference"] = exporter::buildSkeleton(original, edits, options).toJson(original, data);
+  result["inference"] = exporter::buildExportTemplate(original, edits, options).toJson(original, data);
   if (llvm::any_of(module.getOps<train::StateOp>(), [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
-    result["adapters"] = adapterSkeleton(module, report, options, data);
+    result["adapters"] = adapterExportTemplate(module, report, options, data);
   return result;
 }
 

@@ -122,8 +122,8 @@ double saturation(double x, double half) { return x / (x + half); }
 
 /// Attention of 16 bits on a GPU. Of f32 it is multiply-adds.
 bool runsOnTensorCores(const LaunchCost &cost, const DeviceModel &device) {
-  bool isNarrow = cost.type == ProductType::BF16 || cost.type == ProductType::F16;
-  return cost.kind == WorkKind::Attention && isNarrow && !device.isProcessor();
+  bool isHalf = cost.type == ProductType::BF16 || cost.type == ProductType::F16;
+  return cost.kind == WorkKind::Attention && isHalf && !device.isProcessor();
 }
 
 /// Generated kernels for convolutions of 16 bits widen them for f32 multiply-adds, and cuDNN is asked for f32 and f64 alone.
@@ -151,9 +151,9 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
   // Processors have no 16-bit tile for attention: its rows are widened.
   if (cost.kind == WorkKind::Attention && device.isProcessor() && cost.type != ProductType::F64)
     peak = device.fp32Flops;
-  bool isNarrow = runsOnTensorCores(cost, device);
+  bool isHalf = runsOnTensorCores(cost, device);
   if (cost.kind == WorkKind::Attention)
-    return peak * (isNarrow ? device.narrowAttentionEfficiency : device.attentionEfficiency) * saturation(cost.extent, device.attentionHalfKeys);
+    return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) * saturation(cost.extent, device.attentionHalfKeys);
   peak *= saturation(cost.flops, device.halfRateFlops);
   if (cost.kind == WorkKind::Convolution)
     return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels) *

@@ -134,9 +134,9 @@ void updateBuffers(Graph &graph, const BufferUpdates &updates, const std::functi
     const bool isState = !update.buffer.empty() && isBuffer(update.buffer);
     if (!isState && !update.buffer.empty())
       continue;
-    Node &maker = graph.nodes[update.node];
+    Node &producer = graph.nodes[update.node];
     const std::string next = editor.fresh(update.value + "/next");
-    std::replace(maker.outputs.begin(), maker.outputs.end(), update.value, next);
+    std::replace(producer.outputs.begin(), producer.outputs.end(), update.value, next);
     Node node;
     node.opType = "ByMode";
     node.domain = std::string(ownDomain);
@@ -144,7 +144,7 @@ void updateBuffers(Graph &graph, const BufferUpdates &updates, const std::functi
     node.inputs = {next, isState && update.followsBuffers ? update.buffer : next};
     node.outputs = {update.value};
     node.opset = 1;
-    node.metadata = maker.metadata;
+    node.metadata = producer.metadata;
     if (isState)
       node.set(model::Attribute::makeString("updates", update.buffer));
     if (update.followsBuffers)

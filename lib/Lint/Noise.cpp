@@ -52,16 +52,16 @@ Flow::Flow(const Graph &graph) : graph(graph) {
     const Node &node = graph.nodes[n];
     for (const std::string &output : node.outputs)
       if (!output.empty())
-        makers[output] = n;
+        producers[output] = n;
     for (size_t k = 0; k < node.inputs.size(); ++k)
       if (node.hasInput(k))
         reads.emplace(node.inputs[k], std::pair(n, k));
   }
 }
 
-std::optional<size_t> Flow::maker(const std::string &value) const {
-  auto found = makers.find(value);
-  return found == makers.end() ? std::nullopt : std::optional(found->second);
+std::optional<size_t> Flow::producer(const std::string &value) const {
+  auto found = producers.find(value);
+  return found == producers.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::pair<size_t, size_t>> Flow::readers(const std::string &value) const {
@@ -75,7 +75,7 @@ std::vector<std::pair<size_t, size_t>> Flow::readers(const std::string &value) c
 std::optional<double> Flow::stored(const std::string &value) const {
   if (const Tensor *tensor = graph.findInitializer(value))
     return graph.findInput(value) ? std::nullopt : singleOf(*tensor);
-  std::optional<size_t> made = maker(value);
+  std::optional<size_t> made = producer(value);
   if (!made)
     return std::nullopt;
   const Node &node = graph.nodes[*made];
@@ -89,7 +89,7 @@ std::optional<double> Flow::stored(const std::string &value) const {
 
 std::optional<double> Flow::constant(const std::string &value) const {
   std::string name = value;
-  while (std::optional<size_t> made = maker(name)) {
+  while (std::optional<size_t> made = producer(name)) {
     if (!movesOrRetypes(graph.nodes[*made]))
       break;
     name = graph.nodes[*made].input(0);
@@ -105,7 +105,7 @@ bool Flow::isFixed(const std::string &value) const {
     open.pop_back();
     if (!seen.insert(name).second || graph.findInitializer(name))
       continue;
-    std::optional<size_t> made = maker(name);
+    std::optional<size_t> made = producer(name);
     if (!made || drawsAlways(graph.nodes[*made]))
       return false;
     if (graph.nodes[*made].is("Shape") || graph.nodes[*made].is("Size"))

@@ -38,7 +38,7 @@ class Flow {
 public:
   explicit Flow(const model::Graph &);
   const model::Graph &graph;
-  std::optional<size_t> maker(const std::string &value) const;
+  std::optional<size_t> producer(const std::string &value) const;
   /// Nodes, once for each operand.
   std::vector<std::pair<size_t, size_t>> readers(const std::string &value) const;
   bool isOutput(const std::string &value) const { return graph.findOutput(value) != nullptr; }
@@ -49,7 +49,7 @@ public:
 
 private:
   std::optional<double> stored(const std::string &value) const;
-  std::map<std::string, size_t> makers;
+  std::map<std::string, size_t> producers;
   std::multimap<std::string, std::pair<size_t, size_t>> reads;
 };
 

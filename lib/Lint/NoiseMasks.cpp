@@ -39,7 +39,7 @@ public:
   Mask(const Flow &flow, size_t draw) : flow(flow), draw(draw) {}
 
   std::optional<std::vector<NoiseSwitch>> switches() {
-    if (!begin() || !spread() || keep <= 0 || keep >= 1 || mixing.empty())
+    if (!begin() || !broadcast() || keep <= 0 || keep >= 1 || mixing.empty())
       return std::nullopt;
     std::vector<NoiseSwitch> found;
     for (size_t node : mixing) {
@@ -74,7 +74,7 @@ private:
   bool isNoise(const std::string &name) const { return shifts.count(name) || pairs.count(name); }
 
   /// Through all nodes that compute with the draw and constants alone; the others are where it meets the model.
-  bool spread() {
+  bool broadcast() {
     for (size_t n = draw + 1; n < flow.graph.nodes.size(); ++n) {
       const Node &now = node(n);
       bool reads = false;
@@ -252,7 +252,7 @@ private:
   std::optional<std::string> acceptedSource(const Affine &value, const std::string &data) const {
     if (isNeutral(value))
       return data;
-    std::optional<size_t> made = flow.maker(data);
+    std::optional<size_t> made = flow.producer(data);
     if (!made || !(node(*made).is("Mul") || node(*made).is("Div")) || flow.readers(data).size() != 1 || moduleOf(node(*made)) != moduleOf(node(draw)))
       return std::nullopt;
     const Node &before = node(*made);

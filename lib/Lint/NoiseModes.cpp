@@ -47,9 +47,9 @@ void replaceReads(Graph &graph, const std::string &before, const std::string &af
 void chooseByMode(Model &model, const Noise &noise) {
   GraphEditor editor(model.graph);
   for (const NoiseSwitch &one : noise.switches) {
-    Node &maker = model.graph.nodes[one.node];
+    Node &producer = model.graph.nodes[one.node];
     const std::string training = editor.fresh(one.result + "/training");
-    std::replace(maker.outputs.begin(), maker.outputs.end(), one.result, training);
+    std::replace(producer.outputs.begin(), producer.outputs.end(), one.result, training);
     Node choice;
     choice.opType = "ByMode";
     choice.domain = std::string(ownDomain);
@@ -57,7 +57,7 @@ void chooseByMode(Model &model, const Noise &noise) {
     choice.inputs = {training, one.data};
     choice.outputs = {one.result};
     choice.opset = 1;
-    choice.metadata = maker.metadata;
+    choice.metadata = producer.metadata;
     editor.insertAfter(one.node, std::move(choice));
   }
   editor.finish();
@@ -81,14 +81,14 @@ void switchOff(Model &model, const Noise &noise) {
     replaceReads(model.graph, one.result, source);
     if (!model.graph.findOutput(one.result))
       continue;
-    Node &maker = model.graph.nodes[one.node];
-    std::replace(maker.outputs.begin(), maker.outputs.end(), one.result, editor.fresh(one.result + "/training"));
+    Node &producer = model.graph.nodes[one.node];
+    std::replace(producer.outputs.begin(), producer.outputs.end(), one.result, editor.fresh(one.result + "/training"));
     Node same;
     same.opType = "Identity";
     same.name = one.result;
     same.inputs = {source};
     same.outputs = {one.result};
-    same.opset = maker.opset;
+    same.opset = producer.opset;
     editor.insertAfter(one.node, std::move(same));
   }
   editor.finish();

@@ -82,7 +82,7 @@ std::optional<NoiseSwitch> switchOfModule(const Flow &flow, size_t draw) {
     }
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const bool onlyForm = node.is("Shape") || (k == 1 && node.is("CastLike")) || drawsAlways(node) || decidesShape(node, k);
-      std::optional<size_t> made = flow.maker(node.inputs[k]);
+      std::optional<size_t> made = flow.producer(node.inputs[k]);
       if (node.hasInput(k) && !onlyForm && !(made && inside.count(*made)) && !flow.isFixed(node.inputs[k]))
         data.insert(node.inputs[k]);
     }

@@ -5,13 +5,13 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/Quantized/FewBitOps.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "lib/Support/Assert.h"
 #include "passes/Adapters/Passes.h"
-#include "runtime/format/FewBits.h"
+#include "runtime/format/QuantizedFormats.h"
 #include "runtime/io/NamePattern.h"
 
 namespace kedge::adapters {
@@ -161,7 +161,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
 
   Value fourBits(OpBuilder &builder, Location loc, AdaptedWeight &weight, Format format) {
     Type f32 = builder.getF32Type(), byte = builder.getIntegerType(8, /*isSigned=*/false);
-    const int64_t elements = wholeType.getNumElements(), blocks = blocksOf(elements, rt::kFewBitBlock);
+    const int64_t elements = wholeType.getNumElements(), blocks = blocksOf(elements, rt::kQuantizedBlock);
     Value absmax;
     if (doubled(format)) {
       // States stand behind the weight's in the order that they are made last to first.
@@ -180,7 +180,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     }
     Value codes = becomeCodes(weight, format, RankedTensorType::get({(elements + 1) / 2}, byte));
     return train::DequantizeOp::create(builder, loc, codes, absmax, tune::FormatAttr::get(&getContext(), format),
-                                       builder.getI64IntegerAttr(rt::kFewBitBlock), TypeAttr::get(wholeType));
+                                       builder.getI64IntegerAttr(rt::kQuantizedBlock), TypeAttr::get(wholeType));
   }
 
   Value eightBits(OpBuilder &builder, Location loc, AdaptedWeight &weight) {

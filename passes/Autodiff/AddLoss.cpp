@@ -270,9 +270,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (rows.getType() != expected)
       return function.emitError() << "the input '" << sampleWeights.getValue() << "' is " << rows.getType() << ", expected " << expected
                                   << " for --sample-weights";
-    SmallVector<int64_t> spread(rankOf(losses), 1);
-    spread[0] = expected.getDimSize(0);
-    return onnx::ReshapeOp::create(builder, loc, rows, spread).getResult();
+    SmallVector<int64_t> broadcast(rankOf(losses), 1);
+    broadcast[0] = expected.getDimSize(0);
+    return onnx::ReshapeOp::create(builder, loc, rows, broadcast).getResult();
   }
 
   /// 1 for items that count, 0 for ignored ones, in the losses' type.

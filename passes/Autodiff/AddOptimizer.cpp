@@ -92,7 +92,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     PlacedBuilder builder(returnOf(function), updateOf("optimizer"));
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
-      train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), ownPart(builder, one.gradient));
+      train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), localShard(builder, one.gradient));
     scaler = {};
     Value scale = itemScale(function, builder, loc, itemsInFunction);
     if (getOperation().lookupSymbol<train::StateOp>("scaler.loss_scale"))
@@ -154,7 +154,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Fold fold;
     for (const Trained &one : trained) {
       builder.enter(gradientPlace(one));
-      fold.add(builder, ownPart(builder, one.gradient));
+      fold.add(builder, localShard(builder, one.gradient));
     }
     builder.enter(updateOf("optimizer"));
     Value all = fold.join(builder, loc);
@@ -173,9 +173,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   }
 
   /// What this rank looks at of a gradient that is alike on all of them.
-  Value ownPart(OpBuilder &builder, Value gradient) {
+  Value localShard(OpBuilder &builder, Value gradient) {
     const dist::RankGroup group = dist::dataGroup(getOperation());
-    return group.isAlone() ? gradient : dist::OwnPartOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
+    return group.isAlone() ? gradient : dist::LocalShardOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
   }
 
   static Value overRanks(OpBuilder &builder, Value scalar, dist::RankGroup group, StringRef kind) {

@@ -14,7 +14,7 @@ void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
   if (elements % (parts * holders.ranks) != 0)
     return whole.add(builder, gradient);
   Value own = holders.isAlone() ? builder.createOrFold<onnx::ReshapeOp>(loc, gradient, ArrayRef<int64_t>{elements})
-                                : dist::OwnPartOp::create(builder, loc, gradient, holders).getResult(0);
+                                : dist::LocalShardOp::create(builder, loc, gradient, holders).getResult(0);
   const int64_t size = elements / (parts * holders.ranks);
   for (int64_t part = 0; part < parts; ++part) {
     auto at = [&](int64_t place) { return builder.getDenseI64ArrayAttr(place); };

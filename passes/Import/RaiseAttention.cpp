@@ -51,10 +51,10 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
         return;
     }
     Value result = root->getResult(0);
-    auto turned = dyn_cast_or_null<TransposeOp>(onlyUser(result));
-    bool foldsOutput = turned && turned.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
+    auto transposed = dyn_cast_or_null<TransposeOp>(onlyUser(result));
+    bool foldsOutput = transposed && transposed.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
     if (foldsOutput)
-      result = turned.getTransposed();
+      result = transposed.getTransposed();
     auto attention = train::AttentionOp::create(
         builder, root->getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(),
         /*random=*/ValueRange(), APFloat(match.scale), mask.causalOffset.has_value(), mask.causalOffset.value_or(0),

@@ -89,8 +89,8 @@ struct RaiseRotary : impl::RaiseRotaryBase<RaiseRotary> {
   }
 
   /// kept = x cos, turned = rotate(x) sin.
-  static bool raise(AddOp root, Value kept, Value turned) {
-    auto cosine = defining<MulOp>(kept), sine = defining<MulOp>(turned);
+  static bool raise(AddOp root, Value kept, Value transposed) {
+    auto cosine = defining<MulOp>(kept), sine = defining<MulOp>(transposed);
     if (!cosine || !sine || rankOf(root.getResult()) == 0)
       return false;
     for (auto [rotation, sin] : {std::pair(sine.getA(), sine.getB()), std::pair(sine.getB(), sine.getA())}) {

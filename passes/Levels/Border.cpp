@@ -65,8 +65,8 @@ void Border::checkPlace(Operation &op) {
   auto message = error(&op) << "lacks '" << placeName << "': what made it forgot where it belongs";
   SmallVector<Operation *> neighbours(op.getUsers());
   for (Value operand : op.getOperands())
-    if (Operation *maker = operand.getDefiningOp())
-      neighbours.push_back(maker);
+    if (Operation *producer = operand.getDefiningOp())
+      neighbours.push_back(producer);
   for (Operation *neighbour : neighbours)
     if (PlaceAttr place = placeOf(neighbour))
       return void(message.attachNote(neighbour->getLoc()) << "beside it is " << place);

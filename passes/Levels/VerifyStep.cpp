@@ -48,7 +48,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   bool isGradientOf(Type gradient, train::StateOp state) {
     RankedTensorType whole = state.wholeType();
     return train::isGradientType(gradient, whole) ||
-           train::isGradientType(gradient, dist::shardOf(whole, dist::dataGroup(getOperation()).ranks));
+           train::isGradientType(gradient, dist::localShardOf(whole, dist::dataGroup(getOperation()).ranks));
   }
 
   void checkParameter(Border &border, train::FinalGradientOp gradient) {

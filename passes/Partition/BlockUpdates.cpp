@@ -23,10 +23,10 @@ Value reshaped(OpBuilder &builder, Operation *update, Value x, ArrayRef<int64_t>
   return reshape;
 }
 
-struct PartOfBlocks : OpRewritePattern<dist::OwnPartOp> {
+struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(dist::OwnPartOp part, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(dist::LocalShardOp part, PatternRewriter &rewriter) const override {
     if (part.getInputs().size() != 1)
       return failure();
     auto update = flat(part.getInputs()[0]).getDefiningOp<train::Adam8bitOp>();
@@ -47,7 +47,7 @@ struct PartOfBlocks : OpRewritePattern<dist::OwnPartOp> {
     return x;
   }
 
-  static Operation *onOwnBlocks(train::Adam8bitOp update, dist::OwnPartOp part, PatternRewriter &rewriter) {
+  static Operation *onOwnBlocks(train::Adam8bitOp update, dist::LocalShardOp part, PatternRewriter &rewriter) {
     const int64_t ranks = part.getRanks(), blocks = shapeOf(update.getParam())[0];
     auto own = [&](Type whole) {
       SmallVector<int64_t> shape(cast<RankedTensorType>(whole).getShape());
@@ -60,7 +60,7 @@ struct PartOfBlocks : OpRewritePattern<dist::OwnPartOp> {
         operands.push_back(operand);
         continue;
       }
-      auto piece = dist::OwnPartOp::create(rewriter, part.getLoc(), flat(operand), part.group());
+      auto piece = dist::LocalShardOp::create(rewriter, part.getLoc(), flat(operand), part.group());
       setPlace(piece, placeOf(update));
       operands.push_back(reshaped(rewriter, update, piece.getResult(0), own(operand.getType()).getShape()));
     }
@@ -78,7 +78,7 @@ struct PartOfBlocks : OpRewritePattern<dist::OwnPartOp> {
     for (Operation *user : llvm::make_early_inc_range(whole.getUsers())) {
       if (auto reshape = dyn_cast<onnx::ReshapeOp>(user))
         replaceParts(reshape, own, ranks, rewriter);
-      else if (auto part = dyn_cast<dist::OwnPartOp>(user); part && part.getInputs().size() == 1)
+      else if (auto part = dyn_cast<dist::LocalShardOp>(user); part && part.getInputs().size() == 1)
         rewriter.replaceOp(part, own);
     }
   }

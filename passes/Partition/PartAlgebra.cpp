@@ -47,7 +47,7 @@ Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewrit
     operands.push_back(isWhole(op, operand) ? partOf(operand) : asScalar(op, operand, rewriter));
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
-    types.push_back(dist::shardOf(type, group.ranks));
+    types.push_back(dist::localShardOf(type, group.ranks));
   OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
   addStatistic("kedge-partition-states", "ops on parts", 1);
   return rewriter.create(state);
@@ -60,10 +60,10 @@ template <typename OpType> OpType placedAs(Operation *op, OpType made) {
   return made;
 }
 
-struct PartOfElements : OpRewritePattern<dist::OwnPartOp> {
+struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(dist::OwnPartOp part, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(dist::LocalShardOp part, PatternRewriter &rewriter) const override {
     if (part.getInputs().size() != 1)
       return failure();
     Operation *op = part.getInputs()[0].getDefiningOp();
@@ -74,16 +74,16 @@ struct PartOfElements : OpRewritePattern<dist::OwnPartOp> {
     const dist::RankGroup group = part.group();
     rewriter.setInsertionPoint(op);
     Operation *made = onParts(op, group, rewriter, [&](Value whole) {
-      return placedAs(op, dist::OwnPartOp::create(rewriter, part.getLoc(), whole, group)).getResult(0);
+      return placedAs(op, dist::LocalShardOp::create(rewriter, part.getLoc(), whole, group)).getResult(0);
     });
     for (auto [whole, own] : llvm::zip(op->getResults(), made->getResults()))
       for (Operation *user : llvm::make_early_inc_range(whole.getUsers()))
-        if (auto other = dyn_cast<dist::OwnPartOp>(user); other && other.getInputs().size() == 1 && other.getAxis() == part.getAxis())
+        if (auto other = dyn_cast<dist::LocalShardOp>(user); other && other.getInputs().size() == 1 && other.getAxis() == part.getAxis())
           rewriter.replaceOp(other, own);
     return success();
   }
 
-  static LogicalResult partOfSplat(dist::OwnPartOp part, onnx::ConstantOp constant, PatternRewriter &rewriter) {
+  static LogicalResult partOfSplat(dist::LocalShardOp part, onnx::ConstantOp constant, PatternRewriter &rewriter) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
       return failure();
@@ -123,7 +123,7 @@ struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
 
 void populatePartAlgebra(RewritePatternSet &patterns) {
   patterns.add<PartOfElements, GatherBehind>(patterns.getContext());
-  dist::OwnPartOp::getCanonicalizationPatterns(patterns, patterns.getContext());
+  dist::LocalShardOp::getCanonicalizationPatterns(patterns, patterns.getContext());
 }
 
 } // namespace kedge::partition

@@ -4,7 +4,7 @@
 
 namespace kedge::partition {
 
-/// own_part(f(x, y, scalar)) becomes f(own_part(x), own_part(y), scalar); f(all_gather(p), scalar), where nobody else reads
+/// local_shard(f(x, y, scalar)) becomes f(local_shard(x), local_shard(y), scalar); f(all_gather(p), scalar), where nobody else reads
 /// what was gathered, becomes all_gather(f(p, scalar)). Both leave the bits as they are.
 void populatePartAlgebra(mlir::RewritePatternSet &patterns);
 

@@ -84,7 +84,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
 
   void shard(train::StateOp state) {
     auto whole = cast<RankedTensorType>(state.getType());
-    RankedTensorType part = dist::shardOf(whole, group.ranks);
+    RankedTensorType part = dist::localShardOf(whole, group.ranks);
     state.setType(part);
     state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), group.axis, group.ranks));
     sharded.insert(state.getSymNameAttr());
@@ -112,7 +112,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   /// The function takes the part; who reads the whole finds it gathered.
   void gather(BlockArgument argument, FlatSymbolRefAttr state) {
     Type whole = argument.getType();
-    argument.setType(dist::shardOf(whole, group.ranks));
+    argument.setType(dist::localShardOf(whole, group.ranks));
     if (argument.use_empty())
       return;
     Operation *first = *argument.user_begin();
@@ -131,7 +131,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
       return;
     Value value = returned.get();
     PlacedBuilder builder(returned.getOwner(), updateOf(state));
-    Value part = dist::OwnPartOp::create(builder, value.getLoc(), value, group).getResult(0);
+    Value part = dist::LocalShardOp::create(builder, value.getLoc(), value, group).getResult(0);
     returned.set(isPart ? part : dist::AllGatherOp::create(builder, value.getLoc(), value.getType(), part, group).getResult(0));
   }
 };

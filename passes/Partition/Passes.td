@@ -99,7 +99,7 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
     ```mlir
     train.state momentum @m tensor<2xf32> from unit {of = @w, sharding = #dist.sharding<[3] over "data" = 2>}
     func.func @step(%g: ..., %m: tensor<2xf32> ...) -> (tensor<2xf32> ...) attributes {train.kind = #train.kind<step>} {
-      %part = dist.own_part %g {ranks = 2 : i64} : (tensor<3xf32>) -> tensor<2xf32>
+      %part = dist.local_shard %g {ranks = 2 : i64} : (tensor<3xf32>) -> tensor<2xf32>
       %sum = onnx.Add %part, %m : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
       return %sum : tensor<2xf32>
     }

@@ -129,7 +129,7 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
       return scattered(builder, loc, values, along.group);
     SmallVector<Value> parts; // each by itself, as what makes it in parts wants
     for (Value value : values)
-      parts.push_back(dist::OwnPartOp::create(builder, loc, value, along.group).getResult(0));
+      parts.push_back(dist::LocalShardOp::create(builder, loc, value, along.group).getResult(0));
     return parts;
   }
 

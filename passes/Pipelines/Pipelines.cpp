@@ -57,7 +57,7 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
 
 void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(precision::createWidenStates());
-  manager.addNestedPass<func::FuncOp>(precision::createJoinBias());
+  manager.addNestedPass<func::FuncOp>(precision::createFuseBias());
   if (options.precision == "fp32")
     return;
   precision::AssignPrecisionOptions assign;
@@ -144,8 +144,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
 void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (target.gpu) {
-    functions.addPass(schedule::createJoinAccumulation());
-    functions.addPass(schedule::createJoinGelu());
+    functions.addPass(schedule::createFuseAccumulation());
+    functions.addPass(schedule::createFuseGelu());
   }
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
@@ -154,7 +154,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(schedule::createFuseClusters({target.gpu}));
   if (target.gpu) {
     functions.addPass(schedule::createSumColumns());
-    functions.addPass(schedule::createJoinSums());
+    functions.addPass(schedule::createFuseSums());
     functions.addPass(schedule::createPackAttention());
     functions.addPass(schedule::createPadRows());
     functions.addPass(schedule::createApproximateExponentials());

@@ -100,8 +100,8 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
 
   static void follow(ValueRange values, llvm::DenseSet<Operation *> &forward) {
     for (Value value : values)
-      if (Operation *maker = value.getDefiningOp())
-        forward.insert(maker);
+      if (Operation *producer = value.getDefiningOp())
+        forward.insert(producer);
   }
 
   LogicalResult readOptions(func::FuncOp function) {

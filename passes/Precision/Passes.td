@@ -32,7 +32,7 @@ def WidenStates : Pass<"kedge-widen-states", "mlir::ModuleOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
+def FuseBias : Pass<"kedge-fuse-bias", "mlir::func::FuncOp"> {
   let summary = "Make a product and the bias that is added to it one op of @model, which rounds once";
   let description = [{
     An onnx.MatMul by one matrix, and an onnx.Add of a bias to its result, become an onnx.Gemm, if the result has no other
@@ -40,7 +40,7 @@ def JoinBias : Pass<"kedge-join-bias", "mlir::func::FuncOp"> {
     launch of the product then adds the bias. In f32 no number changes. The new op has the product's place. A scalar C is
     moved from an onnx.Gemm to an onnx.Add, because scalars are never rounded. Statistics: biases joined, scalars taken out.
 
-    Example: `--kedge-join-bias`
+    Example: `--kedge-fuse-bias`
     ```mlir
     func.func @model(%x: tensor<2x3x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<5x4xf32> {train.binding = #train.binding<input "w">}, %b: tensor<5xf32> {train.binding = #train.binding<input "b">}) -> tensor<2x3x5xf32> attributes {train.kind = #train.kind<model>} {
       %0 = onnx.MatMul %x, %w {transB = true} : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>

@@ -14,7 +14,7 @@ namespace kedge::precision {
 namespace {
 using namespace mlir;
 
-bool isNarrow(Type element) { return element.isBF16() || element.isF16(); }
+bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
 struct WidenStates : impl::WidenStatesBase<WidenStates> {
   void runOnOperation() override {
@@ -45,7 +45,7 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
   static train::StateOp narrowStateOf(func::FuncOp model, BlockArgument argument) {
     FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
     auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
-    return state && isNarrow(elementOf(argument)) && !tune::encodingOf(state) ? state : train::StateOp();
+    return state && isHalf(elementOf(argument)) && !tune::encodingOf(state) ? state : train::StateOp();
   }
 
   /// The file's bytes stay of their type.

@@ -38,7 +38,7 @@ struct Choice {
 
 /// Other orders of a plan are tried where it misses the budget by a thirtieth at most, and room costs that share of the time.
 constexpr int64_t worthReordering = 30;
-constexpr double dearRoom = 0.005;
+constexpr double costlyRoomShare = 0.005;
 
 /// A function that a diagnostic has refused already.
 struct Reported {};
@@ -349,7 +349,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       take(choice, plans[index], packed);
       return true;
     }
-    if (packed - left > left / worthReordering || costOfRoom(choice, plans, index, left) <= choice.seconds * dearRoom)
+    if (packed - left > left / worthReordering || costOfRoom(choice, plans, index, left) <= choice.seconds * costlyRoomShare)
       return false;
     std::optional<PackedSequence> other = orderWithin(problem, plans[index], left);
     if (other)

@@ -134,12 +134,12 @@ private:
 
   void addFetch(int value) {
     Operation *op = graph.values[value].getDefiningOp();
-    auto maker = llvm::find_if(graph.nodes, [&](const Graph::Node &node) { return node.op == op; });
+    auto producer = llvm::find_if(graph.nodes, [&](const Graph::Node &node) { return node.op == op; });
     int copy = static_cast<int>(graph.values.size());
     graph.values.push_back(graph.values[value]);
     graph.isHostCopy.push_back(true);
     graph.problem.values.push_back({});
-    graph.problem.nodes[maker - graph.nodes.begin()].outputs.push_back(copy);
+    graph.problem.nodes[producer - graph.nodes.begin()].outputs.push_back(copy);
     solver::RematNode node;
     node.required = node.repeatable = false;
     node.cost = costs ? 2 * costs->transfer(graph.problem.values[value].bytes) : 1;

@@ -51,8 +51,8 @@ std::optional<Packed> packedOperands(sched::LibraryOp attention, unsigned first)
     auto name = attention.getAttrs().getAs<StringAttr>(layout);
     return name && name.getValue() == "bthd";
   };
-  bool isNarrow = all.getElementType().isBF16() || all.getElementType().isF16();
-  if (!isNarrow || all.getRank() != 3 || q.getRank() != 4 || k != v || !isAlongLast(split, projection) ||
+  bool isHalf = all.getElementType().isBF16() || all.getElementType().isF16();
+  if (!isHalf || all.getRank() != 3 || q.getRank() != 4 || k != v || !isAlongLast(split, projection) ||
       !isTokenMajor("q_layout") || !isTokenMajor("k_layout") || !isTokenMajor("v_layout"))
     return std::nullopt;
   // Of one batch, one length, one depth.

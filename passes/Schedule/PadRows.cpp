@@ -92,8 +92,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
     auto call = cast<sched::LibraryOp>(op);
     if (tensorOf(call.getInputs()[1]).getRank() != 2 || tensorOf(call.getInputs()[0]).getRank() < 2 || call.getAttrs().contains("unpack"))
       return false;
-    auto turned = call.getAttrs().getAs<BoolAttr>("transA");
-    if (turned && turned.getValue() && tensorOf(call.getInputs()[0]).getRank() != 2)
+    auto transposed = call.getAttrs().getAs<BoolAttr>("transA");
+    if (transposed && transposed.getValue() && tensorOf(call.getInputs()[0]).getRank() != 2)
       return false;
     auto isOne = [&](StringRef factor) {
       auto number = call.getAttrs().getAs<FloatAttr>(factor);

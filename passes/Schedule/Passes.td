@@ -3,7 +3,7 @@
 #define KEDGE_SCHEDULE_PASSES
 include "mlir/Pass/PassBase.td"
 
-def JoinAccumulation : Pass<"kedge-join-accumulation", "mlir::func::FuncOp"> {
+def FuseAccumulation : Pass<"kedge-fuse-accumulation", "mlir::func::FuncOp"> {
   let summary = "Let products add gradients to what earlier micro-batches summed";
   let description = [{
     For GPUs, on level 2. Where gradients have the accumulators' type (`--precision fp32`, `--grad-dtype fp32`), the product that
@@ -31,7 +31,7 @@ def JoinAccumulation : Pass<"kedge-join-accumulation", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::train::TrainDialect"];
 }
 
-def JoinGelu : Pass<"kedge-join-gelu", "mlir::func::FuncOp"> {
+def FuseGelu : Pass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
   let summary = "Make GELU and its derivative part of the product before them";
   let description = [{
     For GPUs, on level 2, before kedge-decompose. cuBLASLt computes GELU's tanh form of the sums of a product of 16-bit
@@ -253,7 +253,7 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
   }];
 }
 
-def JoinSums : Pass<"kedge-join-sums", "mlir::func::FuncOp"> {
+def FuseSums : Pass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
   let summary = "Let the product that makes a weight's gradient sum the rows of the gradient that it reads";
   let description = [{
     For GPUs, on level 3, behind kedge-fuse-clusters. The gradient of a bias is the sum of the rows of a gradient; the product

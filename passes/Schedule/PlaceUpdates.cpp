@@ -86,7 +86,7 @@ private:
 /// of its reader.
 bool belongsToReader(Operation *op) {
   auto library = dyn_cast_or_null<sched::LibraryOp>(op);
-  return library && library.getKernel() == dist::OwnPartOp::getOperationName() && !op->use_empty() && llvm::all_equal(op->getUsers()) &&
+  return library && library.getKernel() == dist::LocalShardOp::getOperationName() && !op->use_empty() && llvm::all_equal(op->getUsers()) &&
          !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>();
 }
 
@@ -106,8 +106,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
         continue;
       SmallVector<Operation *> companions;
       for (Value operand : op->getOperands())
-        if (Operation *maker = operand.getDefiningOp(); belongsToReader(maker) && !llvm::is_contained(companions, maker))
-          companions.push_back(maker);
+        if (Operation *producer = operand.getDefiningOp(); belongsToReader(producer) && !llvm::is_contained(companions, producer))
+          companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
       if (!after || after->getNextNode() == op)
         continue;
@@ -135,14 +135,14 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
           consider(reader);
     };
     for (Value operand : op->getOperands()) {
-      Operation *maker = operand.getDefiningOp();
-      if (belongsToReader(maker)) { // it moves along, not further than behind what it is a part of
-        for (Value whole : maker->getOperands())
+      Operation *producer = operand.getDefiningOp();
+      if (belongsToReader(producer)) { // it moves along, not further than behind what it is a part of
+        for (Value whole : producer->getOperands())
           consider(whole.getDefiningOp());
         continue;
       }
-      consider(maker);
-      consider(nextReduction.lookup(maker));
+      consider(producer);
+      consider(nextReduction.lookup(producer));
       auto argument = dyn_cast<BlockArgument>(operand);
       if (argument && train::stateOfArgument(getOperation(), argument.getArgNumber()))
         considerReaders(operand);

@@ -91,8 +91,8 @@ struct Group {
         place = member;
     for (Operation *member : members())
       for (Value operand : member->getOperands())
-        if (Operation *maker = operand.getDefiningOp(); maker && !contains(maker) && !maker->isBeforeInBlock(place))
-          place = maker->getNextNode();
+        if (Operation *producer = operand.getDefiningOp(); producer && !contains(producer) && !producer->isBeforeInBlock(place))
+          place = producer->getNextNode();
     for (Operation *member : members())
       for (Operation *user : member->getUsers())
         if (!contains(user) && user->isBeforeInBlock(place))

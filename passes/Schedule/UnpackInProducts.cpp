@@ -4,7 +4,7 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Sched/BuildCluster.h"
-#include "lib/Dialect/Train/Quantized/FewBitOps.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"

@@ -4,7 +4,7 @@ namespace kedge::rt::calls {
 namespace {
 
 /// The last `rank` entries are given, the leading ones `missing`.
-Space spread(const LibraryCall &call, const Shape &given, size_t rank, int64_t missing, const char *what) {
+Space broadcast(const LibraryCall &call, const Shape &given, size_t rank, int64_t missing, const char *what) {
   if (given.size() != rank)
     failCall(call, "{} has {} entries, expected {}", what, given.size(), rank);
   Space space{missing, missing, missing};
@@ -22,15 +22,15 @@ ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDes
     failCall(call, "expected operands of one rank from 3 to 5");
   ConvShape c{};
   c.batch = x.shape[0], c.channels = x.shape[1], c.filters = w.shape[0], c.groups = intAttr(call, "group", 1);
-  c.in = spread(call, spatial(x), rank, 1, "X"), c.out = spread(call, spatial(y), rank, 1, "Y");
-  c.kernel = spread(call, spatial(w), rank, 1, "W");
-  c.stride = spread(call, intsAttr(call, "strides", Shape(rank, 1)), rank, 1, "strides");
-  c.dilation = spread(call, intsAttr(call, "dilations", Shape(rank, 1)), rank, 1, "dilations");
+  c.in = broadcast(call, spatial(x), rank, 1, "X"), c.out = broadcast(call, spatial(y), rank, 1, "Y");
+  c.kernel = broadcast(call, spatial(w), rank, 1, "W");
+  c.stride = broadcast(call, intsAttr(call, "strides", Shape(rank, 1)), rank, 1, "strides");
+  c.dilation = broadcast(call, intsAttr(call, "dilations", Shape(rank, 1)), rank, 1, "dilations");
   Shape pads = intsAttr(call, "pads", Shape(2 * rank, 0));
   if (pads.size() != 2 * rank)
     failCall(call, "pads has {} entries, expected {}", pads.size(), 2 * rank);
-  c.pad = spread(call, {pads.begin(), pads.begin() + rank}, rank, 0, "pads");
-  Space end = spread(call, {pads.begin() + rank, pads.end()}, rank, 0, "pads");
+  c.pad = broadcast(call, {pads.begin(), pads.begin() + rank}, rank, 0, "pads");
+  Space end = broadcast(call, {pads.begin() + rank, pads.end()}, rank, 0, "pads");
   if (c.groups < 1 || c.channels % c.groups || c.filters % c.groups || w.shape[1] * c.groups != c.channels ||
       y.shape[0] != c.batch || y.shape[1] != c.filters)
     failCall(call, "channels, filters and group {} do not fit each other", c.groups);

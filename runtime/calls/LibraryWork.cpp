@@ -46,7 +46,7 @@ void takeAddend(const calls::Addend &addend, MatmulCalls &calls) {
   calls.rowStride = addend.rowStride;
   calls.columnStride = addend.columnStride;
   const bool whole = addend.rowStride == calls.shape.n && (addend.columnStride == 1 || calls.shape.n == 1);
-  calls.spreads = !whole;
+  calls.broadcasts = !whole;
 }
 
 /// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same. Sums of 16-bit
@@ -213,7 +213,7 @@ MatmulCalls withBiasApart(MatmulCalls calls) {
     return calls;
   calls.shape.bias = false;
   calls.shape.beta = 1;
-  calls.spreads = true;
+  calls.broadcasts = true;
   calls.rowStride = 0, calls.columnStride = 1;
   return calls;
 }

@@ -57,7 +57,7 @@ struct MatmulCalls {
   std::vector<int64_t> offsetsA, offsetsB;
   int addend = -1; ///< position of C among the inputs; -1: no C
   /// C is neither a bias nor a full matrix. It is broadcast into Y first (stride 0: broadcast), then `beta` adds it.
-  bool spreads = false;
+  bool broadcasts = false;
   int64_t rowStride = 0, columnStride = 0;
   int auxiliary = -1, sums = -1; ///< positions of GELU's input, and of a vector of sums, among the operands; -1: none
   int result = 0;                ///< position of what the product writes

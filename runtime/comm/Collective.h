@@ -8,7 +8,7 @@
 namespace kedge::rt {
 
 enum class CollectiveKind : uint8_t {
-  ReduceScatter, ///< each rank gets its part of the sum (shardOf); padding of a part is zero
+  ReduceScatter, ///< each rank gets its part of the sum (localShardOf); padding of a part is zero
   AllGather,     ///< every rank gets all parts, without their padding
   AllReduce,     ///< every rank gets the whole sum, or maximum
   Transfer       ///< every rank gets the tensors of one rank, or zeros
@@ -39,7 +39,7 @@ struct Collective {
   std::string axis; ///< along which the ranks of the mesh take part, or several that commas join; empty: all ranks
 
   /// Transfer only: for each rank of the group, the one of it whose tensors it gets; kNobody: zeros.
-  std::vector<int64_t> givers;
+  std::vector<int64_t> senders;
   static constexpr int64_t kNobody = -1;
 };
 

@@ -24,7 +24,7 @@ std::string axisOf(const nlohmann::json &attrs);
 /// The ranks of the mesh that a call joins. Throws rt::Error if they are not as many as it is for.
 RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank);
 
-/// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for own_part.
+/// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for local_shard.
 struct Traffic {
   std::string collective; ///< "all_reduce"
   DType type = DType::F32;

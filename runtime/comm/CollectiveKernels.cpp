@@ -51,16 +51,16 @@ const std::map<std::string_view, CollectiveKind> kKinds{{"dist.reduce_scatter", 
 
 /// Whose tensors each rank gets.
 std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
-  std::vector<int64_t> givers(static_cast<size_t>(ranks), calls::intAttr(call, "root", 0));
+  std::vector<int64_t> senders(static_cast<size_t>(ranks), calls::intAttr(call, "root", 0));
   if (call.name == kSendRecv)
-    givers = calls::intsAttr(call, "from", {});
-  if (givers.size() != static_cast<size_t>(ranks))
-    failCall(call, "attribute 'from' names {} ranks, expected one for each of {}", givers.size(), ranks);
+    senders = calls::intsAttr(call, "from", {});
+  if (senders.size() != static_cast<size_t>(ranks))
+    failCall(call, "attribute 'from' names {} ranks, expected one for each of {}", senders.size(), ranks);
   const int64_t least = call.name == kSendRecv && ranks > 1 ? Collective::kNobody : 0;
-  for (const int64_t giver : givers)
-    if (giver < least || giver >= ranks)
-      failCall(call, "tensors come from rank {} of {}", giver, ranks);
-  return givers;
+  for (const int64_t sender : senders)
+    if (sender < least || sender >= ranks)
+      failCall(call, "tensors come from rank {} of {}", sender, ranks);
+  return senders;
 }
 
 class JointKernel final : public CollectiveKernel {
@@ -90,9 +90,9 @@ private:
 };
 
 /// A rank's own parts of tensors that it has as a whole.
-class OwnPartKernel final : public CollectiveKernel {
+class LocalShardKernel final : public CollectiveKernel {
 public:
-  explicit OwnPartKernel(const LibraryCall &call) : call(call) { checkPairs(call, ranksOf(call), false, true); }
+  explicit LocalShardKernel(const LibraryCall &call) : call(call) { checkPairs(call, ranksOf(call), false, true); }
 
   std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
                                       void *, bool, const std::string &) const override {
@@ -100,7 +100,7 @@ public:
     const World place = groupOf(call, communicator.mesh(), communicator.world().rank).own;
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       const int64_t elements = call.inputs[i].elements();
-      const ElementRange own = shardOf(elements, place.rank, place.size);
+      const ElementRange own = localShardOf(elements, place.rank, place.size);
       const size_t size = dtypeSize(call.inputs[i].type);
       run->copies.push_back({static_cast<const char *>(inputs[i]) + static_cast<size_t>(own.first) * size,
                              static_cast<char *>(outputs[i]), static_cast<size_t>(own.count) * size,
@@ -149,8 +149,8 @@ std::unique_ptr<LibraryKernel> makeCollective(const LibraryCall &call, int) {
   return made;
 }
 
-std::unique_ptr<LibraryKernel> makeOwnPart(const LibraryCall &call, int) {
-  auto made = std::make_unique<OwnPartKernel>(call);
+std::unique_ptr<LibraryKernel> makeLocalShard(const LibraryCall &call, int) {
+  auto made = std::make_unique<LocalShardKernel>(call);
   if (ranksOf(call) == 1)
     return std::make_unique<SingleRankKernel>(call);
   return made;
@@ -197,7 +197,7 @@ Collective collectiveOf(const LibraryCall &call) {
   checkPairs(call, ranksOf(call), kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
   checkType(call, kind, what.reduction);
   if (kind == CollectiveKind::Transfer)
-    what.givers = giversOf(call, ranksOf(call));
+    what.senders = giversOf(call, ranksOf(call));
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const TensorDesc &whole = kind == CollectiveKind::AllGather ? call.outputs[i] : call.inputs[i];
     what.tensors.push_back({nullptr, nullptr, whole.elements(), whole.type});
@@ -212,7 +212,7 @@ void CollectiveKernel::run(const void *const *, void *const *, void *) {
 std::vector<Traffic> trafficOf(const std::string &library, const std::vector<TensorDesc> &inputs,
                                const std::vector<TensorDesc> &outputs) {
   std::vector<Traffic> traffic;
-  if (!library.starts_with(kPrefix) || library == "dist.own_part")
+  if (!library.starts_with(kPrefix) || library == "dist.local_shard")
     return traffic;
   const bool reduces = library == "dist.all_reduce";
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -226,7 +226,7 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
 void registerCollectives() {
   for (const auto &[name, kind] : kKinds)
     registerKernel(std::string(name), makeCollective);
-  registerKernel("dist.own_part", makeOwnPart);
+  registerKernel("dist.local_shard", makeLocalShard);
 }
 
 } // namespace kedge::rt

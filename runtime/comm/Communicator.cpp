@@ -19,7 +19,7 @@ void sumOverRanks(Communicator *communicator, double *values, size_t count) {
   });
 }
 
-RankGroup ownParts(const Communicator &communicator) {
+RankGroup localShards(const Communicator &communicator) {
   return communicator.mesh().groupOf(Mesh::kData, communicator.world().rank);
 }
 

@@ -96,7 +96,7 @@ void sumOverRanks(Communicator *communicator, double *values, size_t count);
 int64_t maxOverRanks(Communicator *communicator, int64_t value);
 
 /// The ranks that hold the parts of what is cut along `data`, those of this rank or of rank 0.
-RankGroup ownParts(const Communicator &communicator);
+RankGroup localShards(const Communicator &communicator);
 RankGroup firstParts(const Communicator &communicator);
 
 } // namespace kedge::rt

@@ -63,7 +63,7 @@ Round Rounds::take() {
 }
 
 ElementRange partOf(CollectiveKind kind, int64_t elements, int64_t rank, int64_t ranks) {
-  return kind == CollectiveKind::AllReduce ? ElementRange{0, elements} : shardOf(elements, rank, ranks);
+  return kind == CollectiveKind::AllReduce ? ElementRange{0, elements} : localShardOf(elements, rank, ranks);
 }
 
 ElementRange pieceOf(const Collective &collective, const Round &round, size_t t, int64_t rank, int64_t ranks) {

@@ -27,15 +27,15 @@ AlgorithmTable tableOf(const Program &program) {
   return table;
 }
 
-std::vector<Stretch> scalarStretches(const Program &program) {
-  std::vector<Stretch> stretches;
+std::vector<ByteRange> scalarRanges(const Program &program) {
+  std::vector<ByteRange> stretches;
   for (const ScalarSlot &slot : program.scalars)
     stretches.push_back({slot.offset, dtypeSize(slot.type), 0});
   return stretches;
 }
 
-std::vector<Stretch> inputStretches(const Program &program, const Function &function) {
-  std::vector<Stretch> stretches;
+std::vector<ByteRange> inputRanges(const Program &program, const Function &function) {
+  std::vector<ByteRange> stretches;
   for (const Place &place : function.inputs) {
     const InputSpec *input = program.input(place.name);
     if (!input)
@@ -54,14 +54,14 @@ public:
         host(program.hostArenaBytes != 0 ? gpu.allocateHostArena(program.hostArenaBytes) : nullptr),
         module(gpu, program.target, image), table(tableOf(program)), streams(gpu, program),
         launches(gpu, program, module, arena, host, streams, table, ranks.get()), graphs(gpu), times(gpu),
-        scalars(gpu, scalarStretches(program), program.arenaAlign), results(gpu, program),
+        scalars(gpu, scalarRanges(program), program.arenaAlign), results(gpu, program),
         ownBlocks(isSet("KEDGE_CUDA_BLOCKS")), launchByLaunch(ownBlocks || isSet("KEDGE_CUDA_SYNC")) {
     if (ranks)
       ranks->registerArena(arena, program.arenaBytes);
     for (const auto &[name, function] : program.functions)
       launched[&function].resize(function.launches.size());
     for (const auto &[name, function] : program.functions)
-      inputs.try_emplace(&function, gpu, inputStretches(program, function), program.arenaAlign);
+      inputs.try_emplace(&function, gpu, inputRanges(program, function), program.arenaAlign);
     gpu.synchronize();
     ready = gpu.memory();
   }

@@ -1,7 +1,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
 #include "runtime/io/Error.h"
-#include "runtime/program/Worlds.h"
+#include "runtime/program/PlansByWorld.h"
 #include "runtime/train/LinkedProgram.h"
 #include <cstdlib>
 

@@ -4,8 +4,8 @@
 namespace kedge::rt::cuda {
 namespace {
 
-const Stretch *stretchAround(const std::vector<Stretch> &stretches, uint64_t offset, uint64_t bytes) {
-  for (const Stretch &stretch : stretches)
+const ByteRange *byteRangeAround(const std::vector<ByteRange> &stretches, uint64_t offset, uint64_t bytes) {
+  for (const ByteRange &stretch : stretches)
     if (stretch.offset <= offset && offset + bytes <= stretch.offset + stretch.bytes)
       return &stretch;
   return nullptr;
@@ -13,11 +13,11 @@ const Stretch *stretchAround(const std::vector<Stretch> &stretches, uint64_t off
 
 } // namespace
 
-uint64_t joinStretches(std::vector<Stretch> &stretches, uint64_t gap) {
+uint64_t joinByteRanges(std::vector<ByteRange> &stretches, uint64_t gap) {
   std::sort(stretches.begin(), stretches.end(),
-            [](const Stretch &a, const Stretch &b) { return a.offset < b.offset; });
-  std::vector<Stretch> joined;
-  for (const Stretch &stretch : stretches) {
+            [](const ByteRange &a, const ByteRange &b) { return a.offset < b.offset; });
+  std::vector<ByteRange> joined;
+  for (const ByteRange &stretch : stretches) {
     if (stretch.bytes == 0)
       continue;
     if (joined.empty() || stretch.offset >= joined.back().offset + joined.back().bytes + gap)
@@ -27,7 +27,7 @@ uint64_t joinStretches(std::vector<Stretch> &stretches, uint64_t gap) {
           std::max(joined.back().bytes, stretch.offset + stretch.bytes - joined.back().offset);
   }
   uint64_t at = 0;
-  for (Stretch &stretch : joined) {
+  for (ByteRange &stretch : joined) {
     stretch.at = at;
     at += (stretch.bytes + 63) / 64 * 64;
   }
@@ -35,11 +35,11 @@ uint64_t joinStretches(std::vector<Stretch> &stretches, uint64_t gap) {
   return at;
 }
 
-DoubleBlock::DoubleBlock(Gpu &gpu, std::vector<Stretch> stretches, uint64_t alignment)
+DoubleBlock::DoubleBlock(Gpu &gpu, std::vector<ByteRange> stretches, uint64_t alignment)
     : gpu(gpu), copies(stretches) {
-  const uint64_t bytes = joinStretches(copies, alignment);
-  for (Stretch stretch : stretches) {
-    const Stretch *whole = stretchAround(copies, stretch.offset, stretch.bytes);
+  const uint64_t bytes = joinByteRanges(copies, alignment);
+  for (ByteRange stretch : stretches) {
+    const ByteRange *whole = byteRangeAround(copies, stretch.offset, stretch.bytes);
     if (whole) // else it is empty
       stretch.at = whole->at + stretch.offset - whole->offset;
     places[stretch.offset] = stretch;
@@ -79,7 +79,7 @@ void DoubleBlock::send(CUdeviceptr arena) {
   if (!written || !block[current])
     return;
   const Driver &driver = gpu.driver();
-  for (const Stretch &stretch : copies)
+  for (const ByteRange &stretch : copies)
     driver.check(driver.memcpyHtoDAsync(arena + stretch.offset, block[current] + stretch.at, stretch.bytes, gpu.stream()),
                  "a copy to the GPU failed");
   driver.check(driver.eventRecord(sent[current], gpu.stream()), "a copy to the GPU failed");
@@ -91,17 +91,17 @@ void DoubleBlock::send(CUdeviceptr arena) {
 ResultBlock::ResultBlock(Gpu &gpu, const Program &program) : gpu(gpu) {
   for (const ResultSlot &slot : program.results)
     copies.push_back({slot.offset, slot.desc.bytes(), 0});
-  if (const uint64_t bytes = joinStretches(copies, program.arenaAlign); bytes != 0)
+  if (const uint64_t bytes = joinByteRanges(copies, program.arenaAlign); bytes != 0)
     block = gpu.allocatePinned(bytes);
 }
 
 const char *ResultBlock::read(CUdeviceptr arena, uint64_t offset, uint64_t bytes) {
-  const Stretch *place = stretchAround(copies, offset, bytes);
+  const ByteRange *place = byteRangeAround(copies, offset, bytes);
   if (!place)
     return nullptr;
   if (!fresh) {
     const Driver &driver = gpu.driver();
-    for (const Stretch &stretch : copies)
+    for (const ByteRange &stretch : copies)
       driver.check(driver.memcpyDtoHAsync(block + stretch.at, arena + stretch.offset, stretch.bytes, gpu.stream()),
                    "results cannot be copied from the GPU");
     gpu.synchronize();

@@ -6,7 +6,7 @@
 namespace kedge::rt::cuda {
 
 /// A range of the arena, and its place in a block of host memory.
-struct Stretch {
+struct ByteRange {
   uint64_t offset = 0, bytes = 0, at = 0;
 };
 
@@ -16,7 +16,7 @@ class DoubleBlock {
 public:
   /// `stretches` are (offset, bytes) in an arena with this alignment. Ranges
   /// closer than that have only padding between them, so they are copied together.
-  DoubleBlock(Gpu &gpu, std::vector<Stretch> stretches, uint64_t alignment);
+  DoubleBlock(Gpu &gpu, std::vector<ByteRange> stretches, uint64_t alignment);
   ~DoubleBlock();
   DoubleBlock(const DoubleBlock &) = delete;
   DoubleBlock &operator=(const DoubleBlock &) = delete;
@@ -30,8 +30,8 @@ public:
 
 private:
   Gpu &gpu;
-  std::map<uint64_t, Stretch> places; ///< by arena offset
-  std::vector<Stretch> copies;
+  std::map<uint64_t, ByteRange> places; ///< by arena offset
+  std::vector<ByteRange> copies;
   char *block[2] = {};
   CUevent sent[2] = {};
   bool pending[2] = {};
@@ -50,13 +50,13 @@ public:
 
 private:
   Gpu &gpu;
-  std::vector<Stretch> copies;
+  std::vector<ByteRange> copies;
   char *block = nullptr;
   bool fresh = false;
 };
 
 /// Merges ranges with gaps of at most `gap` bytes, sorted by offset,
 /// and sets `at` of each. Returns the total number of bytes.
-uint64_t joinStretches(std::vector<Stretch> &stretches, uint64_t gap);
+uint64_t joinByteRanges(std::vector<ByteRange> &stretches, uint64_t gap);
 
 } // namespace kedge::rt::cuda

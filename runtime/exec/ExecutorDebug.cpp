@@ -143,8 +143,8 @@ std::optional<NonFinite> Executor::nonFiniteGradient(const Function &function, i
     if (!state || place.afterLaunch != launch)
       continue;
     const int64_t whole = TensorDesc{place.type, state->viewOrWhole().whole}.elements();
-    const World own = ranks ? ownParts(*ranks).own : World();
-    const TensorDesc desc{place.type, {place.shard ? shardOf(whole, own.rank, own.size).count : whole}};
+    const World own = ranks ? localShards(*ranks).own : World();
+    const TensorDesc desc{place.type, {place.shard ? localShardOf(whole, own.rank, own.size).count : whole}};
     const std::string &name = state->onnxName.empty() ? state->name : state->onnxName;
     if (auto found = scan(desc, read(place.space, place.offset, desc.bytes()), "the gradient of '" + name + "'"))
       return found;

@@ -1,7 +1,7 @@
 // Writes the trained model as ONNX from the skeleton that
 // the compiler stored in the program. Needs no protobuf.
 //
-// A skeleton in JSON (made by kedge::exporter::Skeleton::toJson):
+// A skeleton in JSON (made by kedge::exporter::ExportTemplate::toJson):
 //   {"files": ["", "gpt2.onnx.data"],          // "": the model file; others beside it
 //    "model": [PIECE...], "external": [PIECE...]}   // external: content of the data file; empty: none is
 //    written

@@ -34,7 +34,7 @@ public:
 
   QuantisedTensor eightBits() const {
     QuantisedTensor result;
-    result.format = FewBitFormat::Int8;
+    result.format = QuantizedFormat::Int8;
     result.codes = file.find(name);
     result.shape = result.codes->desc.shape;
     if (result.shape.size() != 2)
@@ -51,7 +51,7 @@ public:
     } catch (const json::exception &error) {
       fail("{}: '{}' is damaged: {}", path, key, error.what());
     }
-    const int64_t elements = TensorDesc{DType::F32, result.shape}.elements(), blocks = (elements + kFewBitBlock - 1) / kFewBitBlock;
+    const int64_t elements = TensorDesc{DType::F32, result.shape}.elements(), blocks = (elements + kQuantizedBlock - 1) / kQuantizedBlock;
     result.codes = part(name, DType::U8, (elements + 1) / 2);
     checkMap(".quant_map", fourBitTable(result.format));
     result.absmax = part(name + ".absmax", result.doubled ? DType::U8 : DType::F32, blocks);
@@ -67,8 +67,8 @@ private:
     const std::string type = state.at("quant_type");
     if (type != "nf4" && type != "fp4")
       fail("{}: '{}' is of the type {}; expected nf4 or fp4", path, name, type);
-    result.format = type == "nf4" ? FewBitFormat::NF4 : FewBitFormat::FP4;
-    expectBlock("blocksize", state.at("blocksize"), kFewBitBlock);
+    result.format = type == "nf4" ? QuantizedFormat::NF4 : QuantizedFormat::FP4;
+    expectBlock("blocksize", state.at("blocksize"), kQuantizedBlock);
     result.shape = state.at("shape").get<std::vector<int64_t>>();
     if (!TensorDesc{DType::F32, result.shape}.elements())
       fail("{}: '{}' has no elements", path, name);

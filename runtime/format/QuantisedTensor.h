@@ -1,6 +1,6 @@
 // A weight that bitsandbytes quantised, as stored in safetensors.
 #pragma once
-#include "runtime/format/FewBits.h"
+#include "runtime/format/QuantizedFormats.h"
 #include "runtime/format/TensorFile.h"
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace kedge::rt {
 /// fp4; JSON) have the rest; with double quantisation also NAME.nested_absmax and NAME.nested_quant_map.
 /// 8 bits: MODULE.weight has the codes, MODULE.SCB the largest magnitude of each row.
 struct QuantisedTensor {
-  FewBitFormat format = FewBitFormat::NF4;
+  QuantizedFormat format = QuantizedFormat::NF4;
   bool doubled = false;
   std::vector<int64_t> shape; ///< of the weight
   const TensorView *codes = nullptr, *absmax = nullptr;
@@ -24,8 +24,8 @@ struct QuantisedTensor {
   static bool hasKey(const TensorFile &file, const std::string &name);
 };
 
-/// In the order of the enumerators of FewBitFormat.
-inline constexpr const char *kFewBitNames[] = {"nf4", "fp4", "int8"};
-constexpr const char *fewBitName(FewBitFormat format) { return kFewBitNames[static_cast<size_t>(format)]; }
+/// In the order of the enumerators of QuantizedFormat.
+inline constexpr const char *kQuantizedNames[] = {"nf4", "fp4", "int8"};
+constexpr const char *quantizedName(QuantizedFormat format) { return kQuantizedNames[static_cast<size_t>(format)]; }
 
 } // namespace kedge::rt

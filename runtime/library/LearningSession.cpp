@@ -257,7 +257,7 @@ void LearningSession::exportOnnx(const std::string &path) {
   if (progress.step > 0)
     checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   rt::exportOnnx(path, *executor, image, options.model, "inference");
-  for (const auto &note : program.exportSkeleton.value("notes", nlohmann::json::array()))
+  for (const auto &note : program.exportTemplate.value("notes", nlohmann::json::array()))
     say(fmt::format("{}: {}", path, note.get<std::string>()));
 }
 

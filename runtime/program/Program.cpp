@@ -43,7 +43,7 @@ void placeShards(Program &program, const World &world) {
     if (state.desc.elements() != room)
       fail("the program is damaged: state '{}' has room for {} elements, expected {}: a part of {} on {} ranks", state.name,
            state.desc.elements(), room, elements, own.size);
-    const ElementRange part = shardOf(elements, own.rank, own.size);
+    const ElementRange part = localShardOf(elements, own.rank, own.size);
     state.view = StateView{*state.shard, part.first, 0, part.count};
   }
 }

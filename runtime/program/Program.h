@@ -1,7 +1,7 @@
 // A compiled program as structs. runtime/abi/program.md describes the format.
 #pragma once
 #include "runtime/abi/kedge_abi.h"
-#include "runtime/format/FewBits.h"
+#include "runtime/format/QuantizedFormats.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
@@ -92,7 +92,7 @@ struct State {
   StateInit init;
   std::optional<AdapterFactor> adapter;
   std::optional<Encoding> encoding; ///< set if it is part of a weight in few bits; `init` then has the weight's values
-  /// Set if the state is one rank's part of a tensor of this shape; shardOf (runtime/program/World.h) defines the parts.
+  /// Set if the state is one rank's part of a tensor of this shape; localShardOf (runtime/program/World.h) defines the parts.
   std::optional<std::vector<int64_t>> shard;
   std::optional<StateView> view; ///< not set: the state is the whole tensor. For shards it is set once the rank is known
 
@@ -256,7 +256,7 @@ struct Program {
   std::vector<InputSpec> inputs;
   std::map<std::string, Function> functions;
   CompileOptions options;
-  nlohmann::json plan, exportSkeleton;
+  nlohmann::json plan, exportTemplate;
 
   Mesh mesh; ///< of this run, once its ranks are known
 

@@ -95,7 +95,7 @@ template <size_t N> size_t indexOf(const std::string &name, const char *const (&
 
 Encoding encodingOf(const json &value) {
   constexpr const char *parts[] = {"codes", "absmax", "absmax_codes", "nested_absmax", "offset"};
-  return {static_cast<FewBitFormat>(indexOf(value.at("format"), kFewBitNames)),
+  return {static_cast<QuantizedFormat>(indexOf(value.at("format"), kQuantizedNames)),
           static_cast<EncodedPart>(indexOf(value.at("part"), parts)), value.at("double"), value.at("shape"), value.at("axis")};
 }
 
@@ -338,7 +338,7 @@ Program programOf(const json &root) {
   for (const auto &[name, entry] : root.at("functions").items())
     program.functions.emplace(name, functionOf(name, entry));
   program.plan = root.value("plan", json::object());
-  program.exportSkeleton = root.value("export", json::object());
+  program.exportTemplate = root.value("export", json::object());
   return program;
 }
 

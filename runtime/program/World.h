@@ -21,7 +21,7 @@ struct ElementRange {
 inline int64_t shardSize(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
 
 /// The elements of a tensor that a rank holds, when it is cut into parts of shardSize. A rank may hold none.
-inline ElementRange shardOf(int64_t elements, int64_t rank, int64_t ranks) {
+inline ElementRange localShardOf(int64_t elements, int64_t rank, int64_t ranks) {
   const int64_t size = shardSize(elements, ranks);
   const int64_t first = rank * size < elements ? rank * size : elements;
   return {first, first + size < elements ? size : elements - first};

@@ -1,5 +1,5 @@
 #include "runtime/train/FiniteStates.h"
-#include "runtime/comm/FirstWord.h"
+#include "runtime/comm/AgreedError.h"
 #include "runtime/format/Convert.h"
 #include "runtime/train/weights/StateValues.h"
 #include <algorithm>
@@ -82,7 +82,7 @@ std::optional<Word> firstFault(const Executor &executor) {
 } // namespace
 
 void checkStatesFinite(const Executor &executor, int64_t step, const char *consequence) {
-  failWithFirstWord(executor.communicator(), fmt::format("after step {} the ", step), firstFault(executor),
+  failWithAgreedError(executor.communicator(), fmt::format("after step {} the ", step), firstFault(executor),
                     fmt::format(": {}; a lower --lr, a longer --warmup or --clip-norm may help, and --resume goes on from the "
                                 "last checkpoint",
                                 consequence));

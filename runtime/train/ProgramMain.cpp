@@ -7,8 +7,8 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
 #include "runtime/io/Unfinished.h"
-#include "runtime/program/Worlds.h"
-#include "runtime/train/Alike.h"
+#include "runtime/program/PlansByWorld.h"
+#include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include <chrono>

@@ -5,7 +5,7 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/weights/Adapters.h"
-#include "runtime/train/Alike.h"
+#include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/report/Effects.h"
@@ -65,7 +65,7 @@ void Session::checkOptions() {
   checkWritable("--memory-report", options.memoryReport);
   checkWritable("--dump-gradients", options.dumpGradients);
   if (!options.exportOnnx.empty())
-    exportSkeleton(program, options.exportTrainingMode ? "training" : "inference");
+    exportTemplate(program, options.exportTrainingMode ? "training" : "inference");
   else if (options.exportTrainingMode)
     fail("--export-training-mode needs --export-onnx");
   for (const NamedFile &wanted : options.predict) {
@@ -221,9 +221,9 @@ int Session::run() {
 }
 
 void Session::printExportNotes() const {
-  std::vector<nlohmann::json> notes = program.exportSkeleton.value("notes", nlohmann::json::array());
+  std::vector<nlohmann::json> notes = program.exportTemplate.value("notes", nlohmann::json::array());
   if (options.exportTrainingMode)
-    for (const auto &note : program.exportSkeleton.value("training_notes", nlohmann::json::array()))
+    for (const auto &note : program.exportTemplate.value("training_notes", nlohmann::json::array()))
       notes.push_back(note);
   for (const auto &note : notes)
     say(fmt::format("{}: {}", options.exportOnnx, note.get<std::string>()));

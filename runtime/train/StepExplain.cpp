@@ -1,5 +1,5 @@
 // Why a step is not finite: it runs again, and every value is looked at.
-#include "runtime/comm/FirstWord.h"
+#include "runtime/comm/AgreedError.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Step.h"
 #include <cmath>
@@ -37,8 +37,8 @@ void StepRunner::failWith(const std::string &head, const std::optional<NonFinite
   std::optional<Word> word;
   if (found)
     word = {found->launch, fmt::format("is, on rank {}, ", world.rank) + describe(*found)};
-  failWithFirstWord(ranks, head + ": the first value that is not finite ", word, tail);
-  failWithFirstWord(ranks, head + ": ", Word{0, nothing}, tail);
+  failWithAgreedError(ranks, head + ": the first value that is not finite ", word, tail);
+  failWithAgreedError(ranks, head + ": ", Word{0, nothing}, tail);
   fail("{}", head);
 }
 
@@ -63,7 +63,7 @@ void StepRunner::refuseData(const Progress &progress, int64_t micro) {
   std::optional<Word> word;
   if (place)
     word = {0, fmt::format("row {}, element {} of {} is not finite", place->row, place->element, place->file)};
-  failWithFirstWord(executor.communicator(), fmt::format("the loss of step {} is not finite: ", progress.step), word,
+  failWithAgreedError(executor.communicator(), fmt::format("the loss of step {} is not finite: ", progress.step), word,
                     "; correct the data");
 }
 

@@ -1,5 +1,5 @@
 // Any bytes, read as an ONNX model: either a model whose parts can be used, or one kedge::Error.
-#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Support/Error.h"
 #include <cstdlib>
 
@@ -41,7 +41,7 @@ static void exportModel(const model::Model &model) {
       edits.fromState(tensor, tensor.name);
   exporter::setInferenceMode(model, edits);
   std::vector<uint8_t> blob;
-  exporter::buildSkeleton(model, edits).toJson(model, blob);
+  exporter::buildExportTemplate(model, edits).toJson(model, blob);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -34,8 +34,8 @@ ALLOWED = {
     "Analysis": LANGUAGE + ["Solver", "runtime/comm"] + RUNTIME_FACTS,
     "Interpret": LANGUAGE + ["Analysis"] + RUNTIME_FACTS,
     "Import": LANGUAGE + ["Model", "Lint", "Interpret"],
-    "Export/Skeleton": ["Support", "Model"],
-    "Export/Onnx": LANGUAGE + ["Model", "Interpret", "Export/Skeleton"],
+    "Export/Template": ["Support", "Model"],
+    "Export/Onnx": LANGUAGE + ["Model", "Interpret", "Export/Template"],
     "Export/Plan": LANGUAGE + ["Analysis"],
     "Export/Program": LANGUAGE + ["Interpret", "runtime/format"],
     "Link": ["Support"],
@@ -86,7 +86,7 @@ NAMESPACES = {
 FOREIGN = ("llvm", "mlir", "CLI", "detail", "key")
 
 # Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.
-WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Model", "Lint", "Export/Skeleton",
+WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Model", "Lint", "Export/Template",
                 *(room for room in ALLOWED if room.startswith("runtime/"))]
 WITH_FLAGS = ["tools", "runtime/program"]
 LIBRARIES = {"mlir/": [room for room in ALLOWED if room not in WITHOUT_MLIR],

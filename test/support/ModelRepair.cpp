@@ -1,7 +1,7 @@
 // kedge-model-repair IN.onnx OUT.onnx: writes IN as an exported file would have it after --repair, untrained;
 // the tests compare what both files compute, and what lint says of the second.
-#include "lib/Export/Skeleton/ModelDiff.h"
-#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Export/Template/ModelDiff.h"
+#include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Lint/Lint.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/OnnxWriter.h"
@@ -18,7 +18,7 @@ static void repairFile(const std::string &from, const std::string &to) {
     std::printf("%s\n", change.c_str());
   std::vector<uint8_t> blob;
   nlohmann::json skeleton =
-      exporter::buildSkeleton(loaded, exporter::editsBetween(loaded, model)).toJson(loaded, blob);
+      exporter::buildExportTemplate(loaded, exporter::editsBetween(loaded, model)).toJson(loaded, blob);
   rt::writeOnnx(skeleton, blob.data(), blob.size(), from, to,
                 [](const std::string &name) -> rt::ExportedState {
                   fail("'{}' is no state: nothing was trained here", name);

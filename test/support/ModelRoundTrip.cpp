@@ -1,6 +1,6 @@
 // kedge-model-roundtrip IN.onnx OUT.onnx [--external]: takes every numeric initializer of IN as a state of a
 // program and writes OUT from the skeleton; the tests compare both files with ONNX's own tools.
-#include "lib/Export/Skeleton/Skeleton.h"
+#include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/OnnxWriter.h"
 #include <cstdio>
@@ -30,11 +30,11 @@ static void roundTrip(const std::string &from, const std::string &to, bool exter
     bytes[tensor.name] = tensor.bytes();
     states[tensor.name] = {bytes[tensor.name].data, {runtimeType(tensor.dtype), tensor.dims}, {}};
   }
-  exporter::SkeletonOptions options;
+  exporter::ExportTemplateOptions options;
   if (external)
     options.maxModelBytes = 1;
   std::vector<uint8_t> blob;
-  nlohmann::json skeleton = exporter::buildSkeleton(source, edits, options).toJson(source, blob);
+  nlohmann::json skeleton = exporter::buildExportTemplate(source, edits, options).toJson(source, blob);
   rt::writeOnnx(skeleton, blob.data(), blob.size(), from, to,
                 [&](const std::string &name) { return states.at(name); });
 }

@@ -8,7 +8,7 @@
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
 #include "driver/SavedIr.h"
-#include "driver/Worlds.h"
+#include "driver/PlansByWorld.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "driver/Remedies.h"
@@ -64,7 +64,7 @@ int runCompile(const CompileOptions &options) {
   checkFolder("-o", options.output);
   checkReportFile(options.report);
   if ((options.model.ranks.size() > 1 || !options.replicas.empty()) && !options.printPipeline)
-    return compileWorlds(options);
+    return compilePlansByWorld(options);
   Compilation compilation(options);
   if (options.printPipeline)
     return output(options, compilation.pipelineText()), 0;

@@ -28,9 +28,9 @@ template <typename OpType> LogicalResult verifyParts(OpType op, ValueRange whole
   if (failed(verifyForm(op)))
     return failure();
   for (auto [whole, part] : llvm::zip(wholes, parts))
-    if (part.getType() != shardOf(whole.getType(), op.getRanks()))
+    if (part.getType() != localShardOf(whole.getType(), op.getRanks()))
       return op.emitOpError("takes ") << part.getType() << " for a part of " << whole.getType() << " over "
-                                      << op.getRanks() << " ranks, expected " << shardOf(whole.getType(), op.getRanks());
+                                      << op.getRanks() << " ranks, expected " << localShardOf(whole.getType(), op.getRanks());
   return success();
 }
 
@@ -46,7 +46,7 @@ template <typename OpType> LogicalResult verifySame(OpType op) {
 SmallVector<Type> shardsOf(ValueRange wholes, int64_t ranks) {
   SmallVector<Type> types;
   for (Value whole : wholes)
-    types.push_back(shardOf(whole.getType(), ranks));
+    types.push_back(localShardOf(whole.getType(), ranks));
   return types;
 }
 
@@ -74,10 +74,10 @@ template <typename OpType> struct DropUnread : OpRewritePattern<OpType> {
 };
 
 /// The own part of what was gathered is what the rank gave.
-struct OwnPartOfGathered : OpRewritePattern<OwnPartOp> {
+struct LocalShardOfGathered : OpRewritePattern<LocalShardOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(OwnPartOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(LocalShardOp op, PatternRewriter &rewriter) const override {
     bool changed = false;
     for (auto [input, output] : llvm::zip(op.getInputs(), op.getOutputs())) {
       auto gathered = input.getDefiningOp<AllGatherOp>();
@@ -98,7 +98,7 @@ bool kedge::dist::isCollective(Operation *op) {
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
   build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis, StringAttr());
 }
-void OwnPartOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
+void LocalShardOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
   build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
 }
 void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs, RankGroup group) {
@@ -122,7 +122,7 @@ template <typename OpType> static LogicalResult verifyOrder(OpType op) {
 LogicalResult ReduceScatterOp::verify() {
   return failed(verifyOrder(*this)) ? failure() : verifyParts(*this, getInputs(), getOutputs());
 }
-LogicalResult OwnPartOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
+LogicalResult LocalShardOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
 LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOutputs(), getInputs()); }
 
 LogicalResult AllReduceOp::verify() {
@@ -184,6 +184,6 @@ void ReduceScatterOp::getCanonicalizationPatterns(RewritePatternSet &patterns, M
 void AllGatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<DropUnread<AllGatherOp>>(context);
 }
-void OwnPartOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<DropUnread<OwnPartOp>, OwnPartOfGathered>(context);
+void LocalShardOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropUnread<LocalShardOp>, LocalShardOfGathered>(context);
 }

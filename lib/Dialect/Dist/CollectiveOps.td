@@ -42,7 +42,7 @@ def Dist_AllGatherOp : Dist_Op<"all_gather"> {
   let hasCanonicalizer = 1;
 }
 
-def Dist_OwnPartOp : Dist_ToShards<"own_part"> {
+def Dist_LocalShardOp : Dist_ToShards<"local_shard"> {
   let summary = "The rank's own part of tensors that are alike on all ranks; nothing is sent";
 }
 

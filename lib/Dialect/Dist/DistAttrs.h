@@ -28,7 +28,7 @@ struct RankGroup {
 /// The number of elements of a tensor of `elements` that each rank holds.
 int64_t shardElements(int64_t elements, int64_t ranks);
 /// The type of the part of a tensor that a rank holds: one dimension, padding included.
-mlir::RankedTensorType shardOf(mlir::Type whole, int64_t ranks);
+mlir::RankedTensorType localShardOf(mlir::Type whole, int64_t ranks);
 
 /// Groups of the mesh of an op's module; one rank without a mesh. `rowGroup` has all ranks that train on different rows.
 RankGroup dataGroup(mlir::Operation *op);

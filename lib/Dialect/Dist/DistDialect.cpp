@@ -69,7 +69,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
 
-RankedTensorType kedge::dist::shardOf(Type whole, int64_t ranks) {
+RankedTensorType kedge::dist::localShardOf(Type whole, int64_t ranks) {
   auto type = cast<RankedTensorType>(whole);
   return RankedTensorType::get(shardElements(type.getNumElements(), ranks), type.getElementType());
 }

@@ -7,7 +7,7 @@ using namespace kedge;
 
 namespace {
 
-bool isNarrow(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 16; }
+bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 16; }
 
 /// Whether all results of the body that depend on `value` are rounded to 16 bits or fewer on the way. False when a
 /// comparison or an integer depends on it.
@@ -16,7 +16,7 @@ bool isRoundedBeforeItLeaves(Value value) {
   llvm::DenseSet<Value> seen;
   while (!open.empty()) {
     for (Operation *user : open.pop_back_val().getUsers()) {
-      if (isa<arith::TruncFOp>(user) && isNarrow(user->getResult(0).getType()))
+      if (isa<arith::TruncFOp>(user) && isHalf(user->getResult(0).getType()))
         continue;
       if (isa<sched::YieldOp>(user) || !isa<FloatType>(user->getResult(0).getType()))
         return false;
@@ -37,7 +37,7 @@ bool isMadeOfRounded(Value value) {
     if (!seen.insert(next).second)
       continue;
     Operation *op = next.getDefiningOp();
-    if (!op && !isNarrow(next.getType()))
+    if (!op && !isHalf(next.getType()))
       return false;
     found |= !op;
     if (!op || isa<arith::ConstantOp>(op))

@@ -17,8 +17,8 @@ def Train_FusedProductOp : Op<Train_Dialect, "FusedProduct", [Pure, KernelOrDeco
 
     All tensors have one type. Shapes are those of onnx.Gemm. Results are rounded to the type once. The product itself is not
     rounded before GELU or its derivative takes it, nor Y before its rows are summed, where the library computes the epilogue;
-    where the library has no algorithm for it, the program's own kernels do, from rounded numbers. Made by kedge-join-gelu and
-    kedge-join-sums.
+    where the library has no algorithm for it, the program's own kernels do, from rounded numbers. Made by kedge-fuse-gelu and
+    kedge-fuse-sums.
   }];
   let arguments = (ins Train_Float16Tensor:$A, Train_Float16Tensor:$B, Optional<Train_Float16Tensor>:$C, StrAttr:$epilogue,
     DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB);
@@ -31,7 +31,7 @@ def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, Ke
   let summary = "op(A) op(B) in the first micro-step, accumulator + op(A) op(B) in the others";
   let description = [{
     Of matrices. The accumulator is f32 or f64, and of the operands' type or wider. The product is summed in it and rounded to its type
-    once; 16-bit gradients, which are rounded before, are no such op. Made by kedge-join-accumulation.
+    once; 16-bit gradients, which are rounded before, are no such op. Made by kedge-fuse-accumulation.
   }];
   let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$B, ONNX_Tensor:$accumulator, Train_Counter:$micro,
     DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB);

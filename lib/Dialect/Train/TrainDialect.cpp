@@ -1,7 +1,7 @@
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Dialect/Train/Quantized/FewBitOps.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
@@ -28,7 +28,7 @@ using namespace kedge::train;
 #define GET_OP_CLASSES
 #include "lib/Dialect/Train/EpilogueOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Quantized/FewBitOps.cpp.inc"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "lib/Dialect/Train/Quantized/Float8Ops.cpp.inc"
 #define GET_OP_CLASSES
@@ -49,7 +49,7 @@ void TrainDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Quantized/FewBitOps.cpp.inc"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -86,7 +86,7 @@ LogicalResult StateOp::verify() {
     return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
   if (!getSharding())
     return success();
-  Type expected = dist::shardOf(wholeType(), getSharding()->getRanks());
+  Type expected = dist::localShardOf(wholeType(), getSharding()->getRanks());
   if (getType() == expected)
     return success();
   return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " over "

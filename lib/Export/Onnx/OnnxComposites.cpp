@@ -71,15 +71,15 @@ private:
   }
   /// (a, b) -> (-b, a) of every pair.
   std::string rotated(const std::string &x) {
-    auto turned = [&](const std::string &pairs, int64_t half) {
+    auto transposed = [&](const std::string &pairs, int64_t half) {
       return w.value("Concat", {w.value("Neg", {part(pairs, half, 2 * half)}), part(pairs, 0, half)}, {axis(-1)});
     };
     if (!op.getInterleaved())
-      return turned(x, size / 2);
+      return transposed(x, size / 2);
     std::vector<int64_t> shape(shapeOf(op.getX()).vec()), pairs = shape;
     pairs.back() /= 2;
     pairs.push_back(2);
-    return reshaped(turned(reshaped(x, pairs), 1), shape);
+    return reshaped(transposed(reshaped(x, pairs), 1), shape);
   }
 
   OnnxWriter &w;

@@ -1,5 +1,5 @@
 #include "lib/Export/Onnx/OnnxWriter.h"
-#include "lib/Export/Skeleton/SkeletonProto.h"
+#include "lib/Export/Template/ExportTemplateProto.h"
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"

@@ -47,7 +47,7 @@ model::DType dtypeOf(Type element) {
 }
 
 /// A scale or zero point against x: one number, one along `axis`, or one per block of it.
-Value spread(NodeContext &node, Value parameter, Value x) {
+Value broadcast(NodeContext &node, Value parameter, Value x) {
   OpBuilder &b = node.builder;
   int64_t rank = rankOf(x), block = node.node.attrInt("block_size", 0);
   if (elementCount(shapeOf(parameter)) == 1 && block == 0)
@@ -96,7 +96,7 @@ void importQuantize(NodeContext &node) {
   OpBuilder &b = node.builder;
   GradientBuilder math{b, node.loc};
   Value given = node.require(0), x = numbers(node, 0);
-  Value quotient = math.div(x, spread(node, numbers(node, 1), x));
+  Value quotient = math.div(x, broadcast(node, numbers(node, 1), x));
   model::DType type = quantisedType(node);
   auto range = rangeOf(type);
   if (!range) {
@@ -105,7 +105,7 @@ void importQuantize(NodeContext &node) {
   }
   Value rounded = onnx::RoundOp::create(b, node.loc, quotient);
   if (Value zero = numbers(node, 2))
-    rounded = math.add(rounded, spread(node, zero, x));
+    rounded = math.add(rounded, broadcast(node, zero, x));
   Value clipped = onnx::ClipOp::create(b, node.loc, rounded, scalarLike(b, node.loc, x, range->low),
                                        scalarLike(b, node.loc, x, range->high));
   auto from = std::make_shared<Quantised>(
@@ -140,13 +140,13 @@ void importDequantize(NodeContext &node) {
   GradientBuilder math{b, node.loc};
   Value scale = node.require(1), x = numbers(node, 0), difference = x;
   if (Value zero = numbers(node, 2))
-    difference = math.sub(x, spread(node, zero, x));
+    difference = math.sub(x, broadcast(node, zero, x));
   if (node.has(2) && elementOf(node.require(0)).isInteger(32)) // more digits than f32 has
-    difference = castTo(node, math.sub(node.require(0), spread(node, node.require(2), x)), b.getF32Type());
+    difference = castTo(node, math.sub(node.require(0), broadcast(node, node.require(2), x)), b.getF32Type());
   Type element = elementOf(scale);
   if (int64_t type = node.node.attrInt("output_dtype", 0))
     element = node.elementType(static_cast<model::DType>(type));
-  Value y = castTo(node, math.mul(difference, spread(node, numbers(node, 1), x)), element);
+  Value y = castTo(node, math.mul(difference, broadcast(node, numbers(node, 1), x)), element);
   auto from = node.imported(0).quantised;
   if (from && sameValue(from->scale, scale) && sameValue(from->zero, node.operand(2)) && isa<FloatType>(elementOf(from->source)))
     y = straightThrough(node, y, *from);

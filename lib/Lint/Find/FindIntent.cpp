@@ -20,10 +20,10 @@ const Node *makerOf(const model::Graph &graph, const std::string &value) {
 /// The node that makes a value's numbers: what moves or retypes them is passed over.
 const Node *sourceOf(const model::Graph &graph, std::string value) {
   static const std::set<std::string> moves = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"};
-  const Node *maker = makerOf(graph, value);
-  while (maker && maker->domain.empty() && moves.count(maker->opType))
-    maker = makerOf(graph, maker->input(0));
-  return maker;
+  const Node *producer = makerOf(graph, value);
+  while (producer && producer->domain.empty() && moves.count(producer->opType))
+    producer = makerOf(graph, producer->input(0));
+  return producer;
 }
 
 /// Cross-entropy and bce-with-logits make probabilities of their input themselves.

@@ -9,10 +9,10 @@ namespace {
 
 /// "ones", "zeros_like_2", "c_lifted_tensor_0", "lifted_tensor_1": what torch.export calls values that no parameter goes into.
 bool isConstant(const std::string &value) {
-  static const std::set<std::string> makers = {"ones",      "zeros",      "full",      "ones_like", "zeros_like",   "full_like",
+  static const std::set<std::string> producers = {"ones",      "zeros",      "full",      "ones_like", "zeros_like",   "full_like",
                                                "new_ones",  "new_zeros",  "new_full",  "eye",       "arange",       "lifted_tensor",
                                                "linspace", "scalar_tensor"};
-  return value.starts_with("c_") || makers.count(value.substr(0, value.find_last_not_of("_0123456789") + 1));
+  return value.starts_with("c_") || producers.count(value.substr(0, value.find_last_not_of("_0123456789") + 1));
 }
 
 std::set<std::string> valuesOf(const model::Graph &graph) {

@@ -16,7 +16,7 @@ public:
         batch = input->dims.front();
     for (const model::Node &node : graph.nodes)
       for (const std::string &output : node.outputs)
-        makers[output] = &node;
+        producers[output] = &node;
   }
 
   bool leads(const std::string &name) const {
@@ -24,16 +24,16 @@ public:
       return axis->second == 0;
     if (const model::ValueInfo *info = graph.findValueInfo(name); info && info->hasShape)
       return !info->dims.empty() && isBatch(info->dims.front());
-    const model::Node *maker = makerOf(name);
-    if (!maker)
+    const model::Node *producer = makerOf(name);
+    if (!producer)
       return false;
-    if (maker->is("Constant")) {
-      const std::vector<int64_t> dims = model::constantValue(*maker).dims;
+    if (producer->is("Constant")) {
+      const std::vector<int64_t> dims = model::constantValue(*producer).dims;
       return !dims.empty() && isBatch(model::Dim::of(dims.front()));
     }
-    if (maker->is("Expand"))
-      return startsWithBatch(maker->input(1));
-    return isLikeInput(*maker) && leads(maker->input(0));
+    if (producer->is("Expand"))
+      return startsWithBatch(producer->input(1));
+    return isLikeInput(*producer) && leads(producer->input(0));
   }
 
 private:
@@ -45,22 +45,22 @@ private:
   bool isBatch(const model::Dim &dim) const { return batch && dim.kind != model::Dim::Kind::Unknown && dim == *batch; }
 
   const model::Node *makerOf(const std::string &name) const {
-    auto maker = makers.find(name);
-    return maker == makers.end() ? nullptr : maker->second;
+    auto producer = producers.find(name);
+    return producer == producers.end() ? nullptr : producer->second;
   }
 
   /// `shape` is a list of sizes.
   bool startsWithBatch(const std::string &shape) const {
     if (const model::Tensor *sizes = graph.findInitializer(shape))
       return isFirstSize(*sizes);
-    const model::Node *maker = makerOf(shape);
-    if (!maker)
+    const model::Node *producer = makerOf(shape);
+    if (!producer)
       return false;
-    if (maker->is("Shape"))
-      return maker->attrInt("start", 0) == 0 && leads(maker->input(0));
-    if (maker->is("Concat") || maker->is("Identity") || maker->is("Cast"))
-      return startsWithBatch(maker->input(0));
-    return maker->is("Constant") && isFirstSize(model::constantValue(*maker));
+    if (producer->is("Shape"))
+      return producer->attrInt("start", 0) == 0 && leads(producer->input(0));
+    if (producer->is("Concat") || producer->is("Identity") || producer->is("Cast"))
+      return startsWithBatch(producer->input(0));
+    return producer->is("Constant") && isFirstSize(model::constantValue(*producer));
   }
 
   bool isFirstSize(const model::Tensor &sizes) const {
@@ -69,7 +69,7 @@ private:
 
   const model::Graph &graph;
   const std::map<std::string, int64_t> &axes;
-  std::map<std::string, const model::Node *> makers;
+  std::map<std::string, const model::Node *> producers;
   std::optional<model::Dim> batch;
 };
 } // namespace

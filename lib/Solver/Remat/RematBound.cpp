@@ -10,13 +10,13 @@ namespace {
 /// Effort: so that a bound takes about a second.
 constexpr size_t momentsTimesNodes = 600'000;
 constexpr int64_t workPerNode = 300'000, mostWork = 120'000'000;
-using Choice = RematMoment::Choice;
-using Runs = RematMoment::Runs;
+using Choice = ProgramPoint::Choice;
+using Runs = ProgramPoint::Runs;
 
 /// Least added cost at one moment: Lagrange multipliers for the bytes, and branching on what is held.
 class MomentBound {
 public:
-  MomentBound(RematMoment &moment, double bytesLeft, double grid, double scale)
+  MomentBound(ProgramPoint &moment, double bytesLeft, double grid, double scale)
       : moment(moment), bytesLeft(bytesLeft), grid(grid), scale(scale) {}
 
   struct Node {
@@ -27,10 +27,10 @@ public:
 
   Node relax(std::vector<Choice> choices) {
     Node node{infiniteCost, -1, std::move(choices)};
-    std::optional<RematMoment::Solution> small = moment.solve(Runs::allFree, 1, node.choices);
+    std::optional<ProgramPoint::Solution> small = moment.solve(Runs::allFree, 1, node.choices);
     if (!small || small->bytes > bytesLeft)
       return node;
-    std::optional<RematMoment::Solution> large = moment.solve(Runs::paid, 1e-9 * scale, node.choices);
+    std::optional<ProgramPoint::Solution> large = moment.solve(Runs::paid, 1e-9 * scale, node.choices);
     node.bound = large->cost - 1e-9 * scale * bytesLeft * 0;
     if (large->bytes <= bytesLeft)
       return rounded(node);
@@ -39,7 +39,7 @@ public:
       double price = (small->cost - large->cost) / (large->bytes - small->bytes);
       if (!(price > 0))
         break;
-      std::optional<RematMoment::Solution> middle = moment.solve(Runs::paid, price, node.choices);
+      std::optional<ProgramPoint::Solution> middle = moment.solve(Runs::paid, price, node.choices);
       value = middle->cost + price * (middle->bytes - bytesLeft);
       node.bound = std::max(node.bound, value);
       double corner = large->cost + price * (large->bytes - bytesLeft);
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  int differing(const RematMoment::Solution &a, const RematMoment::Solution &b) const {
+  int differing(const ProgramPoint::Solution &a, const ProgramPoint::Solution &b) const {
     int best = -1;
     for (int item = 0; item < moment.items(); ++item)
       if (a.held[item] != b.held[item] && (best < 0 || moment.itemBytes(item) > moment.itemBytes(best)))
@@ -91,7 +91,7 @@ private:
     return node;
   }
 
-  RematMoment &moment;
+  ProgramPoint &moment;
   double bytesLeft, grid, scale; ///< scale: a usual cost of a byte
 };
 
@@ -113,8 +113,8 @@ public:
     for (auto [over, node] : coarsely(tight)) {
       if (workLeft < allWork / 2)
         break;
-      std::vector<RematMoment::When> when = precedence.around(node);
-      RematMoment moment(model, node, when);
+      std::vector<ProgramPoint::When> when = precedence.around(node);
+      ProgramPoint moment(model, node, when);
       MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
       double value = at.relax(std::vector<Choice>(moment.items(), Choice::open)).bound;
       workLeft -= moment.work();
@@ -125,8 +125,8 @@ public:
     for (auto [value, node] : relaxed) {
       if (workLeft < 0 || bound >= enough)
         break;
-      std::vector<RematMoment::When> when = precedence.around(node);
-      RematMoment moment(model, node, when);
+      std::vector<ProgramPoint::When> when = precedence.around(node);
+      ProgramPoint moment(model, node, when);
       MomentBound at(moment, static_cast<double>(budget - moment.ownBytes()), grid, scale);
       MomentBound::Node root = at.relax(std::vector<Choice>(moment.items(), Choice::open));
       bound = std::max(bound, at.branch(std::move(root), enough, workLeft / 4));
@@ -160,7 +160,7 @@ RematBounds::RematBounds(const RematModel &model)
     : model(model), precedence(model), grid(costGrid(model.problem)),
       allWork(std::min(workPerNode * model.nodeCount, mostWork)) {
   for (int node : model.problem.order)
-    peak = std::max(peak, RematMoment::bytesOfRun(model, node));
+    peak = std::max(peak, ProgramPoint::bytesOfRun(model, node));
   int64_t work = 0;
   for (int node : moments())
     if (work < allWork / 2)
@@ -185,12 +185,12 @@ std::vector<int> RematBounds::moments() const {
 
 /// Returns the work that it took.
 int64_t RematBounds::screen(int node) {
-  std::vector<RematMoment::When> when = precedence.around(node);
-  RematMoment moment(model, node, when);
+  std::vector<ProgramPoint::When> when = precedence.around(node);
+  ProgramPoint moment(model, node, when);
   std::vector<Choice> open(moment.items(), Choice::open);
-  std::optional<RematMoment::Solution> least = moment.solve(Runs::allFree, 1, open);
+  std::optional<ProgramPoint::Solution> least = moment.solve(Runs::allFree, 1, open);
   peak = std::max(peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
-  std::optional<RematMoment::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
+  std::optional<ProgramPoint::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
   screened.push_back({static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infiniteCost), node});
   return moment.work();
 }

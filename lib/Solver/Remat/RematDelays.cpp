@@ -66,8 +66,8 @@ private:
     for (int other : model.problem.order) {
       if (other == node)
         for (int value : model.steps[node].inputs)
-          if (int maker = makerAgain(value); maker >= 0)
-            late.push_back(maker);
+          if (int producer = makerAgain(value); producer >= 0)
+            late.push_back(producer);
       (other == node || depends[other] ? late : order).push_back(other);
     }
     order.insert(order.end(), late.begin(), late.end());
@@ -79,9 +79,9 @@ private:
     if (model.problem.values[value].given)
       return -1;
     for (size_t i = model.producers[value].size(); i-- > 0;) {
-      int maker = model.producers[value][i];
-      if (model.steps[maker].repeatable && bytesRead(maker) <= model.bytes[value])
-        return maker;
+      int producer = model.producers[value][i];
+      if (model.steps[producer].repeatable && bytesRead(producer) <= model.bytes[value])
+        return producer;
     }
     return -1;
   }

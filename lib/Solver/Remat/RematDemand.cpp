@@ -32,12 +32,12 @@ private:
     if (touched[value] < 0)
       return best;
     double cost = std::numeric_limits<double>::infinity();
-    for (int maker : model.producers[value]) {
-      const RematNode &n = model.problem.nodes[maker];
+    for (int producer : model.producers[value]) {
+      const RematNode &n = model.problem.nodes[producer];
       bool ready =
           n.repeatable && std::all_of(n.inputs.begin(), n.inputs.end(), [&](int v) { return there(v); });
       if (ready && n.cost < cost) {
-        best = maker;
+        best = producer;
         cost = n.cost;
       }
     }
@@ -47,8 +47,8 @@ private:
   void run(int node, int depth) {
     for (int value : model.problem.nodes[node].inputs) {
       if (!there(value) && !model.producers[value].empty() && depth < 20000) {
-        if (int maker = cheapest(value); model.problem.nodes[maker].repeatable)
-          run(maker, depth + 1);
+        if (int producer = cheapest(value); model.problem.nodes[producer].repeatable)
+          run(producer, depth + 1);
       }
       touched[value] = now;
     }

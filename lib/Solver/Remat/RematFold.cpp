@@ -48,10 +48,10 @@ int RematFold::standIn(int node) const {
 int RematFold::valueFor(int value) {
   int stands = value;
   if (!model.producers[value].empty()) {
-    int maker = model.producers[value].front(), other = standIn(maker);
+    int producer = model.producers[value].front(), other = standIn(producer);
     if (other < 0)
       return -1;
-    const std::vector<int> &made = model.problem.nodes[maker].outputs,
+    const std::vector<int> &made = model.problem.nodes[producer].outputs,
                            &there = model.problem.nodes[other].outputs;
     size_t output = std::find(made.begin(), made.end(), value) - made.begin();
     if (output >= there.size())
@@ -110,7 +110,7 @@ int RematFold::foldedLayer(int layer) const {
   if (layer < 0 || layer >= all)
     return layer;
   int at = static_cast<int>(static_cast<int64_t>(layer) * left / all);
-  if (spread == Spread::inTurn)
+  if (broadcast == Broadcast::inTurn)
     at = layer == 0 ? 0 : layer == all - 1 ? left - 1 : left - 2 - (all - 2 - layer) % (left - 2);
   return at < firstOut ? at : at + leftOut;
 }
@@ -239,8 +239,8 @@ int RematFold::sameInFold(int node) const {
   return exists ? region.nodes[block][place.position] : node;
 }
 
-std::vector<int> RematFold::unfold(const std::vector<int> &sequence, Spread how, bool patient) {
-  spread = how;
+std::vector<int> RematFold::unfold(const std::vector<int> &sequence, Broadcast how, bool patient) {
+  broadcast = how;
   std::vector<int> patience =
       patient ? std::vector<int>(model.valueCount, std::numeric_limits<int>::max()) : patienceOf(sequence);
   Completion whole(model, patience);

@@ -73,9 +73,9 @@ public:
       up(rung);
     }
     if (!stopped() && options.lowestBudget == 0)
-      squeeze();
+      lowerSmallestPeak();
     if (options.lowestBudget == 0)
-      easeJumps();
+      refineSteepSteps();
     if (options.lowestBudget == 0)
       delay(lowest);
   }
@@ -192,7 +192,7 @@ private:
   }
 
   /// Lowers the smallest peak by ever smaller steps.
-  void squeeze() {
+  void lowerSmallestPeak() {
     for (int64_t step = std::max<int64_t>(1, base / rungsPerPeak / 2), failures = 0;
          step > 0 && step >= base / 1000 && failures < 3 && !stopped();) {
       std::vector<int> start = front.smallestPeak().sequence;
@@ -206,12 +206,12 @@ private:
 
   /// A plan on a rung has the rung's bytes to the last one, and may be packed a little above them. Where the next plan costs
   /// more, one that is a little smaller is worth a short walk; where it costs much more, one that is smaller by a hundredth, too.
-  void easeJumps() {
-    easeJumps(300, model.requiredCost / 400, options.workPerRung);
-    easeJumps(100, model.requiredCost / 100, options.workPerRung / 3);
+  void refineSteepSteps() {
+    refineSteepSteps(300, model.requiredCost / 400, options.workPerRung);
+    refineSteepSteps(100, model.requiredCost / 100, options.workPerRung / 3);
   }
 
-  void easeJumps(int64_t part, double jump, int64_t work) {
+  void refineSteepSteps(int64_t part, double jump, int64_t work) {
     std::vector<RematFront::Entry> before = front.all();
     for (size_t i = 0; i + 1 < before.size() && !stopped(); ++i) {
       int64_t eased = before[i].peak - before[i].peak / part;

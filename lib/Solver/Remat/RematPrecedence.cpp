@@ -32,8 +32,8 @@ void RematPrecedence::addAll(int node) {
     add(other);
 }
 
-std::vector<RematMoment::When> RematPrecedence::around(int node) const {
-  using When = RematMoment::When;
+std::vector<ProgramPoint::When> RematPrecedence::around(int node) const {
+  using When = ProgramPoint::When;
   std::vector<When> result(model.nodeCount, When::unknown);
   for (int other = 0; other < model.nodeCount; ++other)
     result[other] = has(before[node], other)  ? When::before

@@ -1,6 +1,6 @@
 // Which first runs must come before which, and what that alone holds at each of them.
 #pragma once
-#include "lib/Solver/Remat/RematMoment.h"
+#include "lib/Solver/Remat/ProgramPoint.h"
 
 namespace kedge::solver {
 
@@ -9,7 +9,7 @@ public:
   explicit RematPrecedence(const RematModel &model);
 
   /// Whether the first runs of the others must be before or after that of `node`.
-  std::vector<RematMoment::When> around(int node) const;
+  std::vector<ProgramPoint::When> around(int node) const;
 
   /// About what the first run of each required node takes in any order where nothing is made again: what
   /// nodes before it make and nodes after it read, and what it reads and makes itself.

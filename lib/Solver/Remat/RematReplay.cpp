@@ -45,11 +45,11 @@ private:
         first[node] = static_cast<int>(step);
       last[node] = static_cast<int>(step);
     }
-    std::vector<int> maker(problem.values.size(), -1);
+    std::vector<int> producer(problem.values.size(), -1);
     for (int node = 0; node < count; ++node)
       if (problem.nodes[node].required)
         for (int value : problem.nodes[node].outputs)
-          maker[value] = node;
+          producer[value] = node;
     for (int node = 0; node < count; ++node) {
       const RematNode &n = problem.nodes[node];
       if ((n.required && times[node] == 0) || (!n.repeatable && times[node] > 1))
@@ -60,7 +60,7 @@ private:
         if (last[other] > first[node])
           return false;
       for (int value : n.outputs)
-        if (maker[value] >= 0 && first[maker[value]] > first[node])
+        if (producer[value] >= 0 && first[producer[value]] > first[node])
           return false;
     }
     return true;

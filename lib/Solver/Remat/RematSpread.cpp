@@ -33,7 +33,7 @@ private:
 
 } // namespace
 
-void RematSequence::spread(const std::vector<int> &sequence) {
+void RematSequence::broadcast(const std::vector<int> &sequence) {
   int count = static_cast<int>(sequence.size()), size = roomFor(count);
   clear(size);
   for (int value = 0; value < model.valueCount; ++value)

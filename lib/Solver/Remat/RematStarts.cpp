@@ -1,6 +1,6 @@
 #include "lib/Solver/Remat/RematStarts.h"
 #include "lib/Solver/Remat/RematDemand.h"
-#include "lib/Solver/Remat/RematMoment.h"
+#include "lib/Solver/Remat/ProgramPoint.h"
 #include <algorithm>
 
 namespace kedge::solver {
@@ -81,16 +81,16 @@ namespace {
 /// comes later.
 std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
   const RematProblem &problem = model.problem;
-  std::vector<RematMoment::When> when(model.nodeCount, RematMoment::When::unknown);
+  std::vector<ProgramPoint::When> when(model.nodeCount, ProgramPoint::When::unknown);
   for (size_t i = 0; i < problem.order.size(); ++i)
     when[problem.order[i]] =
-        static_cast<int>(i) < step ? RematMoment::When::before : RematMoment::When::after;
-  RematMoment moment(model, problem.order[step], when);
+        static_cast<int>(i) < step ? ProgramPoint::When::before : ProgramPoint::When::after;
+  ProgramPoint moment(model, problem.order[step], when);
   double bytes = 1;
   for (const RematValue &value : problem.values)
     bytes += static_cast<double>(value.bytes);
   double price = 256 * std::max(model.requiredCost, 1e-300) / bytes;
-  std::vector<RematMoment::Choice> open(moment.items(), RematMoment::Choice::open);
+  std::vector<ProgramPoint::Choice> open(moment.items(), ProgramPoint::Choice::open);
   std::vector<char> madeLater(model.valueCount);
   for (size_t i = step + 1; i < problem.order.size(); ++i)
     for (int value : problem.nodes[problem.order[i]].outputs)
@@ -99,7 +99,7 @@ std::vector<std::vector<char>> keptAtMoment(const RematModel &model, int step) {
   std::vector<char> last;
   static constexpr int prices = 48;
   for (int i = 0; i < prices; ++i, price *= 0.75) {
-    std::optional<RematMoment::Solution> solution = moment.solve(RematMoment::Runs::paid, price, open);
+    std::optional<ProgramPoint::Solution> solution = moment.solve(ProgramPoint::Runs::paid, price, open);
     if (!solution || solution->held == last)
       continue;
     last = solution->held;

@@ -5,7 +5,7 @@
 
 namespace kedge::solver {
 
-/// As RematMoment, but it knows what is held now. Values that are missing now and needed later are run at
+/// As ProgramPoint, but it knows what is held now. Values that are missing now and needed later are run at
 /// least once, before that moment or after it; those that a first run up to the moment reads are run before
 /// it, and once more where they are not held there. What is held now, or made first on the way, costs a run
 /// only where it is not held at the moment. Bytes have a price, so that it is a smallest cut.

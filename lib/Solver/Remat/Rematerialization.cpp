@@ -165,9 +165,9 @@ private:
     climbLadder(few, plans, ladder);
     addMomentStarts(few, plans);
     for (const RematFront::Entry &plan : plans.all())
-      for (RematFold::Spread spread : {RematFold::Spread::neighbours, RematFold::Spread::inTurn})
+      for (RematFold::Broadcast broadcast : {RematFold::Broadcast::neighbours, RematFold::Broadcast::inTurn})
         for (bool patient : {false, true})
-          front.add(fold.unfold(plan.sequence, spread, patient));
+          front.add(fold.unfold(plan.sequence, broadcast, patient));
   }
 
   RematPlan unbounded(const RematFront::Entry &entry, int64_t budget) const {

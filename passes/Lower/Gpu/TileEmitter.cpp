@@ -106,7 +106,7 @@ void TileEmitter::storePoints() {
 
 // Elements of a row lie in one bank's neighbours, those of a column kPitch apart; threads then write along the tile dim.
 void TileEmitter::storeTiles() {
-  SmallVector<std::pair<unsigned, Value>> turned;
+  SmallVector<std::pair<unsigned, Value>> transposed;
   for (auto [output, access] : llvm::enumerate(nest.outputs)) {
     if (!plan.isTransposed(access))
       continue;
@@ -115,9 +115,9 @@ void TileEmitter::storeTiles() {
     Value mine = arith::MulIOp::create(b, loc, place.column, number(kPitch));
     for (int64_t slot = 0; slot < kRows; ++slot)
       element.store(element.address(shared, arith::AddIOp::create(b, loc, mine, rowOf(slot))), scalars.at(nest.yield().getOperand(output), slot));
-    turned.push_back({output, shared});
+    transposed.push_back({output, shared});
   }
-  if (turned.empty())
+  if (transposed.empty())
     return;
   mlir::gpu::BarrierOp::create(b, loc);
   for (int64_t number = 0; number < kRows; ++number) {
@@ -125,7 +125,7 @@ void TileEmitter::storeTiles() {
     ThreadPlace::Slot slot = slotAt(row, place.column);
     Value from = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, place.number(kPitch)), place.column);
     place.guarded(slot.valid, [&] {
-      for (auto [output, shared] : turned) {
+      for (auto [output, shared] : transposed) {
         ElementMemory stored = storedMemory(nest.outputs[output]);
         stored.store(memory.outputAddress(output, slot.indices), stored.load(stored.address(shared, from)));
       }
@@ -135,16 +135,16 @@ void TileEmitter::storeTiles() {
 
 void TileEmitter::emit() {
   enterTile();
-  SmallVector<unsigned> turned;
+  SmallVector<unsigned> transposed;
   for (auto [number, input] : llvm::enumerate(nest.inputs))
     if (plan.isTransposed(input)) {
-      turned.push_back(number);
+      transposed.push_back(number);
       loadTile(number);
     }
-  if (!turned.empty())
+  if (!transposed.empty())
     mlir::gpu::BarrierOp::create(b, loc);
   enterSlots();
-  for (unsigned input : turned)
+  for (unsigned input : transposed)
     for (Value &value : scalars.known[nest.body().getArgument(input)])
       value = gpuMemory(ops, nest.inputs[input].element).load(value);
   scalars.wantAll();

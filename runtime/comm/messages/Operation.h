@@ -126,11 +126,11 @@ private:
   bool post(int slot) override;
   void complete(int) override {}
   void rewind() override;
-  int64_t giver() const { return givers[static_cast<size_t>(world.rank)]; }
+  int64_t sender() const { return senders[static_cast<size_t>(world.rank)]; }
   bool givesAny() const;
   void fillAlone();
 
-  std::vector<int64_t> givers; ///< by rank; Collective::kNobody where nothing comes
+  std::vector<int64_t> senders; ///< by rank; Collective::kNobody where nothing comes
   std::vector<Bytes> pieces;
   bool fillsAll = false; ///< copy own bytes, and set what nobody sends to zero
   bool isFilled = false;

@@ -12,17 +12,17 @@ constexpr size_t kMessageBytes = size_t(4) << 20;
 
 void TransferOperation::configure(int64_t from, int64_t to, const void *source, void *destination, size_t count,
                                   const char *name) {
-  givers.assign(static_cast<size_t>(world.size), Collective::kNobody);
+  senders.assign(static_cast<size_t>(world.size), Collective::kNobody);
   for (int64_t rank = 0; rank < world.size; ++rank)
     if (rank != from && (to == kAll || to == rank))
-      givers[static_cast<size_t>(rank)] = from;
+      senders[static_cast<size_t>(rank)] = from;
   pieces.assign(1, {static_cast<const char *>(source), static_cast<char *>(destination), count});
   fillsAll = false;
   shown = name;
 }
 
 void TransferOperation::configure(const Collective &what) {
-  givers = what.givers;
+  senders = what.senders;
   for (const CollectiveTensor &tensor : what.tensors)
     pieces.push_back({static_cast<const char *>(tensor.input), static_cast<char *>(tensor.output),
                       static_cast<size_t>(tensor.elements) * dtypeSize(tensor.type)});
@@ -33,7 +33,7 @@ void TransferOperation::configure(const Collective &what) {
 
 bool TransferOperation::givesAny() const {
   for (int64_t rank = 0; rank < world.size; ++rank)
-    if (rank != world.rank && givers[static_cast<size_t>(rank)] == world.rank)
+    if (rank != world.rank && senders[static_cast<size_t>(rank)] == world.rank)
       return true;
   return false;
 }
@@ -48,15 +48,15 @@ void TransferOperation::fillAlone() {
   if (!fillsAll || std::exchange(isFilled, true))
     return;
   for (const Bytes &piece : pieces)
-    if (giver() == world.rank)
+    if (sender() == world.rank)
       std::memcpy(piece.destination, piece.source, piece.count);
-    else if (giver() == Collective::kNobody)
+    else if (sender() == Collective::kNobody)
       std::memset(piece.destination, 0, piece.count);
 }
 
 bool TransferOperation::post(int slot) {
   fillAlone();
-  const bool receives = giver() != Collective::kNobody && giver() != world.rank;
+  const bool receives = sender() != Collective::kNobody && sender() != world.rank;
   while (next < pieces.size() && sent == pieces[next].count) {
     ++next;
     sent = 0;
@@ -66,9 +66,9 @@ bool TransferOperation::post(int slot) {
   const Bytes &piece = pieces[next];
   const size_t part = std::min(piece.count - sent, kMessageBytes);
   if (receives)
-    receive(slot, giver(), piece.destination + sent, part);
+    receive(slot, sender(), piece.destination + sent, part);
   for (int64_t rank = 0; rank < world.size; ++rank)
-    if (rank != world.rank && givers[static_cast<size_t>(rank)] == world.rank)
+    if (rank != world.rank && senders[static_cast<size_t>(rank)] == world.rank)
       send(slot, rank, piece.source + sent, part);
   sent += part;
   return true;

@@ -150,7 +150,7 @@ private:
   }
 
   T dot(const S *a, const S *b, int64_t count) const {
-    if constexpr (kIsNarrow<S>) {
+    if constexpr (kIsHalf<S>) {
       constexpr int64_t kPart = 128;
       T left[kPart], right[kPart], sum = 0;
       for (int64_t i = 0; i < count; i += kPart) {

@@ -53,7 +53,7 @@ template <typename S> struct RowFinish {
 /// are positions of the result's space. S: element type; E: type in the tile's panels.
 template <typename S, typename E, bool Back> class ImageProduct final : public LibraryKernel {
   using T = Compute<S>;
-  static constexpr bool kRounds = kIsNarrow<S>;
+  static constexpr bool kRounds = kIsHalf<S>;
 
 public:
   /// `images`, `weights`, `bias`: input indices; bias -1: none.
@@ -62,17 +62,17 @@ public:
         rows_(Back ? c.groupChannels() : c.groupFilters()), columns_(Back ? c.inSize() : c.outSize()),
         depth_((Back ? c.groupFilters() : c.groupChannels()) * c.taps()),
         joined_(c.groups == 1 && c.batch > 1 && columns_ <= kSmallPlane && bias < 0),
-        spread_(!joined_ && c.batch * c.groups >= threads), finishes_(kRounds || joined_),
+        broadcast_(!joined_ && c.batch * c.groups >= threads), finishes_(kRounds || joined_),
         plan_(planGemm<E>(rows_, places(), depth_, team(), finishes_)),
         planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, places(), depth_, team(), finishes_))) {}
 
-  size_t workspaceBytes() const override { return planBytes_ * (spread_ ? threads_ : 1); }
+  size_t workspaceBytes() const override { return planBytes_ * (broadcast_ ? threads_ : 1); }
 
   KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     int64_t jobs = joined_ ? 1 : c_.batch * c_.groups;
-    if (!spread_) {
+    if (!broadcast_) {
       for (int64_t job = 0; job < jobs; ++job)
         one(in, out, job, static_cast<char *>(workspace));
       return;
@@ -84,7 +84,7 @@ public:
 
 private:
   int64_t places() const { return joined_ ? c_.batch * columns_ : columns_; } ///< columns of a product
-  int team() const { return spread_ ? 1 : threads_; }
+  int team() const { return broadcast_ ? 1 : threads_; }
 
   /// All images, or a group of one.
   void one(Inputs in, Outputs out, int64_t job, char *scratch) const {
@@ -148,7 +148,7 @@ private:
   int images_, weights_, bias_, threads_;
   int64_t rows_, columns_, depth_; ///< of an image's product: rows x depth times depth x columns
   bool joined_;                    ///< one product of all images
-  bool spread_;                    ///< every thread takes whole products
+  bool broadcast_;                    ///< every thread takes whole products
   bool finishes_;                  ///< sums go to the result when they are complete
   GemmPlan plan_;
   size_t planBytes_;
@@ -159,26 +159,26 @@ private:
 template <typename S, typename E> class WeightProduct final : public LibraryKernel {
   using T = Compute<S>;
   using Listed = std::conditional_t<std::is_same_v<E, uint16_t>, S, T>;
-  static constexpr bool kRounds = kIsNarrow<S>;
+  static constexpr bool kRounds = kIsHalf<S>;
 
 public:
   WeightProduct(const ConvShape &c, int x, int dy, int threads)
       : c_(c), x_(x), dy_(dy), threads_(threads), rows_(c.groupFilters()),
         columns_(c.groupChannels() * c.taps()), depth_(c.batch * c.outSize()),
-        spread_(c.groups >= threads && c.groups > 1),
-        plan_(planGemm<E>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds)),
-        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, spread_ ? 1 : threads, kRounds))),
+        broadcast_(c.groups >= threads && c.groups > 1),
+        plan_(planGemm<E>(rows_, columns_, depth_, broadcast_ ? 1 : threads, kRounds)),
+        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, broadcast_ ? 1 : threads, kRounds))),
         rowsBytes_(alignedBytes(kMostColumns * gemmPanelRowBytes<S>(depth_))) {}
 
-  size_t workspaceBytes() const override { return planBytes_ * (spread_ ? threads_ : 1) + rowsBytes_ * threads_; }
+  size_t workspaceBytes() const override { return planBytes_ * (broadcast_ ? threads_ : 1) + rowsBytes_ * threads_; }
 
   KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     char *scratch = static_cast<char *>(workspace);
-    char *lists = scratch + planBytes_ * (spread_ ? threads_ : 1);
+    char *lists = scratch + planBytes_ * (broadcast_ ? threads_ : 1);
     int64_t groups = c_.groups;
-    if (!spread_) {
+    if (!broadcast_) {
       for (int64_t group = 0; group < groups; ++group)
         one(in, out, group, scratch, lists);
       return;
@@ -279,7 +279,7 @@ private:
   ConvShape c_;
   int x_, dy_, threads_;
   int64_t rows_, columns_, depth_;
-  bool spread_;
+  bool broadcast_;
   GemmPlan plan_;
   size_t planBytes_, rowsBytes_;
 };

@@ -135,7 +135,7 @@ private:
   }
 
   /// Whether two classes make whole rows: steps of two would be stored one by one.
-  bool weaves() const { return !kIsNarrow<S> && c_.stride[2] == 2 && c_.in[2] > 1; }
+  bool weaves() const { return !kIsHalf<S> && c_.stride[2] == 2 && c_.in[2] > 1; }
 
   Class classOf(const Band &band, const Space &residue) const {
     Class at;
@@ -160,7 +160,7 @@ private:
           if (step == 1)
             return this->sumRows(taps, chosen, bias, band.lines, to, pitch);
           this->sumLine(taps, chosen, bias, band.lines);
-          spread(band.lines, taps, to, pitch, step);
+          broadcast(band.lines, taps, to, pitch, step);
         });
     }
   }
@@ -179,7 +179,7 @@ private:
         this->sumLine(taps, chosen, bias, line + plane * taps.rows * taps.pitch);
       });
     }
-    if constexpr (!kIsNarrow<S>)
+    if constexpr (!kIsHalf<S>)
       for (int64_t plane = 0; plane < at.size[0]; ++plane) {
         const int64_t from = plane * at.size[1] * band.count[2];
         this->rows_.inTurns(at.size[1], c_.in[2], lines[0] + from, lines[1] + from, band.count[2],
@@ -202,7 +202,7 @@ private:
     });
   }
 
-  static void spread(const T *line, const StencilTaps<T> &taps, S *to, int64_t pitch, int64_t step) {
+  static void broadcast(const T *line, const StencilTaps<T> &taps, S *to, int64_t pitch, int64_t step) {
     for (int64_t r = 0; r < taps.rows; ++r, line += taps.pitch, to += pitch)
       for (int64_t i = 0; i < taps.width; ++i)
         to[i * step] = static_cast<S>(line[i]);

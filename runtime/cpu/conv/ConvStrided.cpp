@@ -85,8 +85,8 @@ public:
   StridedBack(const ConvShape &c, int results, int weights, int bias, int threads)
       : c_(c), results_(results), weights_(weights), bias_(bias), threads_(threads),
         joined_(c.groups == 1 && c.batch > 1 && c.inSize() <= kSmallPlane * c.stride[0] * c.stride[1] * c.stride[2]),
-        spread_(!joined_ && c.batch * c.groups >= threads) {
-    const int team = spread_ ? 1 : threads;
+        broadcast_(!joined_ && c.batch * c.groups >= threads) {
+    const int team = broadcast_ ? 1 : threads;
     for (int64_t d = 0; d < c.stride[0]; ++d)
       for (int64_t h = 0; h < c.stride[1]; ++h)
         for (int64_t w = 0; w < c.stride[2]; ++w) {
@@ -100,13 +100,13 @@ public:
         }
   }
 
-  size_t workspaceBytes() const override { return planBytes_ * (spread_ ? threads_ : 1); }
+  size_t workspaceBytes() const override { return planBytes_ * (broadcast_ ? threads_ : 1); }
 
   KernelWork work() const override { return c_.work(rows()); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     const int64_t jobs = joined_ ? 1 : c_.batch * c_.groups;
-    if (!spread_) {
+    if (!broadcast_) {
       for (int64_t job = 0; job < jobs; ++job)
         one(in, out, job, static_cast<char *>(workspace));
       return;
@@ -180,7 +180,7 @@ private:
   ConvShape c_;
   int results_, weights_, bias_, threads_;
   bool joined_; ///< one product of all images for each class
-  bool spread_; ///< every thread takes whole images
+  bool broadcast_; ///< every thread takes whole images
   bool hasGaps_ = false; ///< classes without taps
   std::vector<ResidueClass> classes_;
   std::vector<GemmPlan> plans_;

@@ -177,12 +177,12 @@ protected:
   /// Elements of a line that sumRows needs for rows of a plane.
   int64_t lineOf(const Space &results) const {
     const int64_t pitch = results[2] + reach_[2];
-    return kIsNarrow<S> || isOneRow(results[2], pitch) ? results[1] * pitch : 0;
+    return kIsHalf<S> || isOneRow(results[2], pitch) ? results[1] * pitch : 0;
   }
 
   /// Sums of the taps for the rows of a plane of results.
   void sumRows(const StencilTaps<T> &taps, const T *weights, T start, T *line, S *to, int64_t toPitch) const {
-    if constexpr (!kIsNarrow<S>)
+    if constexpr (!kIsHalf<S>)
       if (!isOneRow(taps.width, taps.pitch))
         return rows_.sums(taps, weights, start, to, toPitch);
     sumLine(taps, weights, start, line);

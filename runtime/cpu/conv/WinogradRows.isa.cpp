@@ -119,7 +119,7 @@ void source(const float *rows, int64_t pitch, int64_t tiles, int64_t lanes, floa
 }
 
 /// Rows (1, 0), (1, 1), (1, -1) and (0, -1) of A times two values.
-template <typename V> inline void spread(V first, V second, V *to) {
+template <typename V> inline void broadcast(V first, V second, V *to) {
   to[0] = first, to[1] = first + second, to[2] = first - second, to[3] = -second;
 }
 
@@ -131,12 +131,12 @@ void gradient(const float *rows, int64_t pitch, int64_t tiles, int64_t lanes, fl
     for (int64_t lane = 0; lane < lanes; lane += W::L) {
       const float *from = rows + 2 * t * lanes + lane;
       V left[4], right[4];
-      spread(W::load(from), W::load(from + pitch), left);
-      spread(W::load(from + lanes), W::load(from + lanes + pitch), right);
+      broadcast(W::load(from), W::load(from + pitch), left);
+      broadcast(W::load(from + lanes), W::load(from + lanes + pitch), right);
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         V row[4];
-        spread(left[i], right[i], row);
+        broadcast(left[i], right[i], row);
 #pragma GCC unroll 4
         for (int j = 0; j < 4; ++j)
           W::store(to + (4 * i + j) * matrix + t * lanes + lane, row[j]);

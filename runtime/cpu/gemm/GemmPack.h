@@ -1,8 +1,8 @@
 // Packs matrices into the panels that GemmTile reads. 16-bit
 // source elements are widened here for the float tile.
 #pragma once
-#include "runtime/cpu/isa/NarrowRows.h"
-#include "runtime/cpu/gemm/TurnedRows.h"
+#include "runtime/cpu/isa/HalfRows.h"
+#include "runtime/cpu/gemm/TransposedRows.h"
 #include "runtime/format/Float16.h"
 #include <algorithm>
 #include <cstdint>
@@ -90,15 +90,15 @@ void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes
 
 } // namespace detail
 
-template <typename S> constexpr bool kIsNarrow = std::is_same_v<S, BFloat16> || std::is_same_v<S, Float16>;
+template <typename S> constexpr bool kIsHalf = std::is_same_v<S, BFloat16> || std::is_same_v<S, Float16>;
 
 /// dst[r * dstStride + i] = src[r * srcStride + i] for i < n, converted to D.
 template <typename S, typename D>
 void convertRows(int64_t rows, int64_t n, const S *src, int64_t srcStride, D *dst, int64_t dstStride) {
-  if constexpr (kIsNarrow<S> && std::is_same_v<D, float>)
-    narrowRows<S>().widen(rows, n, &src->bits, srcStride, dst, dstStride);
-  else if constexpr (kIsNarrow<D> && std::is_same_v<S, float>)
-    narrowRows<D>().round(rows, n, src, srcStride, &dst->bits, dstStride);
+  if constexpr (kIsHalf<S> && std::is_same_v<D, float>)
+    halfRows<S>().widen(rows, n, &src->bits, srcStride, dst, dstStride);
+  else if constexpr (kIsHalf<D> && std::is_same_v<S, float>)
+    halfRows<D>().round(rows, n, src, srcStride, &dst->bits, dstStride);
   else
     for (int64_t r = 0; r < rows; ++r)
       std::copy_n(src + r * srcStride, n, dst + r * dstStride);
@@ -108,7 +108,7 @@ void convertRows(int64_t rows, int64_t n, const S *src, int64_t srcStride, D *ds
 template <typename T, typename S>
 void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride, int64_t rows,
                      int64_t columns) {
-  if constexpr (kIsNarrow<S>) {
+  if constexpr (kIsHalf<S>) {
     constexpr int64_t kSide = 32;
     T turned[kSide * kSide];
     for (int64_t r = 0; r < rows; r += kSide)
@@ -121,7 +121,7 @@ void storeTransposed(const T *src, int64_t srcStride, S *dst, int64_t dstStride,
   }
   int64_t doneRows = 0;
   if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
-    if (const TurnedRows turned = turnedRows())
+    if (const TransposedRows turned = transposedRows())
       return turned(dst, dstStride, src, srcStride, columns, rows);
     if (columns % 4 == 0) {
       doneRows = rows / 4 * 4;
@@ -150,7 +150,7 @@ void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) 
   }
   if constexpr (std::is_same_v<T, float> && std::is_same_v<S, float>) {
     if (src.columnStride == 1) {
-      if (const TurnedRows turned = turnedRows())
+      if (const TransposedRows turned = transposedRows())
         return turned(dst, width, src.base, src.rowStride, lanes, k);
       int64_t wholeLanes = lanes / 4 * 4, wholeK = k / 4 * 4;
       for (int64_t p = 0; p < wholeK; p += 4)
@@ -163,7 +163,7 @@ void packPanel(T *dst, int64_t width, Strided<S> src, int64_t lanes, int64_t k) 
       return;
     }
   }
-  if constexpr (std::is_same_v<T, float> && kIsNarrow<S>) {
+  if constexpr (std::is_same_v<T, float> && kIsHalf<S>) {
     if (src.rowStride == 1) {
       convertRows(k, lanes, src.base, src.columnStride, dst, width);
       return;

@@ -1,7 +1,7 @@
 // onnx.MatMul and onnx.Gemm for all number types.
 #include "runtime/calls/Product.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/gemm/FewBitPanels.h"
+#include "runtime/cpu/gemm/QuantizedPanels.h"
 #include "runtime/cpu/Registration.h"
 #include <cstring>
 
@@ -23,18 +23,18 @@ template <typename S, typename T, typename D> class FloatProduct final : public 
   static constexpr bool kRounds = !std::is_same_v<T, D>;
 
 public:
-  FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<FewBitOperand> fewBits, int threads)
+  FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<QuantizedOperand> fewBits, int threads)
       : product_(std::move(product)), addend_(addend), addsToResult_(addsToResult), fewBits_(std::move(fewBits)), threads_(threads),
-        spread_(product_.batches() > 1 && product_.batches() >= threads),
+        broadcast_(product_.batches() > 1 && product_.batches() >= threads),
         inBf16Tile_(std::is_same_v<S, BFloat16> && hasBf16Tile()) {
     int64_t m = product_.m, n = product_.n, k = product_.k;
-    int team = spread_ ? 1 : threads;
+    int team = broadcast_ ? 1 : threads;
     plan_ = inBf16Tile_ ? planGemm<uint16_t>(m, n, k, team, kRounds) : planGemm<T>(m, n, k, team, kRounds);
     planBytes_ = alignedBytes(gemmWorkspaceBytes<S>(m, n, k, team, kRounds));
     biasBytes_ = addend_.isBias() && !std::is_same_v<S, T> ? alignedBytes(sizeof(T) * n) : 0;
   }
 
-  size_t workspaceBytes() const override { return biasBytes_ + planBytes_ * (spread_ ? threads_ : 1); }
+  size_t workspaceBytes() const override { return biasBytes_ + planBytes_ * (broadcast_ ? threads_ : 1); }
 
   KernelWork work() const override { return product_.work(); }
 
@@ -48,7 +48,7 @@ public:
     char *scratch = static_cast<char *>(workspace);
     const T *bias = readBias(c, scratch);
     scratch += biasBytes_;
-    if (spread_) {
+    if (broadcast_) {
       parallelParts(threads_, product_.batches(),
                     [&](int64_t i) { one(a, b, c, bias, y, i, scratch + threadSlot() * planBytes_, 1); });
     } else {
@@ -157,9 +157,9 @@ private:
   Product product_;
   Addend addend_;
   bool addsToResult_; ///< C is of the result's type, which begins with it, or lies on it
-  std::optional<FewBitOperand> fewBits_;
+  std::optional<QuantizedOperand> fewBits_;
   int threads_;
-  bool spread_; ///< every thread takes whole matrices
+  bool broadcast_; ///< every thread takes whole matrices
   bool inBf16Tile_;
   GemmPlan plan_;
   size_t planBytes_, biasBytes_;
@@ -196,7 +196,7 @@ template <typename T> std::unique_ptr<LibraryKernel> integerProduct(Product p, A
 
 template <typename S>
 std::unique_ptr<LibraryKernel> floatProduct(const LibraryCall &call, Product product, Addend addend,
-                                            std::optional<FewBitOperand> fewBits, int threads) {
+                                            std::optional<QuantizedOperand> fewBits, int threads) {
   using T = Compute<S>;
   DType in = call.inputs[0].type, out = call.outputs[0].type;
   if (in == out)
@@ -207,7 +207,7 @@ std::unique_ptr<LibraryKernel> floatProduct(const LibraryCall &call, Product pro
 }
 
 std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product product, Addend addend,
-                                           std::optional<FewBitOperand> fewBits, int threads) {
+                                           std::optional<QuantizedOperand> fewBits, int threads) {
   if (fewBits && (product.m == 0 || call.inputs[0].type == DType::F64))
     failCall(call, "a product of a weight in few bits has rows, and sums in f32");
   const bool isWide = isWideSum(call);
@@ -233,7 +233,7 @@ void registerMatMul() {
     registerKernel(name, [=](const LibraryCall &given, int threads) {
       if (hasPaddedRows(given))
         failCall(given, "rows are padded for CUDA alone");
-      std::optional<FewBitOperand> fewBits = readFewBitOperand(given);
+      std::optional<QuantizedOperand> fewBits = readQuantizedOperand(given);
       const LibraryCall call = fewBits ? withWholeOperand(given, *fewBits) : given;
       Product product = read(call);
       const Addend addend = hasAddend ? readGemmAddend(call, product) : Addend();

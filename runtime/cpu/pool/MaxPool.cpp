@@ -46,14 +46,14 @@ struct Indices {
     const int64_t base = plane * p.inSize();
     if (columnMajor)
       for (int64_t o = 0; o < count; ++o)
-        to[o] = base + turned(p, best[o]);
+        to[o] = base + transposed(p, best[o]);
     else
       for (int64_t o = 0; o < count; ++o)
         to[o] = base + best[o];
   }
 
 private:
-  static int64_t turned(const PoolShape &p, int64_t place) {
+  static int64_t transposed(const PoolShape &p, int64_t place) {
     return (place % p.in[2] * p.in[1] + place / p.in[2] % p.in[1]) * p.in[0] + place / (p.in[2] * p.in[1]);
   }
 };

@@ -11,8 +11,8 @@ using namespace calls;
 /// spread(inputs, plane, sums, scratch) adds up a plane of dX, in `sums`, which are zeros before. Sums are made in dX itself, which
 /// shares no bytes with inputs (sched::mayOverwrite); those of 16-bit types in the thread's memory, and rounded once.
 /// `scratchBytes`: what spread needs for a thread; `work`: of all planes.
-template <typename S, typename Spread>
-std::unique_ptr<LibraryKernel> planeGradient(const PoolShape &p, int threads, size_t scratchBytes, KernelWork work, Spread spread) {
+template <typename S, typename Broadcast>
+std::unique_ptr<LibraryKernel> planeGradient(const PoolShape &p, int threads, size_t scratchBytes, KernelWork work, Broadcast broadcast) {
   using T = Compute<S>;
   constexpr bool kInPlace = std::is_same_v<S, T>;
   const size_t sumBytes = kInPlace ? 0 : alignedBytes(sizeof(T) * p.inSize());
@@ -24,7 +24,7 @@ std::unique_ptr<LibraryKernel> planeGradient(const PoolShape &p, int threads, si
         S *result = static_cast<S *>(out[0]) + plane * p.inSize();
         T *sums = kInPlace ? reinterpret_cast<T *>(result) : reinterpret_cast<T *>(memory);
         std::fill_n(sums, p.inSize(), T(0));
-        spread(in, plane, sums, memory + sumBytes);
+        broadcast(in, plane, sums, memory + sumBytes);
         if constexpr (!kInPlace)
           convertRows(1, p.inSize(), sums, 0, result, 0);
       }

@@ -27,7 +27,7 @@ public:
       : gpu(gpu), ranks(ranks), group(ranks.groupOf(launch)), launch(launch), stream(stream) {
     const Collective what = collectiveOf(call);
     kind = what.kind;
-    givers = what.givers;
+    senders = what.senders;
     operation = what.reduction == Reduction::Max ? nccl::Operation::Max : nccl::Operation::Sum;
     for (size_t i = 0; i < what.tensors.size(); ++i) {
       const CollectiveTensor &tensor = what.tensors[i];
@@ -72,9 +72,9 @@ private:
                            "padding cannot be cleared");
   }
 
-  int64_t giver() const { return givers[static_cast<size_t>(group.own.rank)]; }
+  int64_t sender() const { return senders[static_cast<size_t>(group.own.rank)]; }
   bool isBroadcast() const {
-    return givers.front() != Collective::kNobody && std::all_of(givers.begin(), givers.end(), [&](int64_t rank) { return rank == givers.front(); });
+    return senders.front() != Collective::kNobody && std::all_of(senders.begin(), senders.end(), [&](int64_t rank) { return rank == senders.front(); });
   }
 
   /// What needs no other rank: own tensors, and zeros where nobody gives any.
@@ -82,9 +82,9 @@ private:
     const Driver &driver = gpu.driver();
     for (const Carried &tensor : tensors) {
       const auto to = reinterpret_cast<CUdeviceptr>(tensor.output), from = reinterpret_cast<CUdeviceptr>(tensor.input);
-      if (tensor.elements != 0 && giver() == Collective::kNobody)
+      if (tensor.elements != 0 && sender() == Collective::kNobody)
         driver.check(driver.memsetD8Async(to, 0, tensor.elements, stream), "a tensor that no rank gives cannot be cleared");
-      else if (tensor.elements != 0 && giver() == group.own.rank && !isBroadcast())
+      else if (tensor.elements != 0 && sender() == group.own.rank && !isBroadcast())
         driver.check(driver.memcpyDtoDAsync(to, from, tensor.elements, stream), "a rank's own tensor cannot be copied");
     }
   }
@@ -93,13 +93,13 @@ private:
     const nccl::Library &nccl = ranks.library();
     const int64_t own = group.own.rank;
     if (isBroadcast())
-      return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()),
+      return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type, static_cast<int>(sender()),
                                    group.handle, stream));
     for (int64_t rank = 0; rank < group.own.size; ++rank)
-      if (rank != own && givers[static_cast<size_t>(rank)] == own)
+      if (rank != own && senders[static_cast<size_t>(rank)] == own)
         expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), group.handle, stream));
-    if (giver() != own && giver() != Collective::kNobody)
-      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(giver()), group.handle, stream));
+    if (sender() != own && sender() != Collective::kNobody)
+      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(sender()), group.handle, stream));
   }
 
   void add(const Carried &tensor) {
@@ -141,7 +141,7 @@ private:
   const Launch &launch;
   CUstream stream;
   CollectiveKind kind = CollectiveKind::AllReduce;
-  std::vector<int64_t> givers; ///< of a transfer
+  std::vector<int64_t> senders; ///< of a transfer
   nccl::Operation operation = nccl::Operation::Sum;
   std::vector<Carried> tensors;
 };
@@ -175,7 +175,7 @@ std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, cons
                                               CUstream stream) {
   std::vector<PartLaunch::Part> parts;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const ElementRange own = shardOf(call.inputs[i].elements(), world.rank, world.size);
+    const ElementRange own = localShardOf(call.inputs[i].elements(), world.rank, world.size);
     const size_t size = dtypeSize(call.inputs[i].type);
     parts.push_back({places.inputs[i] + static_cast<size_t>(own.first) * size, places.outputs[i],
                      static_cast<size_t>(own.count) * size, call.outputs[i].bytes()});
@@ -195,7 +195,7 @@ std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const 
   if (!ranks)
     fail("the program is damaged: {} at {} for {} ranks in a job of one", launch.library, launch.loc, wanted);
   const World own = groupOf(call, ranks->mesh(), ranks->world().rank).own;
-  if (launch.library == "dist.own_part")
+  if (launch.library == "dist.local_shard")
     return makePartLaunch(gpu, own, call, places, stream);
   return std::make_unique<CollectiveLaunch>(gpu, *ranks, launch, call, places, stream);
 }

@@ -5,7 +5,7 @@
 
 namespace kedge::rt::cuda {
 
-/// The launch of a collective, or of dist.own_part. `ranks` may be null if the program has one rank.
+/// The launch of a collective, or of dist.local_shard. `ranks` may be null if the program has one rank.
 std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch, const LaunchPlaces &places,
                                               CUstream stream);
 

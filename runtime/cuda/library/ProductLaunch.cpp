@@ -10,15 +10,15 @@ void ProductLaunch::enqueue() {
   const MatmulShape &shape = calls.shape;
   const uint64_t bytes = static_cast<uint64_t>(shape.m * shape.rowY * shape.batch) * calls.offsetsA.size() *
                          dtypeSize(shape.type);
-  if (calls.spreads)
-    spreadAddend();
+  if (calls.broadcasts)
+    broadcastAddend();
   if (!state) {
     // Sums of nothing; an addend of such a product is refused when the launch is made.
-    if (bytes != 0 && !calls.spreads)
+    if (bytes != 0 && !calls.broadcasts)
       driver.check(driver.memsetD8Async(places.operand(calls.result), 0, bytes, gpu.stream()), "a result cannot be cleared");
     return;
   }
-  const bool whole = calls.addend >= 0 && !shape.bias && !calls.spreads;
+  const bool whole = calls.addend >= 0 && !shape.bias && !calls.broadcasts;
   const CUdeviceptr c = whole ? places.operand(calls.addend) : places.operand(calls.result);
   for (size_t call = 0; call < calls.offsetsA.size(); ++call)
     multiply(static_cast<int64_t>(call), c);
@@ -57,7 +57,7 @@ void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
 }
 
 /// Rare (a Gemm with beta or alpha, or whose C is a column): by copies, so that no kernel has to exist for it.
-void ProductLaunch::spreadAddend() {
+void ProductLaunch::broadcastAddend() {
   const MatmulShape &shape = calls.shape;
   if (shape.m == 0 || shape.n == 0)
     return;

@@ -16,7 +16,7 @@ private:
   friend class CublasLt;
   struct State;
   void multiply(int64_t call, CUdeviceptr c);
-  void spreadAddend();
+  void broadcastAddend();
   void doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows);
   void doubleRows(CUdeviceptr y, uint64_t element);
   void copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source, uint64_t sourcePitch,

@@ -88,7 +88,7 @@ public:
     const int64_t ranks = static_cast<int64_t>(parts.size());
     for (int64_t rank = 0; rank < ranks; ++rank) {
       const TensorView &part = partOf(entry.name, rank);
-      const ElementRange range = shardOf(elements, rank, ranks);
+      const ElementRange range = localShardOf(elements, rank, ranks);
       if (part.desc.elements() != range.count || part.desc.type != source.type)
         fail("{}: rank {}'s part of '{}' is {}, expected {} elements of {}", path, rank, entry.name, describe(part.desc),
              range.count, dtypeName(source.type));

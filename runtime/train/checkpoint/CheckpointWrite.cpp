@@ -103,7 +103,7 @@ void addFile(ordered_json &manifest, const std::string &name, const FileFacts &f
 }
 
 /// This rank's parts of the tensors of one file.
-std::vector<TensorOut> ownParts(const Executor &executor, const std::vector<NamedState> &states) {
+std::vector<TensorOut> localShards(const Executor &executor, const std::vector<NamedState> &states) {
   std::vector<TensorOut> tensors;
   for (const NamedState &entry : states)
     if (entry.state->shard)
@@ -119,12 +119,12 @@ std::vector<TensorOut> ownParts(const Executor &executor, const std::vector<Name
 /// Every rank writes; rank 0 notes the files of all.
 void writeParts(const std::string &folder, const Executor &executor, ordered_json &manifest) {
   Communicator &ranks = *executor.communicator();
-  const RankGroup writers = firstParts(ranks), own = ownParts(ranks);
+  const RankGroup writers = firstParts(ranks), own = localShards(ranks);
   const bool writes = own.members == writers.members; // the others hold the same
   manifest["parts"] = {{"ranks", writers.own.size}, {"tensors", ordered_json::object()}};
   ranks.barrier(); // the folder is there
   forEachFile(executor.program(), [&](const char *file, const std::vector<NamedState> &states) {
-    const std::vector<TensorOut> tensors = ownParts(executor, states);
+    const std::vector<TensorOut> tensors = localShards(executor, states);
     if (tensors.empty())
       return;
     for (const NamedState &entry : states)

@@ -20,16 +20,16 @@ bool copiesFromModel(const nlohmann::json &pieces) {
 
 } // namespace
 
-const nlohmann::json &exportSkeleton(const Program &program, const char *mode) {
-  if (const auto edited = program.exportSkeleton.find("refused"); edited != program.exportSkeleton.end())
+const nlohmann::json &exportTemplate(const Program &program, const char *mode) {
+  if (const auto edited = program.exportTemplate.find("refused"); edited != program.exportTemplate.end())
     fail("--export-onnx: the program was compiled from '{}', which was edited: the exported file would have the graph from "
          "before the edit; use --export-safetensors",
          edited->get<std::string>());
-  auto found = program.exportSkeleton.find(mode);
-  if (found != program.exportSkeleton.end() && found->is_null())
+  auto found = program.exportTemplate.find(mode);
+  if (found != program.exportTemplate.end() && found->is_null())
     fail("--export-onnx-adapters: the model's products lie in functions that several nodes call, where no adapter can be put; "
          "inline the functions, or use --export-onnx or --export-adapter");
-  if (found == program.exportSkeleton.end())
+  if (found == program.exportTemplate.end())
     fail("--export-onnx: the program '{}' holds no {} model to export: compile it again", program.name, mode);
   return *found;
 }
@@ -37,7 +37,7 @@ const nlohmann::json &exportSkeleton(const Program &program, const char *mode) {
 void exportOnnx(const std::string &path, const Executor &executor, const ProgramImage &image,
                 const std::string &model, const char *mode) {
   const Program &program = executor.program();
-  const nlohmann::json &skeleton = exportSkeleton(program, mode);
+  const nlohmann::json &skeleton = exportTemplate(program, mode);
   const std::string modelPath = !model.empty()          ? model
                                 : program.files.empty() ? std::string()
                                                         : program.files[0].path;

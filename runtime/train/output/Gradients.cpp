@@ -59,16 +59,16 @@ const char *GradientTools::wholeOf(const State &state, const GradientPlace &plac
   if (!place.shard)
     return executor.read(place.space, place.offset, static_cast<uint64_t>(elements) * size);
   Communicator &ranks = *executor.communicator();
-  const World world = ranks.world(), mine = ownParts(ranks).own;
+  const World world = ranks.world(), mine = localShards(ranks).own;
   const RankGroup holders = firstParts(ranks);
-  const auto bytesOf = [&](int64_t holder) { return static_cast<size_t>(shardOf(elements, holder, mine.size).count) * size; };
+  const auto bytesOf = [&](int64_t holder) { return static_cast<size_t>(localShardOf(elements, holder, mine.size).count) * size; };
   const char *own = executor.read(place.space, place.offset, bytesOf(mine.rank));
   if (world.isFirst()) {
     gathered.resize(static_cast<size_t>(elements) * size);
     std::memcpy(gathered.data(), own, bytesOf(0));
   }
   for (int64_t holder = 1; holder < mine.size; ++holder) {
-    const size_t at = static_cast<size_t>(shardOf(elements, holder, mine.size).first) * size;
+    const size_t at = static_cast<size_t>(localShardOf(elements, holder, mine.size).first) * size;
     ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], own, gathered.data() + at, bytesOf(holder));
   }
   return world.isFirst() ? gathered.data() : nullptr;

@@ -72,8 +72,8 @@ Uses inputsOf(const Options &options, const Program &program) {
 }
 
 bool hasDataFile(const Program &program, const char *mode) {
-  const auto skeleton = program.exportSkeleton.find(mode);
-  return skeleton != program.exportSkeleton.end() && !skeleton->value("external", nlohmann::json::array()).empty();
+  const auto skeleton = program.exportTemplate.find(mode);
+  return skeleton != program.exportTemplate.end() && !skeleton->value("external", nlohmann::json::array()).empty();
 }
 
 void addExport(Uses &uses, const std::string &flag, const std::string &path, const Program &program, const char *mode) {

@@ -26,9 +26,9 @@ template <typename Visit> void forSlices(const TensorSource &source, const std::
 
 std::vector<float> absmaxOf(const Encoding &encoding, const TensorSource &source) {
   const int64_t elements = TensorDesc{DType::F32, encoding.whole}.elements();
-  std::vector<float> absmax(static_cast<size_t>((elements + kFewBitBlock - 1) / kFewBitBlock));
+  std::vector<float> absmax(static_cast<size_t>((elements + kQuantizedBlock - 1) / kQuantizedBlock));
   forSlices(source, encoding.whole, [&](const float *values, int64_t first, int64_t count) {
-    encodeFourBits(encoding.format, values, count, first + count == elements, nullptr, absmax.data() + first / kFewBitBlock);
+    encodeFourBits(encoding.format, values, count, first + count == elements, nullptr, absmax.data() + first / kQuantizedBlock);
   });
   return absmax;
 }
@@ -91,7 +91,7 @@ std::vector<float> floatsOf(const State &state, const char *bytes) {
 
 void encodeWeight(const State &state, const TensorSource &source, char *destination) {
   const Encoding &encoding = *state.encoding;
-  if (encoding.format == FewBitFormat::Int8)
+  if (encoding.format == QuantizedFormat::Int8)
     return encodeEightBits(state, source, destination);
   if (encoding.part == EncodedPart::Codes) {
     const int64_t elements = TensorDesc{DType::F32, encoding.whole}.elements();
@@ -116,10 +116,10 @@ void encodeWeight(const State &state, const TensorSource &source, char *destinat
 
 namespace {
 
-void checkAlike(const Encoding &encoding, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
+void checkAcrossRanks(const Encoding &encoding, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
                 const std::string &name) {
-  const auto kind = [](FewBitFormat format, bool doubled) {
-    return std::string(fewBitName(format)) + (doubled ? " with --double-quantize" : "");
+  const auto kind = [](QuantizedFormat format, bool doubled) {
+    return std::string(quantizedName(format)) + (doubled ? " with --double-quantize" : "");
   };
   const std::string found = kind(tensor.format, tensor.doubled), expected = kind(encoding.format, encoding.doubled);
   if (found != expected)
@@ -127,11 +127,11 @@ void checkAlike(const Encoding &encoding, const QuantisedTensor &tensor, const s
   std::vector<int64_t> shape(tensor.shape);
   for (size_t k = 0; k < perm.size() && perm.size() == shape.size(); ++k)
     shape[k] = tensor.shape[static_cast<size_t>(perm[k])];
-  const bool isTurned = !perm.empty() && tensor.format != FewBitFormat::Int8;
-  if (shape != encoding.whole || isTurned)
+  const bool isTransposed = !perm.empty() && tensor.format != QuantizedFormat::Int8;
+  if (shape != encoding.whole || isTransposed)
     fail("{}: '{}' is quantised as {}{}, the program takes {}: these are weights of another model{}", path, name,
-         shapeText(tensor.shape), isTurned ? ", and stored transposed in the model" : "", shapeText(encoding.whole),
-         isTurned ? ", or its codes would lie in another order" : "");
+         shapeText(tensor.shape), isTransposed ? ", and stored transposed in the model" : "", shapeText(encoding.whole),
+         isTransposed ? ", or its codes would lie in another order" : "");
 }
 
 } // namespace
@@ -139,15 +139,15 @@ void checkAlike(const Encoding &encoding, const QuantisedTensor &tensor, const s
 void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
                    const std::string &name, char *destination) {
   const Encoding &encoding = *state.encoding;
-  checkAlike(encoding, tensor, perm, path, name);
+  checkAcrossRanks(encoding, tensor, perm, path, name);
   const auto copy = [&](const TensorView *view) { std::memcpy(destination, view->data, view->desc.bytes()); };
   switch (encoding.part) {
   case EncodedPart::Codes:
-    if (tensor.format != FewBitFormat::Int8)
+    if (tensor.format != QuantizedFormat::Int8)
       return copy(tensor.codes);
     return transposeRange(destination, DType::I8, encoding.whole, tensor.codes->data, DType::I8, perm, 0, tensor.codes->desc.elements());
   case EncodedPart::Absmax:
-    if (tensor.format != FewBitFormat::Int8)
+    if (tensor.format != QuantizedFormat::Int8)
       return copy(tensor.absmax);
     for (int64_t k = 0; k < tensor.absmax->desc.elements(); ++k) // a scale here
       storeDouble(DType::F32, destination, k, static_cast<double>(static_cast<float>(loadAsDouble(DType::F32, tensor.absmax->data, k)) / 127.0f));
@@ -185,7 +185,7 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
   const int64_t elements = TensorDesc{DType::F32, encoding.whole}.elements();
   std::vector<float> values(static_cast<size_t>(elements));
   const char *bytes = fetch(codes);
-  if (encoding.format == FewBitFormat::Int8) {
+  if (encoding.format == QuantizedFormat::Int8) {
     const Rows rows = rowsOf(encoding);
     for (int64_t k = 0; k < elements; ++k)
       values[static_cast<size_t>(k)] = static_cast<float>(static_cast<int8_t>(bytes[k])) * absmax[static_cast<size_t>(rows.of(k))];
@@ -194,7 +194,7 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
   for (int64_t k = 0; k < elements; ++k) {
     const auto byte = static_cast<uint8_t>(bytes[k / 2]);
     const float value = fourBitTable(encoding.format)[k % 2 == 0 ? byte >> 4 : byte & 15];
-    values[static_cast<size_t>(k)] = value * absmax[static_cast<size_t>(k / kFewBitBlock)];
+    values[static_cast<size_t>(k)] = value * absmax[static_cast<size_t>(k / kQuantizedBlock)];
   }
   return values;
 }

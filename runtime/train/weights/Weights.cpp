@@ -176,7 +176,7 @@ private:
   TensorSource givenSource(const State &state, const TensorView &view) {
     if (const auto codes = QuantisedTensor::find(*given, sources.weights, matched.names.at(state.onnxName)))
       fail("{}: '{}' is quantised by bitsandbytes: compile the program with --quantize '^{}$={}'{}, and freeze it", sources.weights,
-           state.onnxName, state.onnxName, fewBitName(codes->format), codes->doubled ? " --double-quantize" : "");
+           state.onnxName, state.onnxName, quantizedName(codes->format), codes->doubled ? " --double-quantize" : "");
     const std::vector<int64_t> expected = state.fileShape();
     if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
       fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
@@ -315,8 +315,8 @@ Originals::Originals(Executor &executor, const ProgramImage &image, const Weight
 Originals::~Originals() = default;
 
 bool Originals::has(const State &state) const {
-  const bool isNarrow = state.desc.type == DType::F16 || state.desc.type == DType::BF16;
-  return state.role == StateRole::Frozen && isNarrow && !state.encoding && state.init.type == DType::F32 && isModelTensor(state);
+  const bool isHalf = state.desc.type == DType::F16 || state.desc.type == DType::BF16;
+  return state.role == StateRole::Frozen && isHalf && !state.encoding && state.init.type == DType::F32 && isModelTensor(state);
 }
 
 const char *Originals::fetch(const State &state) {

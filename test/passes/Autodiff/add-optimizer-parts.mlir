@@ -12,7 +12,7 @@
 // CHECK: %[[ALL:.*]] = onnx.Add %[[AB]], %[[CD]]
 // CHECK: %[[ODD:.*]] = onnx.ReduceSumSquare {{.*}} : (tensor<3xf32>) -> tensor<f32>
 // CHECK: onnx.Add %[[ALL]], %[[ODD]]
-// TWO: dist.own_part {{.*}} : (tensor<2x4xf32>) -> tensor<4xf32>
+// TWO: dist.local_shard {{.*}} : (tensor<2x4xf32>) -> tensor<4xf32>
 // TWO-COUNT-2: onnx.Slice {{.*}} : (tensor<4xf32>) -> tensor<2xf32>
 // TWO: %[[AB:.*]] = onnx.Add
 // TWO: dist.all_reduce %[[AB]] {{.*}}kind = "sum", order = "tree", ranks = 2 : i64}

@@ -14,7 +14,7 @@
 // ONE: train.state parameter @v tensor<2xf32> {sharding = #dist.sharding<[4] over "data" = 3>}
 // ONE-LABEL: func.func @step
 // ONE-SAME: %[[W:[a-z0-9]+]]: tensor<2x4xf32>
-// ONE: %[[OWN:.*]] = dist.own_part %[[W]] {{.*}} : (tensor<2x4xf32>) -> tensor<3xf32>
+// ONE: %[[OWN:.*]] = dist.local_shard %[[W]] {{.*}} : (tensor<2x4xf32>) -> tensor<3xf32>
 // ONE: %[[NEW:.*]], %[[BUF:.*]] = train.momentum %[[OWN]], %{{.*}} : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, {{.*}}) -> (tensor<3xf32>, tensor<3xf32>)
 // ONE: %[[WHOLE:.*]] = dist.all_gather %[[NEW]] {{.*}} -> tensor<2x4xf32>
 // ONE: return %[[WHOLE]], %[[BUF]]
@@ -48,7 +48,7 @@
 // BLOCKS: train.state state @q.absmax1 tensor<2xf32> {{.*}}sharding = #dist.sharding<[4] over "data" = 2>}
 // BLOCKS-LABEL: func.func @update
 // BLOCKS-SAME: %[[Q:[a-z0-9]+]]: tensor<32x32xf32> {{[^,]*}}, %[[C:[a-z0-9]+]]: tensor<512xui8>
-// BLOCKS: %[[P:.*]] = dist.own_part %[[Q]] {{.*}} : (tensor<32x32xf32>) -> tensor<512xf32>
+// BLOCKS: %[[P:.*]] = dist.local_shard %[[Q]] {{.*}} : (tensor<32x32xf32>) -> tensor<512xf32>
 // BLOCKS: %[[B:.*]] = onnx.Reshape %[[P]] {{.*}} -> tensor<2x256xf32>
 // BLOCKS: %[[D:.*]] = onnx.Reshape %[[C]] {{.*}} -> tensor<2x256xui8>
 // BLOCKS: = train.adam8bit %[[B]], %[[D]], %{{.*}} -> (tensor<2x256xf32>, tensor<2x256xui8>, tensor<2xf32>, tensor<2x256xui8>, tensor<2xf32>)

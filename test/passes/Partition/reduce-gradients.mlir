@@ -43,8 +43,8 @@
 // DATA: dist.reduce_scatter
 // Sums over data are there: a rank takes its part of them.
 // REPLICA: dist.all_reduce %{{.*}} {axis = "replica"
-// REPLICA: dist.own_part {{.*}} : (tensor<6xf32>) -> tensor<2xf32>
-// REPLICA: dist.own_part {{.*}} : (tensor<3xf32>) -> tensor<1xf32>
+// REPLICA: dist.local_shard {{.*}} : (tensor<6xf32>) -> tensor<2xf32>
+// REPLICA: dist.local_shard {{.*}} : (tensor<3xf32>) -> tensor<1xf32>
 // REPLICA: dist.reduce_scatter %{{.*}} {axis = "replica"
 // REPLICA: dist.all_gather %{{.*}} {axis = "replica"
 // REPLICA: dist.all_gather %{{.*}} {{{[^,]*}}, ranks = 4 : i64}

@@ -60,13 +60,13 @@ func.func @evaluation(%x: tensor<64x64xf32>)
 // CHECK-LABEL: func.func @part
 // CHECK: sched.library "reader"
 // CHECK: sched.library "whole"
-// CHECK-NEXT: sched.library "dist.own_part"
+// CHECK-NEXT: sched.library "dist.local_shard"
 // CHECK-NEXT: sched.library "update"
 func.func @part(%x: tensor<256xf32>, %w: tensor<4xf32> {train.binding = #train.binding<state @w>})
     -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<256xf32>, tensor<4xf32>) {
   %r = sched.library "reader"(%w) {} : (tensor<4xf32>) -> tensor<4xf32>
   %v = sched.library "whole"(%x) {} : (tensor<256xf32>) -> tensor<256xf32>
-  %p = sched.library "dist.own_part"(%v) {axis = "data", ranks = 64 : i64} : (tensor<256xf32>) -> tensor<4xf32>
+  %p = sched.library "dist.local_shard"(%v) {axis = "data", ranks = 64 : i64} : (tensor<256xf32>) -> tensor<4xf32>
   %new = sched.library "update"(%w, %p) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %new, %v, %r : tensor<4xf32>, tensor<256xf32>, tensor<4xf32>
 }

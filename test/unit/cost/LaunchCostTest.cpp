@@ -255,7 +255,7 @@ TEST_F(LaunchCostTest, CopiesTakeTheLinkToTheHost) {
   EXPECT_DOUBLE_EQ(secondsOf(cost, device), device.launchSeconds + 4194304 / 32e9);
 }
 
-TEST_F(LaunchCostTest, CollectivesSendAllButTheRanksOwnPart) {
+TEST_F(LaunchCostTest, CollectivesSendAllButTheRanksLocalShard) {
   const char *text = R"(func.func @f(%x: tensor<4096xf32>) -> tensor<1024xf32> {
     %y = sched.library "dist.reduce_scatter"(%x) {ranks = 4 : i64} {collective} : (tensor<4096xf32>) -> tensor<1024xf32>
     return %y : tensor<1024xf32> })";
@@ -270,7 +270,7 @@ TEST_F(LaunchCostTest, CollectivesSendAllButTheRanksOwnPart) {
     return %y : tensor<4096xbf16> })");
   EXPECT_EQ(cost.bytesRead, 2.0 * 2 * 4096 * 3 / 4);
   cost = costOfLast(R"(func.func @f(%x: tensor<4096xf32>) -> tensor<1024xf32> {
-    %y = sched.library "dist.own_part"(%x) {ranks = 4 : i64} {collective} : (tensor<4096xf32>) -> tensor<1024xf32>
+    %y = sched.library "dist.local_shard"(%x) {ranks = 4 : i64} {collective} : (tensor<4096xf32>) -> tensor<1024xf32>
     return %y : tensor<1024xf32> })");
   EXPECT_NE(cost.kind, WorkKind::Collective); // nothing is sent
 }

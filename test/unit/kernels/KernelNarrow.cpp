@@ -1,6 +1,6 @@
 // Products of 16-bit operands on every set of instructions that this machine has: bounds that follow from the format and
 // the length of sums, places that do not matter, and what leaves the format's range.
-#include "runtime/cpu/isa/NarrowRows.h"
+#include "runtime/cpu/isa/HalfRows.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
 #include <limits>
@@ -160,7 +160,7 @@ TEST(KernelNarrow, NanAndInfinityStayInTheirRow) {
 
 /// All 65536 values, and floats around every one of them.
 template <typename S> void checkConversions() {
-  const cpu::NarrowRows &rows = cpu::narrowRows<S>();
+  const cpu::HalfRows &rows = cpu::halfRows<S>();
   constexpr int64_t kCount = 1 << 16;
   std::vector<uint16_t> bits(kCount), back(kCount);
   std::vector<float> wide(kCount), near(kCount);

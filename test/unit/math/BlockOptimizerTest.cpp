@@ -3,7 +3,7 @@
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/format/FewBits.h"
+#include "runtime/format/QuantizedFormats.h"
 #include "test/support/CompiledFunction.h"
 #include <cmath>
 #include <cstring>

@@ -33,8 +33,8 @@ TEST(RematLayers, AreFoundForwardAndBackward) {
   EXPECT_TRUE(backward.backwards);
   // A gradient's layer is that of the forward value it reads.
   int gradient = backward.nodes[3][0], read = problem.nodes[gradient].inputs[1];
-  const RematPlace &maker = layers.placeOf[model.producers[read].front()];
-  EXPECT_LE(std::abs(forward.layerOf(maker.block) - backward.layerOf(3)), 1);
+  const RematPlace &producer = layers.placeOf[model.producers[read].front()];
+  EXPECT_LE(std::abs(forward.layerOf(producer.block) - backward.layerOf(3)), 1);
   EXPECT_TRUE(findLayers(model, 25).regions.empty());
 }
 
@@ -48,9 +48,9 @@ TEST(RematLayers, UpdatesBehindTheNormBelongToTheLayersOfTheirGradients) {
   EXPECT_TRUE(updates.backwards);
   for (int block : {1, 7, updates.blocks - 2}) {
     int read = problem.nodes[updates.nodes[block][0]].inputs[0];
-    const RematPlace &maker = layers.placeOf[model.producers[read].front()];
-    ASSERT_EQ(maker.region, 1);
-    EXPECT_EQ(backward.layerOf(maker.block), updates.layerOf(block));
+    const RematPlace &producer = layers.placeOf[model.producers[read].front()];
+    ASSERT_EQ(producer.region, 1);
+    EXPECT_EQ(backward.layerOf(producer.block), updates.layerOf(block));
   }
 }
 
@@ -98,9 +98,9 @@ TEST_P(RematFolds, StandForAllLayers) {
   ASSERT_TRUE(fold);
   EXPECT_LT(fold->problem().nodes.size(), problem.nodes.size() / 2);
   EXPECT_FALSE(RematFold::make(model, layers, 24));
-  for (RematFold::Spread spread : {RematFold::Spread::neighbours, RematFold::Spread::inTurn})
+  for (RematFold::Broadcast broadcast : {RematFold::Broadcast::neighbours, RematFold::Broadcast::inTurn})
     for (bool patient : {false, true})
-      EXPECT_EQ(fold->unfold(fold->problem().order, spread, patient), problem.order);
+      EXPECT_EQ(fold->unfold(fold->problem().order, broadcast, patient), problem.order);
 }
 
 TEST_P(RematFolds, TurnAPlanForAFewLayersIntoOneForAll) {
@@ -116,7 +116,7 @@ TEST_P(RematFolds, TurnAPlanForAFewLayersIntoOneForAll) {
   RematPlan plan = rematerialize(few, options);
   ASSERT_TRUE(plan.feasible);
   double base = static_cast<double>(peakOf(problem, problem.order));
-  std::vector<int> whole = fold->unfold(plan.sequence, RematFold::Spread::inTurn, true);
+  std::vector<int> whole = fold->unfold(plan.sequence, RematFold::Broadcast::inTurn, true);
   ASSERT_GT(peakOf(problem, whole), 0) << "a valid execution";
   EXPECT_LT(peakOf(problem, whole), 0.6 * base);
   EXPECT_LT(shareAdded(problem, whole), 1.3 * shareAdded(few, plan.sequence));

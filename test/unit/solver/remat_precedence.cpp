@@ -5,7 +5,7 @@
 
 using namespace kedge::solver;
 using namespace kedge::solver::test;
-using When = RematMoment::When;
+using When = ProgramPoint::When;
 
 // A chain of 0, 1, 2, 3, where 3 reads 0 too; 4 reads 1 and may run at any time behind it.
 static RematProblem chainAndBranch() { return graph({{}, {0}, {1}, {0, 2}, {1}}); }

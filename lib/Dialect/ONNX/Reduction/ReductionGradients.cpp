@@ -11,21 +11,21 @@ using namespace kedge::onnx;
 
 /// train.ReduceGrad over the operand's shape; `saved` are the values of the forward op that it reads.
 template <typename Op>
-static Value spread(Op op, OpBuilder &builder, Value grad, StringRef function, ValueRange saved) {
+static Value broadcast(Op op, OpBuilder &builder, Value grad, StringRef function, ValueRange saved) {
   return train::ReduceGradOp::create(builder, op.getLoc(), grad, saved, function, shapeOf(op.getX()), op.getAxes(),
                                      op.getKeepdims());
 }
 
-KEDGE_UNARY_GRADIENT(ReduceSumOp, spread(*this, math.builder, grad, "Sum", {}))
-KEDGE_UNARY_GRADIENT(ReduceMeanOp, spread(*this, math.builder, grad, "Mean", {}))
-KEDGE_UNARY_GRADIENT(ReduceMaxOp, spread(*this, math.builder, grad, "Max", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceMinOp, spread(*this, math.builder, grad, "Min", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceProdOp, spread(*this, math.builder, grad, "Prod", {getX()}))
-KEDGE_UNARY_GRADIENT(ReduceL1Op, spread(*this, math.builder, grad, "L1", {getX()}))
-KEDGE_UNARY_GRADIENT(ReduceL2Op, spread(*this, math.builder, grad, "L2", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceLogSumOp, spread(*this, math.builder, grad, "LogSum", {getX()}))
-KEDGE_UNARY_GRADIENT(ReduceLogSumExpOp, spread(*this, math.builder, grad, "LogSumExp", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceSumSquareOp, spread(*this, math.builder, grad, "SumSquare", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceSumOp, broadcast(*this, math.builder, grad, "Sum", {}))
+KEDGE_UNARY_GRADIENT(ReduceMeanOp, broadcast(*this, math.builder, grad, "Mean", {}))
+KEDGE_UNARY_GRADIENT(ReduceMaxOp, broadcast(*this, math.builder, grad, "Max", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceMinOp, broadcast(*this, math.builder, grad, "Min", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceProdOp, broadcast(*this, math.builder, grad, "Prod", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceL1Op, broadcast(*this, math.builder, grad, "L1", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceL2Op, broadcast(*this, math.builder, grad, "L2", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceLogSumOp, broadcast(*this, math.builder, grad, "LogSum", {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceLogSumExpOp, broadcast(*this, math.builder, grad, "LogSumExp", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceSumSquareOp, broadcast(*this, math.builder, grad, "SumSquare", {getX()}))
 
 KEDGE_UNARY_GRADIENT(SoftmaxOp, train::SoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
 KEDGE_UNARY_GRADIENT(LogSoftmaxOp, train::LogSoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))

@@ -172,8 +172,8 @@ void RotaryOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
   Value first = body.compare(Compare::EQ, which, body.constantInt(which.getType(), getInverse() ? 1 : 0));
   Value sin = body.cast(scalars[3], type);
   Value kept = body.mul(scalars[0], body.cast(scalars[2], type));
-  Value turned = body.mul(scalars[1], body.select(first, body.neg(sin), sin));
-  results.push_back(body.add(kept, turned));
+  Value transposed = body.mul(scalars[1], body.select(first, body.neg(sin), sin));
+  results.push_back(body.add(kept, transposed));
 }
 
 bool RotaryOp::isDifferentiableOperand(unsigned index) { return index == 0; }

@@ -58,8 +58,8 @@ void CrossEntropyOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Small
   Value isClass = b.compare(ClusterBodyBuilder::Compare::EQ, b.index(getAxis()), label);
   Value loss = b.add(b.sub(top, b.sum(b.select(isClass, x, zero))), logTotal);
   if (smoothing != 0) {
-    Value spread = b.add(b.sub(top, b.div(b.sum(x), b.constant(type, classes))), logTotal);
-    loss = b.add(b.mul(b.constant(type, 1 - smoothing), loss), b.mul(b.constant(type, smoothing), spread));
+    Value broadcast = b.add(b.sub(top, b.div(b.sum(x), b.constant(type, classes))), logTotal);
+    loss = b.add(b.mul(b.constant(type, 1 - smoothing), loss), b.mul(b.constant(type, smoothing), broadcast));
   }
   Value ignored = b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
   results.push_back(b.select(ignored, zero, loss));

@@ -3,7 +3,7 @@
 // delta = sum dO O of every query.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "passes/Lower/Gpu/library/NarrowAttention.h"
+#include "passes/Lower/Gpu/library/HalfAttention.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -298,9 +298,9 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
                                    kernels.input(1 + part(2)), kernels.input(o)};
   for (size_t result = 0; result < 3; ++result)
     operands.push_back(kernels.output(part(result)));
-  if (isNarrow(shape, operands)) {
+  if (isHalf(shape, operands)) {
     operands.insert(operands.begin() + 5, kernels.input(o + 1)); // LSE is f32 always
-    return generateNarrowAttentionGrad(kernels, shape, operands);
+    return generateHalfAttentionGrad(kernels, shape, operands);
   }
   if (packed)
     rt::calls::failCall(call, "packed gradients of f32 have no kernel for CUDA: give Q, K and V as operands of their own");

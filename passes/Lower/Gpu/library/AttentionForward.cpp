@@ -1,7 +1,7 @@
 // train.Attention: a block owns some queries of one head and walks over the keys; softmax is computed as it goes.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "passes/Lower/Gpu/library/NarrowAttention.h"
+#include "passes/Lower/Gpu/library/HalfAttention.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -173,8 +173,8 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   expectTypes(kernels);
   AttentionShape shape = rt::calls::readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
   Operand q = kernels.input(0), key = packed ? q : kernels.input(1), value = packed ? q : kernels.input(2);
-  if (isNarrow(shape, {q, key, value, kernels.output(0)}))
-    return generateNarrowAttention(kernels, shape, {kernels.output(0), kernels.output(1), q, key, value});
+  if (isHalf(shape, {q, key, value, kernels.output(0)}))
+    return generateHalfAttention(kernels, shape, {kernels.output(0), kernels.output(1), q, key, value});
   Forward plan(kernels, shape);
   SmallVector<Operand> operands = {kernels.output(0), kernels.output(1), kernels.input(0)};
   if (!packed)

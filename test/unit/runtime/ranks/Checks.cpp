@@ -71,7 +71,7 @@ public:
   void fillInputs() {
     for (size_t t = 0; t < inputs.size(); ++t) {
       const bool gathers = what.kind == CollectiveKind::AllGather;
-      const ElementRange own = shardOf(what.elements[t], world.rank, world.size);
+      const ElementRange own = localShardOf(what.elements[t], world.rank, world.size);
       const int64_t count = gathers ? shardSize(what.elements[t], world.size) : what.elements[t];
       for (int64_t i = 0; i < count; ++i) // padding is 1000: it must come nowhere
         storeDouble(what.type, inputs[t].data(), i,
@@ -84,7 +84,7 @@ public:
   void check() {
     for (size_t t = 0; t < outputs.size(); ++t) {
       const bool scatters = what.kind == CollectiveKind::ReduceScatter;
-      const ElementRange own = shardOf(what.elements[t], world.rank, world.size);
+      const ElementRange own = localShardOf(what.elements[t], world.rank, world.size);
       const int64_t count = scatters ? shardSize(what.elements[t], world.size) : what.elements[t];
       for (int64_t i = 0; i < count; ++i) {
         double wanted = 0;
@@ -177,7 +177,7 @@ void checkTransfers(Communicator &communicator) {
     round.push_back((rank + 1) % world.size);
   mixed.back() = Collective::kNobody;
   const std::vector<size_t> sizes{1, 0, 9'000'011};
-  const auto check = [&](const char *name, const nlohmann::json &how, int64_t giver) {
+  const auto check = [&](const char *name, const nlohmann::json &how, int64_t sender) {
     LibraryCall call{name, how, {}, {}};
     call.attrs["ranks"] = world.size;
     std::vector<std::string> given, got;
@@ -200,8 +200,8 @@ void checkTransfers(Communicator &communicator) {
       run->wait();
     }
     for (size_t i = 0; i < sizes.size(); ++i)
-      if (got[i] != std::string(sizes[i], giver == Collective::kNobody ? '\0' : static_cast<char>('a' + giver)) + '?')
-        fail("{} {} brought rank {} other bytes than those of rank {}", name, how.dump(), world.rank, giver);
+      if (got[i] != std::string(sizes[i], sender == Collective::kNobody ? '\0' : static_cast<char>('a' + sender)) + '?')
+        fail("{} {} brought rank {} other bytes than those of rank {}", name, how.dump(), world.rank, sender);
   };
   check("dist.send_recv", {{"from", round}}, next);
   check("dist.send_recv", {{"from", mixed}}, mixed[static_cast<size_t>(world.rank)]);

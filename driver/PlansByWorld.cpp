@@ -1,0 +1,114 @@
+#include "driver/PlansByWorld.h"
+#include "driver/Compilation.h"
+#include "lib/Link/Link.h"
+#include "lib/Support/Error.h"
+#include "driver/Remedies.h"
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <utility>
+
+namespace kedge::driver {
+namespace {
+
+/// One of the programs: for a number of ranks, and in --replicas for one of the ways that launchers place them.
+struct World {
+  int64_t ranks;
+  std::string mesh;
+};
+
+std::vector<World> worldsOf(const CompileOptions &options) {
+  std::vector<World> worlds;
+  if (options.replicas.empty()) {
+    for (const int64_t number : options.model.ranks)
+      worlds.push_back({number, ""});
+    return worlds;
+  }
+  const int64_t ranks = options.model.ranks.front();
+  for (int64_t onMachine = ranks; onMachine >= 1; --onMachine)
+    if (ranks % onMachine == 0)
+      worlds.push_back({ranks, rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)).text()});
+  return worlds;
+}
+
+void checkNumbers(const CompileOptions &options) {
+  const std::vector<int64_t> &numbers = options.model.ranks;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (std::find(numbers.begin(), numbers.begin() + i, numbers[i]) != numbers.begin() + i)
+      fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
+  if (options.saveIr.empty() && options.report.empty() && options.emit == "exe")
+    return;
+  const std::string one = !options.saveIr.empty() ? "--save-ir" : !options.report.empty() ? "--report" : "--emit " + options.emit;
+  if (!options.replicas.empty())
+    fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines", options.replicas, one);
+  fail("--ranks {}: {} takes one plan; give one number of ranks", fmt::join(numbers, ","), one);
+}
+
+/// Several programs as one: their texts and data follow each other, and a table tells where.
+class Bundle {
+public:
+  void add(const World &world, const std::string &prefix, ProgramParts parts) {
+    nlohmann::json entry = {{"ranks", world.ranks}};
+    if (!world.mesh.empty()) {
+      shares = true;
+      entry["mesh"] = world.mesh;
+      entry["kernels"] = prefix;
+    }
+    entry["text"] = append(llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(parts.json.data()), parts.json.size()));
+    entry["data"] = append(parts.data);
+    worlds.push_back(std::move(entry));
+    std::move(parts.kernels.begin(), parts.kernels.end(), std::back_inserter(whole.kernels));
+    whole.names.insert(whole.names.end(), parts.names.begin(), parts.names.end());
+  }
+
+  ProgramParts finish() {
+    whole.json = nlohmann::json({{"worlds", worlds}}).dump();
+    return std::move(whole);
+  }
+
+private:
+  /// Programs of one world for several meshes have much in common: what is equal lies there once.
+  nlohmann::json append(llvm::ArrayRef<uint8_t> bytes) {
+    for (const nlohmann::json &place : places)
+      if (shares && llvm::ArrayRef<uint8_t>(whole.data).slice(place["offset"], place["length"]) == bytes)
+        return place;
+    whole.data.resize((whole.data.size() + 63) / 64 * 64);
+    const size_t offset = whole.data.size();
+    whole.data.insert(whole.data.end(), bytes.begin(), bytes.end());
+    places.push_back({{"offset", offset}, {"length", bytes.size()}});
+    return places.back();
+  }
+
+  ProgramParts whole;
+  bool shares = false;
+  std::vector<nlohmann::json> places; ///< of what was added
+  nlohmann::json worlds = nlohmann::json::array();
+};
+
+} // namespace
+
+int compilePlansByWorld(const CompileOptions &options) {
+  checkNumbers(options);
+  Bundle bundle;
+  bool first = true;
+  for (const World &world : worldsOf(options)) {
+    CompileOptions one = options;
+    one.replicas.clear();
+    one.worlds = options.model.ranks;
+    one.model.ranks = {world.ranks};
+    one.model.mesh = world.mesh;
+    one.kernelPrefix = world.mesh.empty() ? fmt::format("r{}.", world.ranks) : fmt::format("{}.", world.mesh);
+    one.isTrial = !std::exchange(first, false); // notes are the same
+    Compilation compilation(one);
+    compilation.import();
+    compilation.step();
+    compilation.schedule();
+    compilation.lower();
+    if (!compilation.fits())
+      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks), compilation.whyNothingFits(remediesText(one)).c_str()), 2;
+    bundle.add(world, one.kernelPrefix, compilation.programParts());
+  }
+  linkParts(bundle.finish(), options, options.output);
+  return 0;
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,122 @@
+#include "passes/Lower/Gpu/library/HalfAttention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::lower::gpu;
+
+namespace kedge::lower::gpu::attention {
+
+bool isHalf(const AttentionShape &shape, ArrayRef<Operand> operands) {
+  Type type = operands.front().element;
+  return (type.isBF16() || type.isF16()) && shape.keys > 0 && shape.depth > 0 && shape.valueDepth > 0 &&
+         llvm::all_of(operands, [&](const Operand &operand) { return operand.element == type; });
+}
+
+void failTooDeep(const CallKernels &kernels, const AttentionShape &shape) {
+  rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+                    std::max(shape.depth, shape.valueDepth));
+}
+
+void LeftRows::hold() {
+  for (int64_t i = 0; tiling.isHeld && i < tiling.rowTiles; ++i)
+    for (int64_t step = 0; step < steps; ++step)
+      held.push_back(reader.load(16 * i, 2 * step, /*transposed=*/false, k->index(0)));
+}
+
+Nums LeftRows::words(int64_t i, int64_t step) const {
+  return tiling.isHeld ? held[i * steps + step] : reader.load(16 * i, 2 * step, /*transposed=*/false, k->index(0));
+}
+
+NarrowKernel::NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, Type type,
+                           int64_t numbers, const OptionalOperands &optional, bool flipped)
+    : k(k), shape(shape), tiling(tiling), type(type), scores(k, shape, optional.mask),
+      dropout(k, shape, optional.counters), pool(k.shared(k.b.getI16Type(), numbers)),
+      warpRow(k.thread() / 32 * tiling.warpRows()), pieces{tiling.rowTiles, tiling.columns / 8, flipped},
+      part(pieces.part(k)), unit(scores.areShaped() ? 1 : shape.scale * kLog2e) {}
+
+MatrixTile NarrowKernel::tile(int64_t first, int64_t rows, int64_t columns) {
+  return {k.shifted(pool, k.index(first)), rows, columns};
+}
+
+std::optional<Num> NarrowKernel::hasHidden() {
+  std::optional<Num> hidden;
+  auto add = [&](Num condition) { hidden = hidden ? *hidden | condition : condition; };
+  int64_t columns = tiling.columns;
+  if (!pieces.flipped && shape.keys % columns != 0)
+    add(place.key + columns > shape.keys);
+  if (pieces.flipped && shape.queries % columns != 0)
+    add(place.query + columns > shape.queries);
+  int64_t keys = pieces.flipped ? tiling.warpRows() : columns;
+  if (shape.causal)
+    add(place.key + (keys - 1) > place.query + shape.causalOffset);
+  return hidden;
+}
+
+Nums NarrowKernel::scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth, Nums *factors) {
+  auto words = [&](int64_t i, int64_t step) { return left.words(i, step); };
+  Nums values = multiplyByRows(k, type, pieces, words, right, shift, depth / 16, zeros(pieces.size()));
+  if (scores.areShaped()) {
+    for (Num &value : values)
+      value = value * scores.queryScale();
+    scores.bend(part, place, values, factors);
+  }
+  std::optional<Num> hidden = hasHidden();
+  if (!hidden)
+    return values;
+  auto hide = [&] {
+    Nums some = values;
+    scores.hide(part, place, some);
+    return some;
+  };
+  return k.choose(*hidden, hide, [&] { return values; });
+}
+
+Nums NarrowKernel::dropFactors() {
+  Nums factors;
+  if (dropout.isOn())
+    for (Num kept : dropout.kept(part, place))
+      factors.push_back(select(kept, k.f32(shape.dropout.kept), k.f32(0)));
+  return factors;
+}
+
+Num NarrowKernel::maximum(Num a, Num b) {
+  return {*a.kernel, arith::MaxNumFOp::create(a.kernel->b, a.kernel->loc, a.value, b.value)};
+}
+
+Nums NarrowKernel::walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
+  Nums results = walkBlocks(count, stageNumbers, std::move(carried), begin, body);
+  if (mayBeNone && !tiling.isHeld)
+    waitForFills(k);
+  return results;
+}
+
+Nums NarrowKernel::walkBlocks(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
+  Num none = k.index(0), one = k.index(1);
+  if (tiling.stages == 1)
+    return k.loop(none, count, one, carried, [&](Num n, Nums carried) {
+      k.barrier(); // the last block is read
+      begin(n, none);
+      waitForFills(k);
+      k.barrier();
+      return body(n, none, carried);
+    });
+  auto shift = [&](Num n) { return n % 2 * stageNumbers; };
+  k.when(none < count, [&] { begin(none, none); });
+  return k.loop(none, count, one, carried, [&](Num n, Nums carried) {
+    waitForFills(k);
+    k.barrier(); // this block is there, the one before it is read
+    k.when(n + 1 < count, [&] { begin(n + 1, shift(n + 1)); });
+    return body(n, shift(n), carried);
+  });
+}
+
+void NarrowKernel::writeRows(const Nums &sums, int64_t width, const GlobalRows &rows) {
+  MatrixTile staged = tile(0, tiling.rows(), width);
+  k.barrier(); // what lay there is read
+  storePieces(k, type, sumsOf(width), sums, staged, warpRow);
+  k.barrier();
+  storeTile(k, staged, rows, tiling.threads());
+}
+
+} // namespace kedge::lower::gpu::attention

@@ -1,0 +1,82 @@
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Support/Statistics.h"
+#include "passes/Schedule/Passes.h"
+
+namespace kedge::schedule {
+#define GEN_PASS_DEF_JOINACCUMULATION
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct Gradient {
+  Operation *product = nullptr;
+  bool transA = false, transB = false;
+};
+
+Gradient plainProductOf(Value value) {
+  if (auto matmul = value.getDefiningOp<onnx::MatMulOp>())
+    return {matmul, matmul.getTransA(), matmul.getTransB()};
+  auto gemm = value.getDefiningOp<onnx::GemmOp>();
+  if (!gemm || gemm.getC() || gemm.getAlpha().convertToFloat() != 1)
+    return {};
+  return {gemm, gemm.getTransA(), gemm.getTransB()};
+}
+
+/// What is cast to the type that `value` has, or the value itself.
+Value beforeCast(Value value) {
+  auto cast = value.getDefiningOp<onnx::CastOp>();
+  return cast ? cast.getX() : value;
+}
+
+/// The product of two matrices that makes a gradient of the sum's type, and that nothing else reads; null where it is another.
+Gradient gradientProduct(Value value, Type sum) {
+  Value product = beforeCast(value);
+  if (elementOf(value) != sum || !value.hasOneUse() || !product.hasOneUse() || !train::addsTo(elementOf(product), sum))
+    return {};
+  Gradient gradient = plainProductOf(product);
+  auto isMatrix = [](Value operand) { return rankOf(operand) == 2 && tensorType(operand).getNumElements() > 0; };
+  const bool fits = gradient.product && isMatrix(gradient.product->getOperand(0)) && isMatrix(gradient.product->getOperand(1));
+  return fits ? gradient : Gradient();
+}
+
+bool isThereBefore(Operation *op, Value value) {
+  Operation *producer = value.getDefiningOp();
+  return !producer || producer->isBeforeInBlock(op);
+}
+
+/// The sum is made where the product was: its operands need not live longer.
+struct FuseAccumulation : impl::FuseAccumulationBase<FuseAccumulation> {
+  void runOnOperation() override {
+    int64_t joined = 0;
+    if (getOperation().isExternal())
+      return;
+    for (auto sum : llvm::make_early_inc_range(getOperation().getBody().front().getOps<train::AccumulateOp>()))
+      joined += join(sum);
+    addStatistic("kedge-fuse-accumulation", "products joined", joined);
+  }
+
+  static bool join(train::AccumulateOp sum) {
+    Value value = sum.getGradient();
+    Gradient gradient = gradientProduct(value, elementOf(sum.getAccumulator()));
+    if (!gradient.product || !isThereBefore(gradient.product, sum.getAccumulator()))
+      return false;
+    PlacedBuilder builder(gradient.product);
+    auto fused = train::AccumulateProductOp::create(builder, sum.getLoc(), sum.getType(), gradient.product->getOperand(0),
+                                                    gradient.product->getOperand(1), sum.getAccumulator(), sum.getMicro(),
+                                                    gradient.transA, gradient.transB);
+    sum.replaceAllUsesWith(fused.getResult());
+    sum.erase();
+    if (value.getDefiningOp() != gradient.product)
+      value.getDefiningOp()->erase();
+    gradient.product->erase();
+    return true;
+  }
+};
+} // namespace
+} // namespace kedge::schedule

@@ -1,0 +1,45 @@
+// Weights in 4 and 8 bits in the format of bitsandbytes' CPU backend, and its dynamic 8-bit codes.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kedge::rt {
+
+enum class QuantizedFormat : uint8_t { NF4, FP4, Int8 };
+enum class EncodedPart : uint8_t { Codes, Absmax, AbsmaxCodes, NestedAbsmax, Offset };
+
+inline constexpr int64_t kQuantizedBlock = 64;   ///< elements that share an absmax (the largest magnitude of a block)
+inline constexpr int64_t kNestedBlock = 256;  ///< absmaxes that share an absmax of their own
+
+/// Which part of an encoded weight a state contains.
+struct Encoding {
+  QuantizedFormat format = QuantizedFormat::NF4;
+  EncodedPart part = EncodedPart::Codes;
+  bool doubled = false;       ///< absmaxes are in 8 bits, too (double quantisation)
+  std::vector<int64_t> whole; ///< shape of the weight
+  int axis = 0;               ///< int8 only: each slice along this axis has a scale
+};
+
+/// The 16 values of a 4-bit format, by code.
+const std::array<float, 16> &fourBitTable(QuantizedFormat format);
+/// The 256 values of the dynamic 8-bit code, in rising order.
+const std::array<float, 256> &dynamicMap(bool isSigned);
+
+/// Encodes `count` elements that start at the beginning of a block. A byte holds two codes, the even element
+/// in the high nibble; each block has an absmax. `isEnd`: the tensor ends here. Either result may be null.
+void encodeFourBits(QuantizedFormat format, const float *values, int64_t count, bool isEnd, uint8_t *codes, float *absmax);
+
+/// Absmaxes minus their mean, in dynamic codes.
+struct NestedAbsmax {
+  std::vector<uint8_t> codes;
+  std::vector<float> absmax;
+  float offset = 0;
+};
+NestedAbsmax nestAbsmax(std::span<const float> absmax);
+/// Encodes one block of at most 256 values; returns its absmax.
+float encodeDynamic(bool isSigned, std::span<const float> values, uint8_t *codes);
+
+} // namespace kedge::rt
